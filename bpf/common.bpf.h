@@ -81,7 +81,8 @@ TABLE(threads, HASH, __u64, struct thread_state, MAX_THREADS);
 
 static __always_inline void count(__u32 what) {
   __u64* value = bpf_map_lookup_elem(&losses, &what);
-  // One for each processor, and yet at once: where the kernel may preempt a program, another one counts.
+  // One for each processor, and yet at once: where the kernel may preempt a program, another one
+  // counts.
   if (value) __sync_fetch_and_add(value, 1);
 }
 
@@ -89,8 +90,8 @@ static __always_inline __u32 tgidNow(void) { return bpf_get_current_pid_tgid() >
 
 __u32 last_program = 0;
 
-// The number of the program that the process runs; it is told before anything bears it. 0: there was
-// no room to tell it, which the next call tries again.
+// The number of the program that the process runs; it is told before anything bears it. 0: there
+// was no room to tell it, which the next call tries again.
 static __always_inline __u32 programOf(__u32 tgid) {
   __u32* known = bpf_map_lookup_elem(&seen, &tgid);
   if (known) return *known;

@@ -59,7 +59,8 @@ static __always_inline void sendLaunch(struct pt_regs* ctx, const struct launch_
   record->device = thread->device;
   record->function = key->function;
   record->stack = takeStack(ctx, true);
-  // Arguments are pointers to values of unknown size: their first words, as far as they can be read.
+  // Arguments are pointers to values of unknown size: their first words, as far as they can be
+  // read.
   for (__u32 i = 0; i < 16; ++i) {
     if (i >= settings.launch_arguments || !place->arguments) break;
     __u64 at = 0;

@@ -157,8 +157,8 @@ static __always_inline int memoryExit(struct pt_regs* ctx, __u64 cookie) {
   // The return address is off the stack now: sp is just above the place where the call was entered.
   __u64 sp = PT_REGS_SP(ctx);
   if (!flight->sp || flight->function != (cookie & 0xffff) || sp - flight->sp > 64) {
-    // A part of the call in flight, or of one that jumped to the one that has just returned; else it
-    // was entered before the probes were there.
+    // A part of the call in flight, or of one that jumped to the one that has just returned; else
+    // it was entered before the probes were there.
     count((flight->sp && sp <= flight->sp + 64) || sp == thread->returned_sp ? COUNT_NESTED
                                                                              : LOSS_UNPAIRED);
     return 0;

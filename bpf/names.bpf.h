@@ -1,6 +1,7 @@
 // What kernels are called: the runtime registers its stubs before main(), the driver hands out
-// functions by name. The texts often lie in pages that nobody has touched yet, so these programs may
-// sleep until a page is there (PyTorch 2.15: 22,996 of 24,133 names could not be read otherwise).
+// functions by name. The texts often lie in pages that nobody has touched yet, so these programs
+// may sleep until a page is there (PyTorch 2.15: 22,996 of 24,133 names could not be read
+// otherwise).
 #pragma once
 
 #include "memory.bpf.h"

@@ -2,11 +2,12 @@
 //
 //   thread ─ cudaMalloc [open: its return address lies at S] ─ … ─ cuMemAlloc_v2 → a part of it
 //
-// Nobody says that a call was left by longjmp() or an exception: its return probe never runs, and its
-// frame may lie untouched in a hole of a later one. So the place S must still hold the return address,
-// and the new call's own stack, walked by the rules of unwind.bpf.h, must come by there. The walk is
-// done once for each caller and distance; then it is known. Until there are rules, the caller's place
-// says it: code of the program itself, far from that of the library whose call is open, is no part of it.
+// Nobody says that a call was left by longjmp() or an exception: its return probe never runs, and
+// its frame may lie untouched in a hole of a later one. So the place S must still hold the return
+// address, and the new call's own stack, walked by the rules of unwind.bpf.h, must come by there.
+// The walk is done once for each caller and distance; then it is known. Until there are rules, the
+// caller's place says it: code of the program itself, far from that of the library whose call is
+// open, is no part of it.
 #pragma once
 
 #include "unwind.bpf.h"

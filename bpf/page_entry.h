@@ -1,5 +1,5 @@
-// What an entry of a page table says, in the form of x86-64, which all readers of tables expect; those of
-// other machines are translated into it (page_entry_arm64.h).
+// What an entry of a page table says, in the form of x86-64, which all readers of tables expect;
+// those of other machines are translated into it (page_entry_arm64.h).
 //
 //   0x8000000012345867 → there, touched, written; the memory at 0x12345000
 //

@@ -1,12 +1,15 @@
-// Entries of an arm64 page table (granule of 4 KiB) in the form of x86-64 (page_entry.h). Pure, for the BPF
-// program and its tests.
+// Entries of an arm64 page table (granule of 4 KiB) in the form of x86-64 (page_entry.h). Pure, for
+// the BPF program and its tests.
 //
 //   0x00e8000012345f43 → 0x12345061: there, touched, written
 //
-//   56  SPECIAL   55 DIRTY   52 CONTIGUOUS   51 DBM   49 to 12 place   11 NG   10 AF   7 RDONLY   1 TABLE   0 VALID
-//   9 and 8: how it is shared; of LPA2, which has no other room for them, bits 51 and 50 of the place
+//   56  SPECIAL   55 DIRTY   52 CONTIGUOUS   51 DBM   49 to 12 place   11 NG   10 AF   7 RDONLY   1
+//       TABLE   0 VALID
+//   9 and 8: how it is shared; of LPA2, which has no other room for them, bits 51 and 50 of the
+//   place
 //
-// Sources: Arm ARM (DDI 0487) D8.3; Linux 5.17 to 6.12, arch/arm64/include/asm/pgtable{,-hwdef,-prot}.h.
+// Sources: Arm ARM (DDI 0487) D8.3; Linux 5.17 to 6.12,
+// arch/arm64/include/asm/pgtable{,-hwdef,-prot}.h.
 #pragma once
 
 #include "page_entry.h"
@@ -29,8 +32,9 @@ struct arm64_form {
   __u32 is_wide;    // places of 52 bits (LPA2)
 };
 
-// Linux 6.10 laid entries without VALID out anew; 5.19 put a mark before the number of the swap file. Five
-// levels are only there with LPA2 (a kernel for 52 bits on a processor without it has four).
+// Linux 6.10 laid entries without VALID out anew; 5.19 put a mark before the number of the swap
+// file. Five levels are only there with LPA2 (a kernel for 52 bits on a processor without it has
+// four).
 static inline struct arm64_form arm64FormOf(__u32 linux_version, __u32 levels) {
   struct arm64_form form;
   int is_new = linux_version >= (6 << 16 | 10 << 8);
@@ -40,7 +44,8 @@ static inline struct arm64_form arm64FormOf(__u32 linux_version, __u32 levels) {
   return form;
 }
 
-// Without branches, each of which the kernel's verifier would follow both ways, entry by entry: bits are moved.
+// Without branches, each of which the kernel's verifier would follow both ways, entry by entry:
+// bits are moved.
 static inline __u64 marksOfArm64(__u64 entry) {
   __u64 touched = (entry & ARM64_AF) >> 5;
   __u64 written = entry >> 49 | (entry >> 45 & ~(entry >> 1));  // DIRTY; DBM without RDONLY
@@ -62,8 +67,9 @@ static inline __u64 pageEntryOfArm64(__u64 entry, const struct arm64_form* form)
   return (entry >> form->swap_file & 31) << PAGE_ENTRY_SWAP_FILE | 2;  // file 0 is not nothing
 }
 
-// ARM64_GROUP entries of the last level, each in its place. The processor holds those that CONTIGUOUS joins
-// in one entry of its TLB and may mark any of them for all: what one says of touches and writes goes for each.
+// ARM64_GROUP entries of the last level, each in its place. The processor holds those that
+// CONTIGUOUS joins in one entry of its TLB and may mark any of them for all: what one says of
+// touches and writes goes for each.
 static inline void pageEntriesOfArm64(__u64* group, const struct arm64_form* form) {
   __u64 of_all = 0;
   for (int i = 0; i < ARM64_GROUP; ++i) of_all |= marksOfArm64(group[i]) & joinedOfArm64(group[i]);

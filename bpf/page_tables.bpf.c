@@ -4,9 +4,9 @@
 //   pgd[47..39] → pud[38..30] → pmd[29..21] → table of 512 entries
 //   (5 levels: p4d between the first two; 3, of arm64 with 39 bits of addresses: pud is the first)
 //
-// Without locks: what is unmapped in this moment reads as nothing or fails, never faults. x86-64; on arm64
-// run in QEMU, not on hardware: its entries are translated as they are read, so that all that reads them
-// sees those of x86-64. Sources: page_entry.h, page_entry_arm64.h.
+// Without locks: what is unmapped in this moment reads as nothing or fails, never faults. x86-64;
+// on arm64 run in QEMU, not on hardware: its entries are translated as they are read, so that all
+// that reads them sees those of x86-64. Sources: page_entry.h, page_entry_arm64.h.
 #include <linux/bpf.h>
 
 #include <bpf/bpf_core_read.h>
@@ -58,8 +58,8 @@ ARRAY(tables, struct page_table, PAGE_TABLES_BATCH);
 // How this machine's entries are read; those of x86-64 are as they should be.
 #ifdef __TARGET_ARCH_arm64
 #include "page_entry_arm64.h"
-// Filled in by libbpf. (What begins with CONFIG_ would need the kernel's .config, which is not on every machine:
-// without it libbpf refuses the whole program.)
+// Filled in by libbpf. (What begins with CONFIG_ would need the kernel's .config, which is not on
+// every machine: without it libbpf refuses the whole program.)
 extern int LINUX_KERNEL_VERSION __kconfig;
 struct entry_form {
   struct arm64_form arm64;
@@ -88,7 +88,9 @@ static __always_inline void translate(struct page_table* table, __u32 first, __u
 #else
 struct entry_form {};
 static __always_inline struct entry_form formOf(__u32 levels) { return (struct entry_form){}; }
-static __always_inline __u64 translated(__u64 entry, const struct entry_form* form) { return entry; }
+static __always_inline __u64 translated(__u64 entry, const struct entry_form* form) {
+  return entry;
+}
 static __always_inline void translate(struct page_table* table, __u32 first, __u32 count,
                                       const struct entry_form* form) {}
 #endif
@@ -96,13 +98,14 @@ static __always_inline void translate(struct page_table* table, __u32 first, __u
 struct walk {
   __u64 top, direct_map;
   __u32 levels, part;
-  // Neighbours have all but the last step in common: of the last GiB the entry that tells of it; 0: none.
+  // Neighbours have all but the last step in common: of the last GiB the entry that tells of it; 0:
+  // none.
   __u64 giant, giant_entry;
   struct entry_form form;
 };
 
-// The entry for `address` in the table at `table`; 0: none. A large page that NUMA balancing hides keeps
-// its place without PRESENT.
+// The entry for `address` in the table at `table`; 0: none. A large page that NUMA balancing hides
+// keeps its place without PRESENT.
 static __always_inline __u64 entryOf(struct walk* walk, __u64 table, __u64 address, int shift) {
   __u64 entry = 0;
   if (bpf_probe_read_kernel(&entry, 8, (void*)(table + ((address >> shift) & 511) * 8))) return 0;
@@ -131,7 +134,8 @@ static __always_inline __u64 giantEntryOf(struct walk* walk, __u64 address) {
 }
 
 // Of the table at `from` those `count` (a power of two) with that of `address`, to `at` of `table`.
-static __always_inline long readSome(struct page_table* table, __u32 at, __u64 from, __u64 address, __u32 count,
+static __always_inline long readSome(struct page_table* table, __u32 at, __u64 from,
+                                     __u64 address, __u32 count,
                                      const struct entry_form* form) {
   __u64 first = (address >> 12) & (PAGE_TABLE_ENTRIES - count);
   at &= PAGE_TABLE_ENTRIES - count;
@@ -182,9 +186,10 @@ static long lookAt(__u32 i, struct walk* walk) {
   return 0;
 }
 
-// How many times it was locked so that its mappings could change. Until Linux 6.13 that is counted when it is over; since
-// then it is odd meanwhile.
-static __always_inline void countChanges(struct mm_struct* memory, struct page_tables_request* asked) {
+// How many times it was locked so that its mappings could change. Until Linux 6.13 that is counted
+// when it is over; since then it is odd meanwhile.
+static __always_inline void countChanges(struct mm_struct* memory,
+                                         struct page_tables_request* asked) {
   asked->knows_changes = 0;
   if (bpf_core_field_exists(memory->mm_lock_seq.sequence)) {
     __u32 sequence = BPF_CORE_READ(memory, mm_lock_seq.sequence);

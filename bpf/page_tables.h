@@ -3,8 +3,8 @@
 //   wanted[i] ── program ──► kinds[i], tables[]
 //   an address, of which the 2 MiB around it are meant      entries of their page table
 //
-// Of whole tables tables[i] has the entries at their places; of parts of 64, 32 or 16 entries they follow each other
-// there, so that 512 parts of 16 take 64 KiB of the caches and not 2 MiB.
+// Of whole tables tables[i] has the entries at their places; of parts of 64, 32 or 16 entries they
+// follow each other there, so that 512 parts of 16 take 64 KiB of the caches and not 2 MiB.
 #pragma once
 
 #include "page_entry.h"
@@ -25,7 +25,8 @@ enum page_table_kind {
   PAGE_TABLE_NONE_NEAR,  // nothing is mapped in the whole 1 GiB around it
 };
 
-// How many are read: the entries around the wanted address. Half as many take half as many misses of the cache.
+// How many are read: the entries around the wanted address. Half as many take half as many misses
+// of the cache.
 enum page_table_part {
   PAGE_TABLE_ALL,
   PAGE_TABLE_64,

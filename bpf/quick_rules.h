@@ -1,10 +1,12 @@
-// The rules that walks ask for most, in 16 bytes each, in an array that both sides have mapped: a look-up
-// is a multiplication and a read, where the hash table of all rules costs a call and some misses.
+// The rules that walks ask for most, in 16 bytes each, in an array that both sides have mapped: a
+// look-up is a multiplication and a read, where the hash table of all rules costs a call and some
+// misses.
 //
 //   slot = top bits of (place, code) × constant     {key, rule}: 65,536 of them, one place each
 //
-// The recorder alone writes: key 0, rule, key, in this order; a program reads key, rule, key. Two places
-// that want one slot: the later has it, the other one is found in `rules`. Nothing depends on it but time.
+// The recorder alone writes: key 0, rule, key, in this order; a program reads key, rule, key. Two
+// places that want one slot: the later has it, the other one is found in `rules`. Nothing depends
+// on it but time.
 #pragma once
 
 #include "records.h"

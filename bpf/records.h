@@ -2,7 +2,8 @@
 //
 //   program ──memory_ring (80 bytes a call, nobody is woken)──► recorder, drained every 5 ms
 //           ──system_ring (processes, libraries; wakes it)────►
-//           ──copies, launches (added up in the kernel)───────► taken every second, or when they fill
+//           ──copies, launches (added up in the kernel)───────► taken every second, or when they
+//           fill
 //           ──losses (one counter per reason and processor)──►
 //
 // Both sides include this file: no pointers, no types but fixed ones, every struct without holes.
@@ -35,8 +36,8 @@ struct memory_record {
 };
 TIDEGAUGE_CHECK_SIZE(memory_record, 80);
 
-// How to get from a frame to its caller, at one place in the code: what .eh_frame says there, in the
-// few forms that compilers use. The return address is always at CFA − 8. See unwind.bpf.h.
+// How to get from a frame to its caller, at one place in the code: what .eh_frame says there, in
+// the few forms that compilers use. The return address is always at CFA − 8. See unwind.bpf.h.
 enum unwind_cfa {
   UNWIND_END,     // nobody called it: _start, clone
   UNWIND_CUT,     // the caller cannot be found
@@ -60,8 +61,8 @@ struct unwind_rule {
   __u8 bp;   // enum unwind_bp
 };
 TIDEGAUGE_CHECK_SIZE(unwind_rule, 12);
-// A place is a return address; of where a thread is (not to where it returns) the address + 1: so the
-// instruction before it is always the one that counts.
+// A place is a return address; of where a thread is (not to where it returns) the address + 1: so
+// the instruction before it is always the one that counts.
 struct unwind_key {
   __u64 place;
   __u32 code;  // unwind_space::code
@@ -93,9 +94,10 @@ struct stack_record {
   __u64 frame[STACK_FRAMES];  // places: see unwind_key
 };
 TIDEGAUGE_CHECK_SIZE(stack_record, 2104);
-// With the copy: as much as there is of the stack, in one of these sizes. The least one is for threads
-// that do next to nothing (2 KiB of it are the C library's), with room for few frames: ten thousand
-// calls from new places fit into the ring, however long the recorder waits for a processor.
+// With the copy: as much as there is of the stack, in one of these sizes. The least one is for
+// threads that do next to nothing (2 KiB of it are the C library's), with room for few frames: ten
+// thousand calls from new places fit into the ring, however long the recorder waits for a
+// processor.
 #define STACK_COPY_LEAST 2560
 #define STACK_FRAMES_FEW 16
 #define STACK_COPY_TINY 8192
@@ -170,8 +172,9 @@ struct launch_record {
 };
 TIDEGAUGE_CHECK_SIZE(launch_record, 200);
 
-// `program` is the number of one run of one program, told with SYSTEM_FIRST_SEEN and never used twice:
-// what was counted belongs to it even if its process runs another one by the time that it is read.
+// `program` is the number of one run of one program, told with SYSTEM_FIRST_SEEN and never used
+// twice: what was counted belongs to it even if its process runs another one by the time that it is
+// read.
 struct launch_key {
   __u64 kernel;
   __u32 program;

@@ -88,13 +88,14 @@ static __always_inline __u64 mixed(__u64 hash, __u64 word) {
   return hash ^ (hash >> 29);
 }
 
-// Of struct rt_sigframe, at which rsp points in the kernel's signal trampoline: ucontext.uc_mcontext.
+// Of struct rt_sigframe, at which rsp points in the kernel's signal trampoline:
+// ucontext.uc_mcontext.
 #define SIGNAL_BP 120
 #define SIGNAL_SP 160
 #define SIGNAL_IP 168
 
-// The return address and rbp, of the frame that ends at `cfa`. Most functions save rbp with the other
-// registers, just below: one read gets both.
+// The return address and rbp, of the frame that ends at `cfa`. Most functions save rbp with the
+// other registers, just below: one read gets both.
 #define NEAR_WORDS 4  // 512 bytes of stack are all that the programs have, one inside another
 static __always_inline bool readFrame(struct walk* walk, const struct unwind_rule* rule,
                                       __u64 cfa) {
@@ -301,14 +302,14 @@ static __noinline __s32 sendLeast(struct pt_regs* ctx, __u32 flags, __u32 tgid, 
   return id;
 }
 
-// When many threads come to a new place at once, their copies must not fill the ring: then the frames
-// so far are told alone, which is a stack that is cut, not one that is lost.
+// When many threads come to a new place at once, their copies must not fill the ring: then the
+// frames so far are told alone, which is a stack that is cut, not one that is lost.
 static __always_inline bool hasRoomForCopies(void) {
   return bpf_ringbuf_query(&stack_ring, BPF_RB_AVAIL_DATA) < STACK_RING_BYTES / 8 * 7;
 }
 
-// Of the stack from where `walk` found no rule up to `end`. Until there is one, every thread that comes
-// here sends its own. Pages are copied whole but for the first.
+// Of the stack from where `walk` found no rule up to `end`. Until there is one, every thread that
+// comes here sends its own. Pages are copied whole but for the first.
 static __always_inline __s32 sendWithCopy(struct pt_regs* ctx, __u32 flags, __u32 tgid,
                                           const struct walk* walk, __u64 end) {
   __u64 bytes = end - walk->sp;

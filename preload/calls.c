@@ -39,7 +39,8 @@ static struct memory_record* memoryRoom(void) {
   return record;
 }
 
-// ---- memory ---------------------------------------------------------------------------------------
+// ---- memory
+// ---------------------------------------------------------------------------------------
 static void memoryEnter(struct frame* frame) {
   struct flight* flight = &frame->flight;
   uint64_t cookie = flight->cookie;
@@ -176,7 +177,8 @@ static void memoryExit(struct frame* frame) {
   lose(COUNT_MEMORY_RECORDS);
 }
 
-// ---- contexts -------------------------------------------------------------------------------------
+// ---- contexts
+// -------------------------------------------------------------------------------------
 enum { CONTEXTS = 1024 };
 static struct {
   uint64_t context;
@@ -244,7 +246,8 @@ static void contextExit(struct frame* frame) {
   lose(COUNT_MEMORY_RECORDS);
 }
 
-// ---- copies ---------------------------------------------------------------------------------------
+// ---- copies
+// ---------------------------------------------------------------------------------------
 static void copyEnter(struct frame* frame) {
   struct flight* flight = &frame->flight;
   uint64_t cookie = flight->cookie;
@@ -305,7 +308,8 @@ static void copyExit(struct frame* frame) {
   }
 }
 
-// ---- launches -------------------------------------------------------------------------------------
+// ---- launches
+// -------------------------------------------------------------------------------------
 static void launchEnter(struct frame* frame) {
   struct flight* flight = &frame->flight;
   const uint64_t* words = frame->registers;
@@ -382,7 +386,8 @@ static void launchEnter(struct frame* frame) {
   publish();
 }
 
-// ---- names ----------------------------------------------------------------------------------------
+// ---- names
+// ----------------------------------------------------------------------------------------
 static void sendName(uint64_t handle, uint64_t of, uint64_t text) {
   const char* name = text != 0 ? (const char*)(uintptr_t)text : "";
   uint32_t length = (uint32_t)strnlen(name, sizeof(((struct name_record*)0)->name) - 1);
@@ -396,7 +401,8 @@ static void sendName(uint64_t handle, uint64_t of, uint64_t text) {
   publish();
 }
 
-// ---- every call -----------------------------------------------------------------------------------
+// ---- every call
+// -----------------------------------------------------------------------------------
 __attribute__((visibility("hidden"))) void tidegauge_before(struct frame* frame) {
   uint32_t id = frame->id & 0xffff;
   struct flight* flight = &frame->flight;

@@ -1,5 +1,5 @@
 // The wrappers. Each says which function it is and jumps to the one body, which saves what came,
-// asks before(), calls the real function with the same registers and stack words, and tells after().
+// asks before(), calls the real function with the same registers and stack words, calls after().
 #include "bpf/functions.h"
 
   .text
@@ -61,7 +61,7 @@ body:  // eax: bank << 16 | function
   .cfi_endproc
   .size body, . - body
 
-// ---- bank 0: exported under the functions' own names ---------------------------------------------
+// ---- bank 0: exported under the functions' own names --------------------------------------------
   .set next, 0
 .macro exported name
   .p2align 4
@@ -92,7 +92,7 @@ TIDEGAUGE_NAMES(ENTRY)
   exported cudaGetDriverEntryPointByVersion
   exported cudaGetDriverEntryPointByVersion_ptsz
 
-// ---- banks 1 … 7: handed out by dlsym() and its like; 16 bytes each ------------------------------
+// ---- banks 1 … 7: handed out by dlsym() and its like; 16 bytes each -----------------------------
   .set functions, next
   .p2align 4
   .globl tidegauge_banks
@@ -118,7 +118,7 @@ tidegauge_banks:
   .hidden tidegauge_bank_size
   .set tidegauge_bank_size, functions
 
-// ---- dlsym(): answered here for what is watched, else by the real one, which looks at who called --
+// ---- dlsym(): answered here for what is watched, else by the real one, which looks at who called
   .p2align 4
   .globl dlsym
   .type dlsym, @function

@@ -1,7 +1,9 @@
 // Which real function a wrapper leads to, and which wrapper a program gets when it asks for one.
 //
-//   linked against           exported wrapper; the real one is what the caller would have got without
-//                            this library: of the global scope, else of the libraries it needs itself
+//   linked against           exported wrapper; the real one is what the caller would have got
+//                            without
+//                            this library: of the global scope, else of the libraries it needs
+//                            itself
 //   dlsym(libcuda, "cuX")    a wrapper of some bank, bound to what dlsym() found
 //   cuGetProcAddress("cuX")  the same; so the runtime, which gets the driver this way, is seen too
 #define _GNU_SOURCE
@@ -29,7 +31,8 @@ static const char* const kNames[ALL] = {
         TIDEGAUGE_RUNTIME_CONTEXT(TEXT) TIDEGAUGE_DRIVER_COPIES(TEXT) TIDEGAUGE_RUNTIME_COPIES(TEXT)
             TIDEGAUGE_LAUNCHES(TEXT) TIDEGAUGE_NAMES(TEXT) TIDEGAUGE_POINTERS(POINTER_TEXT)};
 
-// Arguments behind the sixth, in words. cudaExtent (24 bytes) and CUipcMemHandle (64) lie there whole.
+// Arguments behind the sixth, in words. cudaExtent (24 bytes) and CUipcMemHandle (64) lie there
+// whole.
 static const uint8_t kStackWords[ALL] = {
     [ID_cudaMalloc3D] = 3,
     [ID_cudaMalloc3DArray] = 3,
@@ -111,7 +114,8 @@ void* handOut(void* real) {
   return id < 0 ? real : wrapperOf(id, real);
 }
 
-// ---- dlsym() --------------------------------------------------------------------------------------
+// ---- dlsym()
+// --------------------------------------------------------------------------------------
 struct answer {
   void* address;
   uint64_t is_one;
@@ -126,16 +130,17 @@ __attribute__((visibility("hidden"))) struct answer tidegauge_dlsym(void* handle
   bool of_scope = handle == RTLD_DEFAULT || handle == RTLD_NEXT;
   void* real = realDlsym(of_scope ? RTLD_NEXT : handle, name);
   if (real != NULL && isOurs(real)) real = realDlsym(RTLD_NEXT, name);
-  // Who is in front of this library gets the exported wrapper, who is behind it (another library that
-  // wraps the same functions) what is behind that. Where there is nothing behind, nobody gets any:
-  // without this library the exported wrappers would not be there.
+  // Who is in front of this library gets the exported wrapper, who is behind it (another library
+  // that wraps the same functions) what is behind that. Where there is nothing behind, nobody gets
+  // any: without this library the exported wrappers would not be there.
   if (real != NULL && handle == RTLD_NEXT) return answer;
   answer.address = wrapperOf(id, real);
   answer.is_one = 1;
   return answer;
 }
 
-// ---- exported wrappers ----------------------------------------------------------------------------
+// ---- exported wrappers
+// ----------------------------------------------------------------------------
 static struct {
   _Atomic(uint64_t) key;
   _Atomic(void*) real;

@@ -1,5 +1,5 @@
-// tidegauge_resume(registers, walk, argument): calls walk(argument) so that the unwinder in it goes on,
-// above this function, in the frame that the registers are of: rsp, rip, rbp, rbx, r12, r13, r14, r15.
+// tidegauge_resume(registers, walk, argument): calls walk(argument) so that the unwinder in it
+// continues above this function, in the frame of the registers: rsp, rip, rbp, rbx, r12 to r15.
 //
 //   walk ─► this function ─┄┄► the frame of the registers ─► its callers
 //             └─► who called it: where it really returns

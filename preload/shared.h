@@ -4,15 +4,19 @@
 //   functions  the cookie of each watched function (bpf/records.h), written by the recorder
 //   launches   counted in place, by program, kernel and geometry
 //   copies     added up in place, by program, direction and function
-//   chunks     a thread takes one, fills it with entries, gives it back; the recorder reads behind it
+//   chunks     a thread takes one, fills it with entries, gives it back; the recorder reads behind
+//              it
 //
-//   chunk: │ entry: type, bytes │ memory_record │ entry │ … │◄ written      (the thread moves it on)
-//                                                   ▲ read                  (the recorder moves it on)
+//   chunk: │ entry: type, bytes │ memory_record │ entry │ … │◄ written      (the thread moves it
+//                                                                           on)
+//                                                   ▲ read                  (the recorder moves it
+//                                                                           on)
 //
 // A thread that is killed leaves what it had written: an entry counts once `written` is behind it.
-// Nobody waits for anybody. A program has a number of its own, its image: exec begins another one in
-// the same process, and a pid may come again. In the keys of both tables it stands in place of tgid. The file is sparse: what is not used takes no memory. The recorder trusts
-// nothing in here but what it wrote itself.
+// Nobody waits for anybody. A program has a number of its own, its image: exec begins another one
+// in the same process, and a pid may come again. In the keys of both tables it stands in place of
+// tgid. The file is sparse: what is not used takes no memory. The recorder trusts nothing in here
+// but what it wrote itself.
 #pragma once
 
 #include <linux/types.h>  // before records.h, which uses it

@@ -3,10 +3,10 @@
 //   program ─ cudaMalloc ─► entries.S ─► before() ─► the real one ─► after() ─► program
 //                            frame: registers, what is called, what is known of the call
 //
-// Wrappers know no signature: registers and as many words of the stack as a function takes are handed
-// on as they came. There are several banks of wrappers, one for each copy of a library that a process
-// has loaded: a wrapper leads to one real function only, but for bank 0, which is exported, where it
-// depends on who calls (lookup.c).
+// Wrappers know no signature: registers and as many words of the stack as a function takes are
+// handed on as they came. There are several banks of wrappers, one for each copy of a library that
+// a process has loaded: a wrapper leads to one real function only, but for bank 0, which is
+// exported, where it depends on who calls (lookup.c).
 #pragma once
 
 #ifndef __ASSEMBLER__
@@ -87,8 +87,8 @@ uint32_t stackWords(uint32_t function);
 uint32_t functionCount(void);  // watched ones; those of TIDEGAUGE_POINTERS follow
 
 // ---- walk.c
-// Adds the stack's frames from the one that returns to `from` on to the `count` that are there already; as
-// many as PRELOAD_FRAMES in all.
+// Adds the stack's frames from the one that returns to `from` on to the `count` that are there
+// already; as many as PRELOAD_FRAMES in all.
 uint32_t walkStack(uint64_t from, uint64_t* frames, uint32_t count);
 
 // ---- send.c

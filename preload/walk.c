@@ -1,7 +1,9 @@
 // The frames of a thread's stack, innermost first, by .eh_frame (libgcc's unwinder), and on through
-// code that has none but is at its end: CPython's perf trampolines, one before each Python function.
+// code that has none but is at its end: CPython's perf trampolines, one before each Python
+// function.
 //
-//   cudaMalloc ← ctypes ← _PyEval ← trampoline of inner()   here .eh_frame ends: the walk is begun again
+//   cudaMalloc ← ctypes ← _PyEval ← trampoline of inner()   here .eh_frame ends: the walk is begun
+//                                                           again
 //                                    └─► _PyEval ← trampoline of train() └─► _PyEval ← main
 #define _GNU_SOURCE
 #include <unwind.h>
@@ -41,8 +43,8 @@ __attribute__((noinline)) static void run(void* walk) {
   __asm__ volatile("");  // no jump: the frame below it is this function's
 }
 
-// Where the code returns at once: `add $8,%rsp; ret` (CPython 3.12 and 3.13), `pop %rbp; ret`. Its first
-// byte was read by the unwinder, too, for it looks for signal handlers there.
+// Where the code returns at once: `add $8,%rsp; ret` (CPython 3.12 and 3.13), `pop %rbp; ret`. Its
+// first byte was read by the unwinder, too, for it looks for signal handlers there.
 static bool leave(struct registers* at) {
   const uint8_t* code = (const uint8_t*)(uintptr_t)at->rip;
   const uint64_t* stack = (const uint64_t*)(uintptr_t)at->rsp;

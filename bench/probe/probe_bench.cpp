@@ -58,8 +58,8 @@ std::unique_ptr<record::Recorder> startRecorder(bool stacks, record::RecorderSin
   return std::move(recorder.value());
 }
 
-// Ours on three functions of the driver alone, without stacks: as much as the published design watches
-// where it sits at the runtime.
+// Ours on three functions of the driver alone, without stacks: as much as the published design
+// watches where it sits at the runtime.
 class DriverAlone {
  public:
   DriverAlone(const std::string& driver, uint32_t pid) : programs_(load()) {
@@ -113,7 +113,8 @@ double median(std::vector<double> list) {
   return list[list.size() / 2];
 }
 
-// ---- what a call costs ------------------------------------------------------------------------------
+// ---- what a call costs
+// ------------------------------------------------------------------------------
 class Costs {
  public:
   Costs(const std::string& folder, int rounds) : rounds_(rounds), target_(folder) {
@@ -171,8 +172,8 @@ class Costs {
   void print() const {
     double pair = of("empty", kPairs), launch = of("empty", kLaunches);
     fmt::print(
-        "thread CPU time a call, median of {} rounds of {} calls {} frames down, less the bare "
-        "call\n",
+        "thread CPU time a call, median of {} rounds of "
+        "{} calls {} frames down, less the bare call\n",
         rounds_, kCalls, kDepth);
     auto row = [](std::string_view what, double ns, const std::string& more = {}) {
       fmt::print("  {:<58}{:7.0f} ns  {}\n", what, ns, more);
@@ -254,9 +255,10 @@ class Costs {
   std::map<std::pair<std::string, Task>, std::vector<double>> ns_;
 };
 
-// ---- walks ----------------------------------------------------------------------------------------
-// What a frame costs: a block of PyTorch's from frames further and further down. Half of the calls (the
-// frees) take no stack.
+// ---- walks
+// ----------------------------------------------------------------------------------------
+// What a frame costs: a block of PyTorch's from frames further and further down. Half of the calls
+// (the frees) take no stack.
 void walks(const std::string& folder, int rounds) {
   Target target(folder);
   std::map<uint32_t, std::vector<double>> ns;
@@ -279,7 +281,8 @@ void walks(const std::string& folder, int rounds) {
              (least(ns[40]) - least(ns[10])) / 30);
 }
 
-// ---- attaching ------------------------------------------------------------------------------------
+// ---- attaching
+// ------------------------------------------------------------------------------------
 template <class Do>
 double secondsOf(const Do& action) {
   double before = seconds(CLOCK_MONOTONIC);
@@ -329,7 +332,8 @@ void attaching(Target& target, int rounds) {
       links, spent, spent / links * 600);
 }
 
-// ---- the recorder ---------------------------------------------------------------------------------
+// ---- the recorder
+// ---------------------------------------------------------------------------------
 void rates(Target& target, bool with_file) {
   for (uint32_t rate : {10'000U, 100'000U, 500'000U, 5'000'000U}) {
     std::string path = fmt::format("{}/probe_bench.{}.sqlite",
@@ -353,8 +357,8 @@ void rates(Target& target, bool with_file) {
     double spent = seconds(CLOCK_PROCESS_CPUTIME_ID) - before;
     if (!session.finish(*recorder).ok()) exit(1);
     fmt::print(
-        "  {:>9} calls/s asked, {:>7.0f} came: {} of {} lost in 8 MiB, recorder {:.1f} % of a "
-        "core{}\n",
+        "  {:>9} calls/s asked, {:>7.0f} came: {} of {} "
+        "lost in 8 MiB, recorder {:.1f} % of a core{}\n",
         rate, answer.calls_per_second, recorder->losses()[LOSS_MEMORY_RING], answer.calls,
         spent / 2 * 100, with_file ? ", with a file" : "");
     if (with_file) std::filesystem::remove(path);

@@ -1,6 +1,7 @@
-// The design of a published tracer of CUDA, rebuilt from its description to be measured beside ours: own
-// code, their decisions. One record of 1,224 bytes with up to 128 frames for every launch; 128 bytes
-// with 8 frames for an allocation, paired through a table of 1,024; each record wakes the reader.
+// The design of a published tracer of CUDA, rebuilt from its description to be measured beside
+// ours: own code, their decisions. One record of 1,224 bytes with up to 128 frames for every
+// launch; 128 bytes with 8 frames for an allocation, paired through a table of 1,024; each record
+// wakes the reader.
 // clang-format off
 #include <linux/types.h>  // before libbpf's headers, which use it
 #include <linux/bpf.h>

@@ -1,6 +1,6 @@
-// The watched process of probe_bench: the same program once more, with a pipe for orders and one for
-// answers. It calls the stand-in GPU from twenty functions down, as real programs do, and says what a call
-// cost its thread.
+// The watched process of probe_bench: the same program once more, with a pipe for orders and one
+// for answers. It calls the stand-in GPU from twenty functions down, as real programs do, and says
+// what a call cost its thread.
 #pragma once
 
 #include <sys/types.h>

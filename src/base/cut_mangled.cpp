@@ -20,7 +20,8 @@ std::string_view takeName(std::string_view& rest) {
 
 }  // namespace
 
-// Of the grammar of the Itanium C++ ABI (5.1.2) only what names a function: (N <names>) or one <name>.
+// Of the grammar of the Itanium C++ ABI (5.1.2) only what names a function: (N <names>) or one
+// <name>.
 std::string readableName(std::string_view name) {
   std::string_view rest = name;
   if (!rest.starts_with("_Z")) return std::string(name);

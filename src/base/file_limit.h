@@ -1,4 +1,5 @@
-// As many open files as this process may have: the soft limit, 1,024 by habit, becomes the hard one.
+// As many open files as this process may have: the soft limit, 1,024 by habit, becomes the hard
+// one.
 #pragma once
 
 namespace tidegauge::base {

@@ -1,5 +1,6 @@
-// Asks for huge pages where memory is large and about to be filled: one fault for 2 MiB in place of 512, of 1 µs and more each in
-// virtual machines. Where the kernel has none it does nothing. Source: madvise(2), MADV_HUGEPAGE.
+// Asks for huge pages where memory is large and about to be filled: one fault for 2 MiB in place of
+// 512, of 1 µs and more each in virtual machines. Where the kernel has none it does nothing.
+// Source: madvise(2), MADV_HUGEPAGE.
 #pragma once
 
 #include <sys/mman.h>

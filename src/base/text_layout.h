@@ -15,8 +15,8 @@ std::string cutTo(std::string_view text, size_t columns);
 std::string cutFront(std::string_view text, size_t columns);
 // The same with both ends, a third of it the last. No number is cut: it is left out. "a b…f"
 std::string cutMiddle(std::string_view text, size_t columns);
-// The same of a path: the folders it begins with are left out, "…/lib/libtorch.so"; its last name stays
-// as long as it fits.
+// The same of a path: the folders it begins with are left out, "…/lib/libtorch.so"; its last name
+// stays as long as it fits.
 std::string cutFolders(std::string_view path, size_t columns);
 std::string padLeft(std::string_view text, size_t columns);
 std::string padRight(std::string_view text, size_t columns);

@@ -13,8 +13,8 @@ namespace tidegauge::cli {
 // Of the whole file, the same from each of its traces. Empty: nothing.
 std::string damageOf(const model::Trace& trace, const std::string& path);
 
-// "ranks.zip: rank3.pickle: ends in the middle of a value. The rest of the archive was read."; empty: all was. `trace` is
-// any of the archive.
+// "ranks.zip: rank3.pickle: ends in the middle of a value. The rest of the archive was read.";
+// empty: all was. `trace` is any of the archive.
 std::string unreadMembersOf(const model::Trace& trace, const std::string& path);
 
 }  // namespace tidegauge::cli

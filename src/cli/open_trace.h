@@ -35,7 +35,8 @@ struct Opened {
   Traces traces;
   std::vector<OpenedRecording> recordings;
   std::vector<FailedRead> failed;
-  // Of the first file that could not be read, as a whole or in part: what can be is opened all the same.
+  // Of the first file that could not be read, as a whole or in part: what can be is opened all the
+  // same.
   int exit_code = 0;
 };
 // Files that cannot be read, and damaged recordings, are named on standard error, one line each.

@@ -1,11 +1,12 @@
 // Doctor: what this machine lets a recorder do, and how to get the rest.
 //
 //   MachineFacts facts = lookAtMachine();     // reads, tries, removes what it tried
-//   for (const Finding& it : judge(facts)) …  // {kMissing, "CAP_BPF", "not held", "…", "run as root"}
+//   for (const Finding& it : judge(facts)) …  // {kMissing, "CAP_BPF", "not held", "…", "run as
+//                                             root"}
 //
-// Looking and judging are apart, so that the judgement is tested on machines that are not here. What
-// can be tried is tried: the programs are loaded and one of them attached to a function of this very
-// program, for some milliseconds. Nothing stays in the kernel. Cost: about half a second.
+// Looking and judging are apart, so that the judgement is tested on machines that are not here.
+// What can be tried is tried: the programs are loaded and one of them attached to a function of
+// this very program, for some milliseconds. Nothing stays in the kernel. Cost: about half a second.
 #pragma once
 
 #include <cstdint>
@@ -73,8 +74,8 @@ struct ExaminedLibrary {
   size_t locked = 0;  // functions where the kernel puts no probe: they begin with a lock prefix
 };
 
-// One file, opened at `path` and told by the name `shown`; nothing if it is of no kind that is watched,
-// or a program without CUDA in it.
+// One file, opened at `path` and told by the name `shown`; nothing if it is of no kind that is
+// watched, or a program without CUDA in it.
 std::optional<ExaminedLibrary> examineLibrary(const std::string& path, const std::string& shown,
                                               bool is_program = false);
 // Those that the dynamic loader knows, in LD_LIBRARY_PATH, in running processes, and `more`. Each

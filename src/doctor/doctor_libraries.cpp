@@ -185,8 +185,8 @@ std::vector<Finding> judge(const std::vector<ExaminedLibrary>& libraries) {
     } else if (it.functions == 0) {
       finding.verdict = Verdict::kMissing;
       finding.means = is_framework ? "it has no probes: PyTorch's blocks stay unseen"
-                                   : "none of the watched functions: it is stripped, or of another "
-                                     "kind";
+                                   : "none of the watched functions: it "
+                                     "is stripped, or of another kind";
       finding.remedy = is_framework ? "Use PyTorch's own builds, 2.2 or newer, for Linux" : "";
     } else if (it.locked > 0) {
       finding.verdict = Verdict::kLimited;

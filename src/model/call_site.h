@@ -1,5 +1,5 @@
-// Call sites: of a call stack, the frame that says where the program asked. One rule for every place
-// that names one: report, frag, diff, the page, Live, top.
+// Call sites: of a call stack, the frame that says where the program asked. One rule for every
+// place that names one: report, frag, diff, the page, Live, top.
 //
 //   cuMemAlloc_v2             libcuda.so.1        the driver, the runtime: what was called
 //   cudaMalloc                libcudart.so.13
@@ -10,8 +10,9 @@
 //   train.py:63 main
 //
 // Without Python: the innermost function of the program (plain.c:20 main). Noise rules follow
-// PyTorch's viewer (MemoryViz.js, frame filter: unwinding, interpreter, dispatch) and add allocators,
-// dispatchers and CUDA's own functions. Cost: some hundred comparisons of texts per frame.
+// PyTorch's viewer (MemoryViz.js, frame filter: unwinding, interpreter, dispatch) and add
+// allocators, dispatchers and CUDA's own functions. Cost: some hundred comparisons of texts per
+// frame.
 #pragma once
 
 #include <cstddef>
@@ -47,8 +48,8 @@ FrameRank rankOf(const CallFrame& frame);
 // Of the frames' ranks, innermost first; their number if there are none.
 size_t callSite(std::span<const FrameRank> ranks);
 
-// "loss.py:30 log_softmax", "plain.c:20 main", "at::native::empty_cuda", "libfoo.so.1+0x12"; a name is
-// cut at its arguments.
+// "loss.py:30 log_softmax", "plain.c:20 main", "at::native::empty_cuda", "libfoo.so.1+0x12"; a name
+// is cut at its arguments.
 std::string siteName(const CallFrame& frame);
 
 // A stack in words, from its frames, innermost first.
@@ -62,7 +63,8 @@ struct StackWords {
 // A file that holds Python: "x.py", and code without a file: "<frozen importlib._bootstrap>".
 bool isPythonFile(std::string_view file);
 
-// CPython's own code, by the path of the file that it is code of: "libpython3.13.so.1.0", "bin/python3.13".
+// CPython's own code, by the path of the file that it is code of: "libpython3.13.so.1.0",
+// "bin/python3.13".
 bool isInterpreter(std::string_view module);
 
 }  // namespace tidegauge::model

@@ -41,9 +41,8 @@ constexpr std::pair<int32_t, std::string_view> kCodes[] = {
 
 constexpr std::pair<std::string_view, std::string_view> kLossWords[] = {
     {"memory ring full",
-     "Memory calls came faster than the recorder could take them: live bytes may be too high or "
-     "too "
-     "low by what they moved. A larger --ring or fewer processes helps."},
+     "Memory calls came faster than the recorder could take them: live bytes may be too "
+     "high or too low by what they moved. A larger --ring or fewer processes helps."},
     {"system ring full",
      "Starts, ends or libraries of processes were missed: a process may be shown as running, its "
      "memory as live, though it has ended."},
@@ -59,9 +58,9 @@ constexpr std::pair<std::string_view, std::string_view> kLossWords[] = {
     {"no room for a thread",
      "More threads or processes than the recorder can follow: their calls are missing."},
     {"memory not readable",
-     "Something could not be read from the program's memory: what a call handed out, the size of "
-     "an "
-     "array, a name. Bytes that came that way are missing, and their free is of unknown memory."},
+     "Something could not be read from the program's memory: what a "
+     "call handed out, the size of an array, a name. Bytes that came "
+     "that way are missing, and their free is of unknown memory."},
     {"no room for a launch",
      "More kernels and shapes than the table has room for: launches are missing from the counts."},
     {"no room for a copy", "Copies found no room in the table: they are missing from the sums."},

@@ -5,7 +5,8 @@
 //              –        20 MiB  physical  20 ns … the end     cuMemCreate: charged, no address yet
 //   mappings   0x7e00…  20 MiB  of row 1  25 ns … the end     cuMemMap
 //
-// Device memory only: no host memory, no aliases, no promises. Cost: 45 bytes a block, 36 a mapping.
+// Device memory only: no host memory, no aliases, no promises. Cost: 45 bytes a block, 36 a
+// mapping.
 #pragma once
 
 #include <cstdint>

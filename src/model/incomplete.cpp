@@ -19,8 +19,8 @@ constexpr std::array<std::string_view, kFigures> kNames = {
 
 constexpr std::pair<std::string_view, FigureSet> kLossFigures[] = {
     {"memory ring full", {F::kMemory, F::kBlocks}},
-    // Ends of processes, libraries that were not watched for it, and all calls of a process that could
-    // not be told.
+    // Ends of processes, libraries that were not watched for it, and all calls of a process that
+    // could not be told.
     {"system ring full",
      {F::kMemory, F::kBlocks, F::kLaunches, F::kCopies, F::kCallSites, F::kKernelNames}},
     {"name ring full", {F::kKernelNames}},

@@ -4,8 +4,8 @@
 //   incompleteOf(work).touches(Figures::kMemory)    live, peak, who holds it: not the whole truth
 //   incompleteOf(work).words(Figures::kLaunches)    {"3 × no room for a launch"}
 //
-// Counts of launches and copies, and sums of them, can then only be too low ("at least"). Memory may
-// be too low or too high (a free that was not seen): "incomplete". Cost: O(losses + unwatched).
+// Counts of launches and copies, and sums of them, can then only be too low ("at least"). Memory
+// may be too low or too high (a free that was not seen): "incomplete". Cost: O(losses + unwatched).
 #pragma once
 
 #include <array>

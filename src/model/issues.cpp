@@ -30,8 +30,8 @@ constexpr Text kTexts[] = {
     {IssueKind::kSizeMismatch, "size_mismatch",
      "Two places name different sizes for one block: the alloc's size is used."},
     {IssueKind::kSegmentContradiction, "segment_contradiction",
-     "Segment events contradict each other or the final segments: reserved bytes may be wrong by "
-     "this much."},
+     "Segment events contradict each other or the final "
+     "segments: reserved bytes may be wrong by this much."},
     {IssueKind::kOutsideSegments, "outside_segments",
      "Allocations that lie in no known segment: counted as live, but not inside reserved bytes."},
     {IssueKind::kFinalTotalsDiffer, "final_totals_differ",
@@ -47,14 +47,13 @@ constexpr Text kTexts[] = {
      "A key that this version does not know: ignored, without effect on the totals."},
     {IssueKind::kMissingKey, "missing_key", "A key that others of its kind have is missing."},
     {IssueKind::kDuplicateKey, "duplicate_key",
-     "A key that is there more than once in one object: the last one counts, as in Python; what "
-     "the "
-     "others held is not shown."},
+     "A key that is there more than once in one object: the last "
+     "one counts, as in Python; what the others held is not shown."},
     {IssueKind::kBadValue, "bad_value",
      "A value of the wrong type or out of range: treated as unknown."},
     {IssueKind::kCutText, "cut_text",
-     "A text nested deeper or longer than is kept: its rest is left out, without effect on the "
-     "totals."},
+     "A text nested deeper or longer than is kept: its "
+     "rest is left out, without effect on the totals."},
     {IssueKind::kMissingAnnotationEnd, "missing_annotation_end",
      "An annotation has no END: it is drawn to the end of the recording."},
     {IssueKind::kUnmatchedAnnotationEnd, "unmatched_annotation_end",
@@ -66,20 +65,18 @@ constexpr Text kTexts[] = {
      "The recording's ring buffer was probably full: the oldest events were overwritten. Record "
      "with a larger max_entries to see them."},
     {IssueKind::kReplayed, "replayed",
-     "Not what was recorded, but what PyTorch's allocator would have made of the same program "
-     "under "
-     "other settings; from the step that is named on, if one is, a forecast: the program would "
-     "have "
-     "met another out of memory than it did."},
+     "Not what was recorded, but what PyTorch's allocator would have made of the "
+     "same program under other settings; from the step that is named on, if one is, "
+     "a forecast: the program would have met another out of memory than it did."},
     {IssueKind::kNoTrace, "no_trace",
      "No events: memory history was not switched on. Call "
      "torch.cuda.memory._record_memory_history() before the part you want to see."},
     {IssueKind::kSnapshotChecksum, "snapshot_checksum",
-     "A snapshot event's total of active bytes differs from ours by more than inferred block "
-     "sizes explain."},
+     "A snapshot event's total of active bytes differs "
+     "from ours by more than inferred block sizes explain."},
     {IssueKind::kIncompleteRecording, "incomplete_recording",
-     "Something was lost, or was not watched: figures of this recording may be wrong by what is "
-     "missing."},
+     "Something was lost, or was not watched: figures "
+     "of this recording may be wrong by what is missing."},
     {IssueKind::kOlderThanRecording, "older_than_recording",
      "Handed out before the recording. What only a free shows is in no total, for its size is not "
      "known; what blocks in it show is counted as far as they reach: totals are lower bounds."},

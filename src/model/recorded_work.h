@@ -5,8 +5,8 @@
 //              ├► RecordedWork  kernels, launches, copies of pid 41   of the trace "pid 41 trainer"
 //              └► RecordedWork  … of pid 57                           of the trace "pid 57 server"
 //
-// Passive columns, named and measured as the tables of docs/formats/recording.md. Cost: 92 bytes per
-// row of launches, 68 per row of copies.
+// Passive columns, named and measured as the tables of docs/formats/recording.md. Cost: 92 bytes
+// per row of launches, 68 per row of copies.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +35,8 @@ struct RecordedProcesses {
   std::vector<int64_t> cgroup;
   std::vector<int64_t> began_ns, ended_ns, exit_status;
   std::vector<base::StringId> end_reason;  // invalid: it runs
-  // Filled by fillWatched(): since when it was watched, till when (kNotRecorded: that is to come), and
-  // whether it ran before.
+  // Filled by fillWatched(): since when it was watched, till when (kNotRecorded: that is to come),
+  // and whether it ran before.
   std::vector<int64_t> watched_from_ns, watched_to_ns;
   std::vector<uint8_t> ran_before;
 
@@ -70,7 +70,8 @@ struct RecordedUnwatched {
   size_t size() const { return reason.size(); }
 };
 
-// What the driver itself said is used, by pid and time. A row stands until the next of its device and pid.
+// What the driver itself said is used, by pid and time. A row stands until the next of its device
+// and pid.
 struct RecordedDeviceMemory {
   std::vector<int64_t> time_ns;
   std::vector<int32_t> device;  // as NVML numbers them
@@ -165,16 +166,16 @@ struct RecordedRefusals {
   size_t size() const { return code.size(); }
 };
 
-// Out-of-memory events that stand for several refusals: one thread asked for the same again, each time
-// within a second. The event is the last of them.
+// Out-of-memory events that stand for several refusals: one thread asked for the same again, each
+// time within a second. The event is the last of them.
 struct RecordedRefusalRows {
   std::vector<uint64_t> event;  // of the trace, ascending
   std::vector<uint64_t> count;  // 2 or more
   std::vector<int64_t> first_ns;
 };
 
-// What was live when the process ended, or after the last call if it ran on: memory of the driver and
-// (kBlock) blocks of the framework inside it, by stack. Most bytes first.
+// What was live when the process ended, or after the last call if it ran on: memory of the driver
+// and (kBlock) blocks of the framework inside it, by stack. Most bytes first.
 struct RecordedHoldings {
   std::vector<MemoryKind> kind;
   std::vector<int32_t> device;
@@ -185,8 +186,8 @@ struct RecordedHoldings {
   size_t size() const { return bytes.size(); }
 };
 
-// What the driver said that a process used on all devices when that was most, and what calls had handed
-// out to it by then: the rest are its contexts, modules and what no call tells.
+// What the driver said that a process used on all devices when that was most, and what calls had
+// handed out to it by then: the rest are its contexts, modules and what no call tells.
 struct DriversFigure {
   int64_t time_ns = 0;
   uint64_t used_bytes = 0;

@@ -18,7 +18,8 @@ inline constexpr int32_t kRecordingApplication = 0x54674772;  // "TgGr"
 inline constexpr int32_t kRecordingVersion = 1;
 // Far beyond SQLite's own lock bytes at 1 GiB.
 inline constexpr int64_t kWriterLockByte = int64_t{1} << 62;
-// The recorder holds it while it waits until nobody reads, to end a part: who comes now lets it go first.
+// The recorder holds it while it waits until nobody reads, to end a part: who comes now lets it go
+// first.
 inline constexpr int64_t kEndingLockByte = kWriterLockByte + 1;
 
 }  // namespace tidegauge::model

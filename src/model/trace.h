@@ -220,8 +220,8 @@ struct FinalBlocks {
 
 enum class DeviceKind : uint8_t { kGpu, kPinnedHost };
 
-// Of a recording: do its calls tell that what is drawn on a device is there? A thread that chose its
-// device before it was watched does not: its memory is drawn on the first device that is known.
+// Of a recording: do its calls tell that what is drawn on a device is there? A thread that chose
+// its device before it was watched does not: its memory is drawn on the first device that is known.
 enum class Told : uint8_t { kAll, kInPart, kNothing };
 
 // One device's share of the columns: half-open ranges of rows.

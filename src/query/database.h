@@ -89,7 +89,8 @@ class Database {
   base::Result<QuerySummary> stream(const std::string& sql, const QueryLimits& limits,
                                     RowSink& sink) const;
 
-  // Does it ask only what is the same from each process of a recording? The error of SQL that cannot run.
+  // Does it ask only what is the same from each process of a recording? The error of SQL that
+  // cannot run.
   base::Result<bool> asksWholeRecording(const std::string& sql) const;
 
   const Schema& schema() const { return schema_; }

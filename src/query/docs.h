@@ -1,5 +1,6 @@
 // The pages docs/use/sql.md, sql-functions.md and sql-recordings.md, written from the schema, so
-// that they cannot differ from what a query finds: tidegauge query --print-docs sql > docs/use/sql.md
+// that they cannot differ from what a query finds: tidegauge query --print-docs sql >
+// docs/use/sql.md
 #pragma once
 
 #include <string>

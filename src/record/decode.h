@@ -1,5 +1,5 @@
-// From records, as the BPF programs and the preloaded library write them, to what a sink takes. Times
-// and processes are for the caller: both sources count them in their own way.
+// From records, as the BPF programs and the preloaded library write them, to what a sink takes.
+// Times and processes are for the caller: both sources count them in their own way.
 #pragma once
 
 #include "bpf/records.h"

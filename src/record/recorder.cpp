@@ -41,8 +41,8 @@ base::Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderOptions& o
                                                         RecorderSink& sink) {
   if (isInOwnPidNamespace())
     return missing(
-        "in a pid namespace of its own (a container) processes have other numbers than in "
-        "the kernel",
+        "in a pid namespace of its own (a container) "
+        "processes have other numbers than in the kernel",
         "run it outside, or in a container with --pid=host (Kubernetes: hostPID: true); "
         "`record --preload` needs neither");
   TG_ASSIGN_OR_RETURN(Programs programs, Programs::load(options.programs));
@@ -77,8 +77,8 @@ Recorder::~Recorder() {
 void Recorder::inOrder(const system_record& record) {
   switch (record.event) {
     case SYSTEM_FIRST_SEEN: {
-      // Another program of this number: that the one before had become it was lost (system ring full).
-      // What this one maps was learnt already.
+      // Another program of this number: that the one before had become it was lost (system ring
+      // full). What this one maps was learnt already.
       if (auto before = running_.find(record.tgid); before != running_.end() &&
                                                     before->second.program != 0 &&
                                                     before->second.program != record.program)

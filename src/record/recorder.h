@@ -4,10 +4,11 @@
 //   system_ring ─┴─► merge ─────┼─► processes that came, changed program, ended
 //   name_ring ──────────────────┴─► names of kernels
 //
-// What arrives goes to a RecorderSink on the thread that calls poll(). Three more threads empty the ring
-// of calls (rings.h), learn how to walk stacks (unwinder.h) and empty tables of counts before they are
-// full (kernel_counts.h); each has its own lock and calls nobody. A sink that needs more than some µs a
-// call for long makes calls wait, at most 160 MiB of them; then the ring fills, and losses are told.
+// What arrives goes to a RecorderSink on the thread that calls poll(). Three more threads empty the
+// ring of calls (rings.h), learn how to walk stacks (unwinder.h) and empty tables of counts before
+// they are full (kernel_counts.h); each has its own lock and calls nobody. A sink that needs more
+// than some µs a call for long makes calls wait, at most 160 MiB of them; then the ring fills, and
+// losses are told.
 #pragma once
 
 #include <sys/types.h>
@@ -37,8 +38,8 @@ struct RecorderOptions {
   ProgramSettings programs;
   bool framework = true;
   std::string name_glob;  // only processes of this name; empty: all
-  // What goes on for weeks: also of chosen processes a library that none maps any more is let go after a
-  // minute, as it always is where all of the machine are watched.
+  // What goes on for weeks: also of chosen processes a library that none maps any more is let go
+  // after a minute, as it always is where all of the machine are watched.
   bool let_go_unused = false;
 };
 
@@ -113,8 +114,8 @@ class Recorder final : public Source {
   std::string name_glob_;
   bool watch_all_ = false;
   bool let_go_unused_ = false;
-  // With watch_all_: whose code was learnt; true: it was gone at the last look. Nobody tells of the end of
-  // a process that made no call.
+  // With watch_all_: whose code was learnt; true: it was gone at the last look. Nobody tells of the
+  // end of a process that made no call.
   std::map<uint32_t, bool> learnt_;
   int64_t looked_ns_ = 0;  // for libraries that nobody uses any more
   uint32_t next_index_ = 0;

@@ -1,5 +1,5 @@
-// Which processes and libraries a recorder watches: those that were asked for, what they map from then on,
-// and what is let go when they are gone.
+// Which processes and libraries a recorder watches: those that were asked for, what they map from
+// then on, and what is let go when they are gone.
 #include <bpf/bpf.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -56,8 +56,8 @@ bool Recorder::anyTargetRuns() const {
   return bpf_map_get_next_key(programs_.mapDescriptor("targets"), nullptr, &tgid) == 0;
 }
 
-// What it maps is learnt before its functions are watched, so that their first calls have stacks; and
-// again, for it may have gone on meanwhile.
+// What it maps is learnt before its functions are watched, so that their first calls have stacks;
+// and again, for it may have gone on meanwhile.
 std::vector<Library> Recorder::lookAtLibraries(uint32_t tgid, std::optional<int64_t> since_ns) {
   // Of all processes of a machine only those that have CUDA are of interest.
   bool has_cuda = !watch_all_ || running_.contains(tgid) || probes_.mapsLibraries(tgid);

@@ -1,5 +1,6 @@
-// Source: where a session's calls come from, by probes in the kernel (Recorder) or by a library in the
-// programs (PreloadRecorder). What it sees goes to a RecorderSink on the thread that calls poll().
+// Source: where a session's calls come from, by probes in the kernel (Recorder) or by a library in
+// the programs (PreloadRecorder). What it sees goes to a RecorderSink on the thread that calls
+// poll().
 #pragma once
 
 #include <climits>
@@ -35,7 +36,8 @@ struct KernelName {
   std::string name;
 };
 
-// Over a time, of one kernel and geometry. Kernel 0, no geometry: which ones they were is not known.
+// Over a time, of one kernel and geometry. Kernel 0, no geometry: which ones they were is not
+// known.
 inline constexpr const char* kNotToldApart = "(kernels not told apart)";
 struct LaunchCount {
   uint32_t process = 0;
@@ -92,8 +94,8 @@ class RecorderSink {
   // The process is gone, and processSeen() was never told of it.
   virtual void mappingsForgotten(uint32_t pid) { (void)pid; }
   virtual void call(const model::MemoryCall& call) = 0;
-  // Frames of a stack, innermost first, before the first call that names it: return addresses, and of
-  // where the thread is the address + 1.
+  // Frames of a stack, innermost first, before the first call that names it: return addresses, and
+  // of where the thread is the address + 1.
   virtual void stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& frames) = 0;
   virtual void kernelNamed(const KernelName& name) = 0;
   // What was counted since the last time; of a process that ended it may come a little later.

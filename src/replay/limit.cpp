@@ -30,8 +30,8 @@ Tried tryLimit(const Tape& tape, Settings settings, const VerifyOptions& options
   return replayed ? Tried::kTooLow : Tried::kTooHigh;
 }
 
-// Garbage is collected when more than threshold · limit is reserved. Reserved memory is a multiple of 2 MiB, so the
-// limits that do the same are a stretch of more than that: the least MiB in it.
+// Garbage is collected when more than threshold · limit is reserved. Reserved memory is a multiple
+// of 2 MiB, so the limits that do the same are a stretch of more than that: the least MiB in it.
 std::optional<uint64_t> limitOfCollections(const Tape& tape, const VerifyOptions& options,
                                            const Verification& verified, uint64_t least_bytes,
                                            uint64_t most_bytes) {

@@ -1,4 +1,5 @@
-// What a program asked of the allocator, taken out of a trace: the input of a replay under other settings.
+// What a program asked of the allocator, taken out of a trace: the input of a replay under other
+// settings.
 //
 //   malloc 7, 3 MiB, stream 0, pool 0      name 7: the 7th allocation row of the device
 //   free 7, shared                         record_stream gave it to others

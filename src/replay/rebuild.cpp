@@ -119,8 +119,8 @@ void Rebuild::segments(const Allocator* before) {
   }
 }
 
-// Freed, but not by all streams. A step 0 may be the first event, or before the recording; and so is one that
-// no event tells, of a block whose end one does.
+// Freed, but not by all streams. A step 0 may be the first event, or before the recording; and so
+// is one that no event tells, of a block whose end one does.
 bool Rebuild::waitsThen(size_t row) const {
   const model::Allocations& all = trace_.allocations;
   Step requested = all.free_requested_step[row];

@@ -1,7 +1,9 @@
-// Tape: one device's events as a replay wants them: ranks of streams, owners of pools, names of blocks.
+// Tape: one device's events as a replay wants them: ranks of streams, owners of pools, names of
+// blocks.
 //
-// Streams are searched in the order of their pointers, so a stream is known by its rank among them. Traces
-// without pool ids (before 2026) tell the pool of an event by what lives in it until the end.
+// Streams are searched in the order of their pointers, so a stream is known by its rank among them.
+// Traces without pool ids (before 2026) tell the pool of an event by what lives in it until the
+// end.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +32,8 @@ class Tape {
   bool tellsOwners() const { return !events().pool.empty(); }
   // Pages of its large expandable segments.
   uint64_t largeSegmentBytes() const { return large_segment_bytes_; }
-  // Of alloc, free_requested, free_completed: the allocation's row from the device's first; or kNoName.
+  // Of alloc, free_requested, free_completed: the allocation's row from the device's first; or
+  // kNoName.
   uint32_t name(model::Step step) const;
   uint32_t names() const {
     return static_cast<uint32_t>(device_->allocation_end - device_->allocation_begin);

@@ -13,11 +13,13 @@ using model::Action;
 using model::Step;
 
 constexpr uint64_t kMaxRequestBytes = uint64_t{1} << 60;
-// To go on after differences, and to try readings, each of some 10 ns: a few seconds. A row of the trace that is looked
-// at or a block that is copied is one; a block that is put in its place again is many.
+// To go on after differences, and to try readings, each of some 10 ns: a few seconds. A row of the
+// trace that is looked at or a block that is copied is one; a block that is put in its place again
+// is many.
 constexpr uint64_t kMaxRebuildWork = 200'000'000;
 constexpr uint64_t kRebuiltBlockWork = 50;
-// Free blocks that are passed by in searches, each up to 100 ns. No real trace that was tried takes a thirtieth of it.
+// Free blocks that are passed by in searches, each up to 100 ns. No real trace that was tried takes
+// a thirtieth of it.
 constexpr uint64_t kMaxVerifySearched = 100'000'000;
 constexpr uint64_t kInVainWork =
     500;  // what is done after a difference, such as a flush: done again, too
@@ -27,8 +29,9 @@ bool isDriverTraffic(Action action) {
          action == Action::kSegmentMap || action == Action::kSegmentUnmap;
 }
 
-// Gives at the addresses of the trace. Where the device's size is known, what fits; where it is not, or where that does
-// not explain the trace (others had a part of it), what the trace says that was given.
+// Gives at the addresses of the trace. Where the device's size is known, what fits; where it is
+// not, or where that does not explain the trace (others had a part of it), what the trace says that
+// was given.
 class RecordedDriver final : public Driver {
  public:
   RecordedDriver(const Verifier& verifier, std::optional<uint64_t> capacity_bytes,
@@ -176,7 +179,8 @@ void Verifier::arrange(std::span<BlockId> blocks) {
   std::ranges::stable_sort(blocks, {}, placeOf);
 }
 
-// ---- walking -------------------------------------------------------------------------------------
+// ---- walking
+// -------------------------------------------------------------------------------------
 
 void Verifier::step() {
   Step begin = at_;
@@ -357,7 +361,8 @@ bool Verifier::attempt(const Group& group) {
       at_ = group.begin;
     };
     Step late = group.late_end - group.begin;
-    // A driver that had as much before would hardly refuse: then the program emptied the cache itself.
+    // A driver that had as much before would hardly refuse: then the program emptied the cache
+    // itself.
     bool is_full = wouldBeFull(group);
     if (!is_full) {
       if (flush()) return true;
@@ -432,7 +437,8 @@ void Verifier::ask(const Group& group, Step ready_end) {
   askDone(ready_end, group.end);
 }
 
-// One request with all its driver traffic; its completions until `ready_end` were due when it began.
+// One request with all its driver traffic; its completions until `ready_end` were due when it
+// began.
 bool Verifier::malloc(const Group& group, Step ready_end) {
   uint64_t bytes = tape_.bytes(group.end);
   if (bytes == 0 || bytes > kMaxRequestBytes) {

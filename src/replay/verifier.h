@@ -7,7 +7,8 @@ namespace tidegauge::replay {
 
 class Verifier final : public Listener {
  public:
-  // What the driver is taken to do: what the trace says, or never to refuse (all that was refused a limit did).
+  // What the driver is taken to do: what the trace says, or never to refuse (all that was refused a
+  // limit did).
   enum class Refusals : uint8_t { kRecorded, kNone };
   Verifier(const Tape& tape, const Settings& settings, std::optional<uint64_t> capacity_bytes,
            Refusals refusals = Refusals::kRecorded);
@@ -17,7 +18,8 @@ class Verifier final : public Listener {
   // Gives up where it differs more often than that.
   Verification run(uint64_t most_divergences);
 
-  // ---- for the driver that answers as the recorded one did ---------------------------------------
+  // ---- for the driver that answers as the recorded one did
+  // ---------------------------------------
   // The driver is about to be asked: does the trace go on with memory that it gave?
   bool givesNow() const;
   // What would fit is refused all the same: others have a part of the device.

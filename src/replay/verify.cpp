@@ -13,8 +13,8 @@ std::string_view words(Cause cause) {
     case Cause::kUnknown:
       return "no known cause";
     case Cause::kOlderState:
-      return "another free block was taken, and the order of what is older than the recording is "
-             "not known";
+      return "another free block was taken, and the order of "
+             "what is older than the recording is not known";
     case Cause::kNotLive:
       return "it was never handed out: events are missing";
     case Cause::kChecksum:
@@ -108,7 +108,8 @@ Verification verify(const model::Trace& trace, const model::Device& device,
   Settings settings = options.settings;
   PrivateSegments of_private = privateSegments(tape);
   if (settings.expandable && of_private.has_plain) settings.private_pools_expandable = false;
-  // The wrong one differs soon and often: where one holds, the other need not be followed to the end.
+  // The wrong one differs soon and often: where one holds, the other need not be followed to the
+  // end.
   constexpr uint64_t kFew = 32;
   Verification by_segment = under(tape, settings, TieBreak::kSegment, kFew, options);
   Verification by_address = under(tape, settings, TieBreak::kAddress, kFew, options);

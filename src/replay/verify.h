@@ -1,15 +1,18 @@
-// verify(): a trace replayed under its own settings, every event compared with what the allocator would
-// have written.
+// verify(): a trace replayed under its own settings, every event compared with what the allocator
+// would have written.
 //
 //   recorded  … segment_free  segment_free  segment_alloc  alloc 0x7f20…
-//   replayed  … malloc 30 MiB: search fails, driver refuses, flush: segment_free …          all equal: proven
+//   replayed  … malloc 30 MiB: search fails, driver refuses, flush: segment_free …          all
+//             equal: proven
 //
-// Who gave memory back (collection, retry, an empty_cache just before), and which completions were seen, a
-// trace does not say: what is most likely is tried first, and what reproduces the entries holds. Where nothing
-// does, the first difference is kept, the state is rebuilt from the trace as it is after that request, and the
-// replay goes on: so the share that is proven is told of any file.
+// Who gave memory back (collection, retry, an empty_cache just before), and which completions were
+// seen, a trace does not say: what is most likely is tried first, and what reproduces the entries
+// holds. Where nothing does, the first difference is kept, the state is rebuilt from the trace as
+// it is after that request, and the replay goes on: so the share that is proven is told of any
+// file.
 //
-// Cost: about 0.3 µs an event; a copy of the state where memory was given back; O(allocations) where it differs.
+// Cost: about 0.3 µs an event; a copy of the state where memory was given back; O(allocations)
+// where it differs.
 #pragma once
 
 #include <memory>
@@ -50,7 +53,8 @@ struct VerifyOptions {
 struct Verification {
   Settings settings;          // with the policies that fit
   bool tie_is_known = false;  // another tie-break would have given other addresses
-  // Segments of private pools (graphs, MemPool) were seen; and whether they are expandable, where others are.
+  // Segments of private pools (graphs, MemPool) were seen; and whether they are expandable, where
+  // others are.
   bool has_private_pools = false, private_pools_are_known = false;
   uint64_t events_checked = 0, events_exact = 0;
   uint64_t divergences = 0;
@@ -61,7 +65,8 @@ struct Verification {
   uint64_t left_out_at_start = 0;  // blocks older than the recording that are in no known segment
   bool began_empty = true;         // nothing is older than the recording
   uint64_t final_segments = 0, final_differences = 0;
-  // Each time memory was refused, and the replay says when: what was reserved and what was wanted beside; the least.
+  // Each time memory was refused, and the replay says when: what was reserved and what was wanted
+  // beside; the least.
   std::optional<uint64_t> refused_at_bytes;
   uint64_t refused_with_room = 0;  // … although the driver had enough: a limit of the process
   Stats stats;  // at the end; of a replay without a difference from empty: PyTorch's own
@@ -71,8 +76,8 @@ struct Verification {
 Verification verify(const model::Trace& trace, const model::Device& device,
                     const VerifyOptions& options);
 
-// Segments of the file's final state that the allocator's is not equal to, block by block; one more if it has
-// segments beside.
+// Segments of the file's final state that the allocator's is not equal to, block by block; one more
+// if it has segments beside.
 uint64_t finalDifferences(const Tape& tape, const Allocator& allocator);
 
 // What a file says of its settings. Its own words where the string is not understood.

@@ -8,8 +8,8 @@
 namespace tidegauge::replay {
 namespace {
 
-// Free blocks and gaps that are passed by in searches, each up to 100 ns: so many candidates together take seconds. No
-// real trace that was tried takes a sixth of it.
+// Free blocks and gaps that are passed by in searches, each up to 100 ns: so many candidates
+// together take seconds. No real trace that was tried takes a sixth of it.
 constexpr uint64_t kMaxReplaySearched = 20'000'000;
 
 class Silent final : public Listener {

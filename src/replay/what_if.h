@@ -1,11 +1,13 @@
 // whatIf(): what a recorded program would have met under other settings, or on another card.
 //
-//   verify(trace)  →  Program  →  whatIf(tape, program, {expandable_segments:True})  →  peak reserved, OOMs, …
+//   verify(trace)  →  Program  →  whatIf(tape, program, {expandable_segments:True})  →  peak
+//                  reserved, OOMs, …
 //
-// Everything that concerns segments is made anew. What the program does is taken as it was: so a request that
-// failed when it was recorded and fits now is given back at once (what came after it is not known), and from the
-// first one that fails here and did not there on it is a forecast of a program that would have gone on the same.
-// Measured against PyTorch itself: docs/explain/replay.md. Cost: about 0.1 µs an event.
+// Everything that concerns segments is made anew. What the program does is taken as it was: so a
+// request that failed when it was recorded and fits now is given back at once (what came after it
+// is not known), and from the first one that fails here and did not there on it is a forecast of a
+// program that would have gone on the same. Measured against PyTorch itself:
+// docs/explain/replay.md. Cost: about 0.1 µs an event.
 #pragma once
 
 #include <functional>
@@ -30,7 +32,8 @@ class Witness : public Listener {
 struct WhatIfOptions {
   Settings settings;
   Placement placement = Placement::kLowest;  // of no effect but under TieBreak::kAddress
-  // What the driver gives: of the device's memory others may hold a part. Not known: nothing is refused.
+  // What the driver gives: of the device's memory others may hold a part. Not known: nothing is
+  // refused.
   std::optional<uint64_t> capacity_bytes{};
   // All of the device's: settings.fraction is of it. Not known: capacity_bytes.
   std::optional<uint64_t> device_bytes{};

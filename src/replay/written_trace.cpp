@@ -120,7 +120,8 @@ class Writer final : public Witness {
   int64_t time_us_ = model::kNoTime;
 };
 
-// The final state: what is mapped, in one row a cudaMalloc or a stretch of pages, as PyTorch writes it.
+// The final state: what is mapped, in one row a cudaMalloc or a stretch of pages, as PyTorch writes
+// it.
 class FinalState {
  public:
   FinalState(model::Trace& trace, const Allocator& allocator, const Writer& writer)

@@ -1,10 +1,11 @@
-// writtenTrace(): the recording that PyTorch would have written of a program under other settings, so that
-// whatever shows a recording shows a replay: its state step by step, its timeline, its map.
+// writtenTrace(): the recording that PyTorch would have written of a program under other settings,
+// so that whatever shows a recording shows a replay: its state step by step, its timeline, its map.
 //
 //   program + settings  →  events, final blocks  →  lives  →  a Trace
 //
-// Events have the stack, time and text of those that asked for them; annotations lie where they lay. It has an
-// issue (kReplayed) that says what it is. Cost: a replay (about 0.1 µs an event), and what reading such a file takes.
+// Events have the stack, time and text of those that asked for them; annotations lie where they
+// lay. It has an issue (kReplayed) that says what it is. Cost: a replay (about 0.1 µs an event),
+// and what reading such a file takes.
 #pragma once
 
 #include "replay/what_if.h"

@@ -4,8 +4,8 @@
 //        │                                                        the old ones answer until then
 //        └ at most a tenth of the time: after a reading of 0.3 s none begins for 2.7 s
 //
-// The file of a recording with --max-size is another one when its next part begins. For a moment it has
-// ended, is not there, or has nothing in it yet: no word of that is told unless it stays so.
+// The file of a recording with --max-size is another one when its next part begins. For a moment it
+// has ended, is not there, or has nothing in it yet: no word of that is told unless it stays so.
 //
 // A process that was not there before becomes a new file; a file whose process did nothing stays as
 // it is, with all that was computed for it. Nothing is read while nobody asks (recording_board.h).

@@ -107,7 +107,8 @@ base::Status writeAll(int file, std::span<const unsigned char> bytes, const std:
   return base::okStatus();
 }
 
-// From the name nobody looks at to its own. Over a file of its own name only where that is the part before.
+// From the name nobody looks at to its own. Over a file of its own name only where that is the part
+// before.
 base::Status giveName(const std::string& unnamed, const std::string& path,
                       const std::string& follows) {
   if (!follows.empty() && isSameFile(path, follows)) {

@@ -1,10 +1,11 @@
 // How a recording comes by its name: a file has it only when it is a recording already.
 //
 //   run.sqlite-new   tables and views in one write, both locks held; nobody looks here
-//   run.sqlite       … renamed: a reader finds no file, the part before, or this one; never half of one
+//   run.sqlite       … renamed: a reader finds no file, the part before, or this one; never half of
+//                    one
 //
-// So a reader, ours or another program's, never sees an empty file, tables that are missing, or a rollback
-// journal. Cost: one write of about 0.5 MiB and its way to the disk.
+// So a reader, ours or another program's, never sees an empty file, tables that are missing, or a
+// rollback journal. Cost: one write of about 0.5 MiB and its way to the disk.
 #pragma once
 
 #include <string>
@@ -28,12 +29,12 @@ base::Result<int> beginRecordingFile(const std::string& path, const WriterOption
 bool isRecording(const std::string& path);
 // Somebody writes the recording of this name.
 bool isBeingWritten(const std::string& path);
-// One of the locks of model/recording_format.h. On a file system without locks readers tell by the file's
-// growth alone.
+// One of the locks of model/recording_format.h. On a file system without locks readers tell by the
+// file's growth alone.
 void lockByte(int file, int64_t byte, bool on);
 
-// A recording that did not come about, with what SQLite has beside it. Nobody may have it open but to
-// close it.
+// A recording that did not come about, with what SQLite has beside it. Nobody may have it open but
+// to close it.
 void removeRecording(const std::string& path);
 
 }  // namespace tidegauge::store

@@ -234,8 +234,8 @@ base::Status RecordingWriter::Impl::finish(std::optional<int64_t> ended_ns) {
   return base::okStatus();
 }
 
-// Once nobody else has the file open in WAL mode it is ours alone until it is closed: so its last word is
-// never there while it may still go on.
+// Once nobody else has the file open in WAL mode it is ours alone until it is closed: so its last
+// word is never there while it may still go on.
 base::Result<bool> RecordingWriter::Impl::finishAlone(int64_t ended_ns) {
   TG_RETURN_IF_ERROR(commit());
   bool is_alone = false;

@@ -8,8 +8,8 @@
 //
 // Whatever was committed stays valid: after a kill, a full disk, a read-only remount. The first
 // failure is the last word: everything after it returns the same error and writes nothing.
-// Ids are given out in order from 0. Not thread-safe. Cost: about 1 µs per call (docs/performance.md).
-// Format: docs/formats/recording.md.
+// Ids are given out in order from 0. Not thread-safe. Cost: about 1 µs per call
+// (docs/performance.md). Format: docs/formats/recording.md.
 #pragma once
 
 #include <array>
@@ -120,19 +120,21 @@ class RecordingWriter {
   base::Status addDeviceMemory(const DeviceMemoryRow& row);
 
   base::Status commit();
-  // What is in the journal goes into the file, as far as nobody reads: then it is as small as it can be.
+  // What is in the journal goes into the file, as far as nobody reads: then it is as small as it
+  // can be.
   void fold();
   uint64_t rowsInTransaction() const;
   // Of the file and what is beside it, after the last commit.
   uint64_t fileBytes() const;
   uint64_t journalBytes() const;  // of these: what fold() writes into the file
-  // The end: commits, folds everything into one file. Readers that are at it keep the file beside it.
-  // `ended_ns`: none: the wall clock's now.
+  // The end: commits, folds everything into one file. Readers that are at it keep the file beside
+  // it. `ended_ns`: none: the wall clock's now.
   base::Status finish(std::optional<int64_t> ended_ns = std::nullopt);
-  // The end as well, but only if nobody reads: then there is one file that can be renamed. False: somebody
-  // does, and it goes on.
+  // The end as well, but only if nobody reads: then there is one file that can be renamed. False:
+  // somebody does, and it goes on.
   base::Result<bool> finishAlone(int64_t ended_ns);
-  // Readers of ours that begin now wait (readers/recording/growth.h) until this is taken back or the file ends.
+  // Readers of ours that begin now wait (readers/recording/growth.h) until this is taken back or
+  // the file ends.
   void letReadersWait(bool on);
 
  private:

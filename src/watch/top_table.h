@@ -3,9 +3,9 @@
 //      PID COMM      DEV     LIVE     PEAK     USED  ALLOC/S  LAUNCH/S  H2D/S  D2H/S FAIL
 //    11200 python      0 1.20 GiB 2.01 GiB 0.97 GiB      310    12,044    1.2    0.0    0
 //
-// LIVE is what the driver handed out since the recorder began, USED what PyTorch has of it in blocks.
-// Narrow terminals lose columns, the least telling ones first. Rates of launches and copies are the
-// process's: they stand in its first row.
+// LIVE is what the driver handed out since the recorder began, USED what PyTorch has of it in
+// blocks. Narrow terminals lose columns, the least telling ones first. Rates of launches and copies
+// are the process's: they stand in its first row.
 #pragma once
 
 #include <cstdint>
@@ -54,8 +54,8 @@ class TopMeter {
   int64_t before_ns_ = 0;
 };
 
-// Largest first (pid: smallest), rows of a process together by its best row; only names or pids with
-// `filter` in them.
+// Largest first (pid: smallest), rows of a process together by its best row; only names or pids
+// with `filter` in them.
 std::vector<TopRow> arranged(std::vector<TopRow> rows, TopOrder order, std::string_view filter);
 
 // The heading and a line per row, none wider than `columns`.

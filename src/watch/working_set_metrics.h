@@ -2,7 +2,8 @@
 //
 //   tidegauge_wss_referenced_bytes{pid="42",comm="python",window="0.1"}  29360128
 //
-// Measured by somebody else (src/wss); here are the figures and their names. docs/record/monitoring.md.
+// Measured by somebody else (src/wss); here are the figures and their names.
+// docs/record/monitoring.md.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Windows: how long each page was watched. A walk through the address space takes time, so the first
-// pages are cleared, and read, earlier than the last ones.
+// Windows: how long each page was watched. A walk through the address space takes time, so the
+// first pages are cleared, and read, earlier than the last ones.
 //
 //   address ▲      clear  ╱          ╱  read
 //           │           ╱          ╱         window of a page at x (0 to 1):

@@ -1,5 +1,6 @@
-// A line of settings, then the bytes of a snapshot → replayed, and replayed under the settings: an error with words,
-// or figures that agree with each other. Settings that are read are written as they are read.
+// A line of settings, then the bytes of a snapshot → replayed, and replayed under the settings: an
+// error with words, or figures that agree with each other. Settings that are read are written as
+// they are read.
 #include <algorithm>
 #include <cstdint>
 #include <string_view>

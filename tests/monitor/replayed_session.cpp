@@ -144,8 +144,8 @@ class Replay {
 
   base::Status readCopies() {
     return file_.forEachRow(
-        "SELECT end_ns, process_id, direction, submitted, count, size_bytes, host_ns, failures "
-        "FROM copies",
+        "SELECT end_ns, process_id, direction, submitted, "
+        "count, size_bytes, host_ns, failures FROM copies",
         [&](Row& row) {
           auto process = processOf(row.integer(1));
           if (!process) return true;

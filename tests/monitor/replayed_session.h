@@ -4,8 +4,8 @@
 //   record::Losses losses{};
 //   replay("run.sqlite", session, losses, 1000, [&](int64_t now_ns) { metrics of that moment });
 //
-// Calls, launches, copies, kernels, device memory, losses, ends of processes and functions that were
-// not watched are replayed. Stacks are not: no metric needs them. `look` is called after each
+// Calls, launches, copies, kernels, device memory, losses, ends of processes and functions that
+// were not watched are replayed. Stacks are not: no metric needs them. `look` is called after each
 // `events_per_look` rows and at the end. All rows are kept in memory: this is for small recordings.
 #pragma once
 

@@ -5,7 +5,8 @@
 //   52110         serve       grows slowly on device 1
 //   60877         preprocess  ends after six minutes and leaves 12 MiB behind
 //
-// {"processes": [{"pid": 41207, "live": …, "peak": …, "launches": …, "to_device": …, "refused": …}]}
+// {"processes": [{"pid": 41207, "live": …, "peak": …, "launches": …, "to_device": …, "refused":
+// …}]}
 //
 // With LOST, so many events were lost.
 #include <fmt/format.h>

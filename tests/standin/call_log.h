@@ -1,5 +1,5 @@
-// FAKE_GPU_CALLS=FILE: one line per call that moved memory, by the library itself, independent of any
-// recorder. A line is one write(), so it is there even if the program is killed right after.
+// FAKE_GPU_CALLS=FILE: one line per call that moved memory, by the library itself, independent of
+// any recorder. A line is one write(), so it is there even if the program is killed right after.
 //
 //   pid tid cuMemAlloc_v2 code=0 address=0x700000000000 bytes=4096 handle=0x0
 #pragma once

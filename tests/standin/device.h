@@ -3,8 +3,8 @@
 //   0x7000_0000_0000 ┬ device 0, 2 TiB ┬ device 1 … ┬ pinned host memory ┐
 //                    └ lowest free address first, 2 MiB granules: the same on every run
 //
-// One lock around everything (the driver's functions take it); nothing here is destroyed at exit, as
-// programs free from their own destructors. Environment: README.md.
+// One lock around everything (the driver's functions take it); nothing here is destroyed at exit,
+// as programs free from their own destructors. Environment: README.md.
 #pragma once
 
 #include <atomic>

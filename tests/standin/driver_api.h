@@ -1,5 +1,5 @@
-// The part of CUDA's driver API that the stand-in and the live programs use, in own words: enough to
-// compile without NVIDIA's headers. Names, numbers and layouts are those of the API (C, x86-64).
+// The part of CUDA's driver API that the stand-in and the live programs use, in own words: enough
+// to compile without NVIDIA's headers. Names, numbers and layouts are those of the API (C, x86-64).
 #pragma once
 
 #include <stddef.h>

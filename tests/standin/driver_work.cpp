@@ -1,5 +1,5 @@
-// Contexts, launches, copies, names and answers of the driver. Contents of device memory are not kept:
-// a copy to the host reads as zeros, a copy to the device is dropped.
+// Contexts, launches, copies, names and answers of the driver. Contents of device memory are not
+// kept: a copy to the host reads as zeros, a copy to the device is dropped.
 #include <cstdio>
 #include <cstring>
 
@@ -58,7 +58,8 @@ uint64_t word(const void* pointer) { return reinterpret_cast<uint64_t>(pointer);
 
 }  // namespace
 
-// ---- devices and contexts ----------------------------------------------------------------------------
+// ---- devices and contexts
+// ----------------------------------------------------------------------------
 DRIVER(cuInit)(unsigned) {
   model().initialized = true;
   return CU_OK;
@@ -186,7 +187,8 @@ DRIVER(cuCtxPopCurrent_v2)(CUcontext* out) {
   return CU_OK;
 }
 
-// ---- launches, names ---------------------------------------------------------------------------------
+// ---- launches, names
+// ---------------------------------------------------------------------------------
 #define LAUNCH_FUNCTIONS(suffix)                                                               \
   DRIVER(cuLaunchKernel##suffix)                                                               \
   (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, \
@@ -221,7 +223,8 @@ DRIVER(cuKernelGetFunction)(CUfunction* out, void*) {
   return CU_OK;
 }
 
-// ---- copies ------------------------------------------------------------------------------------------
+// ---- copies
+// ------------------------------------------------------------------------------------------
 #define COPY_FUNCTIONS(sync, async)                                                                \
   DRIVER(cuMemcpyHtoD_v2##sync)(CUdeviceptr to, const void* from, size_t bytes) {                  \
     int planned = plannedFailure("cuMemcpyHtoD_v2" #sync);                                         \
@@ -264,7 +267,8 @@ DRIVER(cuKernelGetFunction)(CUfunction* out, void*) {
 COPY_FUNCTIONS(, )
 COPY_FUNCTIONS(_ptds, _ptsz)
 
-// ---- answers -----------------------------------------------------------------------------------------
+// ---- answers
+// -----------------------------------------------------------------------------------------
 DRIVER(cuGetErrorString)(CUresult code, const char** out) {
   *out = code == CU_OK ? "no error" : code == CU_OUT_OF_MEMORY ? "out of memory" : "an error";
   return CU_OK;

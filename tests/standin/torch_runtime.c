@@ -55,7 +55,8 @@ static int isCapturing(cudaStream_t stream) {
   return isReal(stream) && capture_now && stream->capture == capture_now;
 }
 
-// ---- devices ----------------------------------------------------------------------------------------
+// ---- devices
+// ----------------------------------------------------------------------------------------
 cudaError_t cudaDriverGetVersion(int* version) {
   *version = CUDART_VERSION;
   return cudaSuccess;
@@ -129,7 +130,8 @@ const char* cudaGetErrorName(cudaError_t code) {
                        : "cudaErrorUnknown";
 }
 
-// ---- memory -----------------------------------------------------------------------------------------
+// ---- memory
+// -----------------------------------------------------------------------------------------
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute,
                                     void* value) {
   return CALL_DRIVER("cuMemPoolGetAttribute", (void*, int, void*), pool, (int)attribute, value);
@@ -164,7 +166,8 @@ cudaError_t cudaGetSymbolAddress(void** out, const void* symbol) {
   return cudaSuccess;
 }
 
-// ---- streams, events, capture: handles in order from one fixed range, the same on every run ---------
+// ---- streams, events, capture: handles in order from one fixed range, the same on every run
+// ---------
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* out, unsigned flags, int priority) {
   static struct CUstream_st* all;
   static unsigned count;
@@ -295,7 +298,8 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* out, cudaGraph_t grap
   return cudaGraphInstantiate(out, graph, flags);
 }
 
-// ---- kernels ----------------------------------------------------------------------------------------
+// ---- kernels
+// ----------------------------------------------------------------------------------------
 static struct {
   dim3 grid, block;
   size_t shared_bytes;
@@ -358,7 +362,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* out, const void* 
                                                                 shared_bytes, 0);
 }
 
-// ---- entry points of the driver ----------------------------------------------------------------------
+// ---- entry points of the driver
+// ----------------------------------------------------------------------
 static int unsupported(void) { return 801; }
 cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** out, unsigned version,
                                              unsigned long long flags,

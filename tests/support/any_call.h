@@ -1,5 +1,5 @@
-// A memory call of any kind, for tests that want whatever a program may do, in any order, also what makes
-// no sense: few addresses and handles, so that they meet.
+// A memory call of any kind, for tests that want whatever a program may do, in any order, also what
+// makes no sense: few addresses and handles, so that they meet.
 //
 //   std::mt19937 random(seed);
 //   ledger.take(anyCall(random, now_ns += 10));

@@ -21,7 +21,8 @@ uint64_t NaiveAllocator::usedBytes() const {
   return bytes;
 }
 
-// A multiple of 512 B; or, of what is more than 512 B for each part, of the next power of two below it by its parts.
+// A multiple of 512 B; or, of what is more than 512 B for each part, of the next power of two below
+// it by its parts.
 uint64_t NaiveAllocator::rounded(uint64_t bytes) const {
   if (bytes < 512) return 512;
   uint64_t power = 1;
@@ -315,7 +316,8 @@ void NaiveAllocator::collect() {
   }
 }
 
-// The first free block that is large enough goes if it may; if not, those below it, from the largest on.
+// The first free block that is large enough goes if it may; if not, those below it, from the
+// largest on.
 bool NaiveAllocator::releaseOversize(const Want& want) {
   uint64_t least = settings_.max_split_bytes;
   if (least == kUnlimited) return false;

@@ -1,5 +1,6 @@
-// A slow and obvious twin of replay::Allocator: lists that are searched from one end to the other, one way to do
-// each thing, written from a description of PyTorch's rules and not from that code. It keeps every block of a segment in one sorted vector, never a link.
+// A slow and obvious twin of replay::Allocator: lists that are searched from one end to the other,
+// one way to do each thing, written from a description of PyTorch's rules and not from that code.
+// It keeps every block of a segment in one sorted vector, never a link.
 #pragma once
 
 #include <cstdint>

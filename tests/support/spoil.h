@@ -1,8 +1,10 @@
-// Spoils the tables of a recording as somebody might who hands it in: cells, rows, types, whole tables.
+// Spoils the tables of a recording as somebody might who hands it in: cells, rows, types, whole
+// tables.
 //
 //   spoil("run.tgr", choices);      the same choices, the same file
 //
-// Two bytes or more of `choices` per change; used by recording_rows_fuzz and by the tests of the readers.
+// Two bytes or more of `choices` per change; used by recording_rows_fuzz and by the tests of the
+// readers.
 #pragma once
 
 #include <sqlite3.h>

@@ -1,5 +1,5 @@
-// replay::Allocator against its naive twin, and against what must hold of any allocator, on random programs under
-// random settings.
+// replay::Allocator against its naive twin, and against what must hold of any allocator, on random
+// programs under random settings.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -78,8 +78,8 @@ uint64_t anyRequest() {
   return *rc::gen::inRange<uint64_t>(kMiB, 160 * kMiB);
 }
 
-// What must hold after any call: blocks tile their segments, no two free neighbours are left apart, links and
-// sums agree.
+// What must hold after any call: blocks tile their segments, no two free neighbours are left apart,
+// links and sums agree.
 void checkInvariants(const Allocator& allocator) {
   uint64_t reserved = 0, active = 0, segments = 0;
   uint64_t end = 0;

@@ -124,8 +124,8 @@ std::string randomValue(Random& random, const Database& database, const std::str
     return text ? oneOf<std::string>(random, {"'zz'", "''", "NULL", "'traced'"})
                 : oneOf(random, odd);
   }
-  Rows values = ask(database, fmt::format("SELECT DISTINCT +\"{}\" FROM {} WHERE +\"{}\" IS NOT "
-                                          "NULL LIMIT 50",
+  Rows values = ask(database, fmt::format("SELECT DISTINCT +\"{}\" FROM {} "
+                                          "WHERE +\"{}\" IS NOT NULL LIMIT 50",
                                           column.name, table, column.name));
   return values.empty() ? "1" : oneOf(random, values);
 }

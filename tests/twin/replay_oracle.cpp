@@ -1,5 +1,5 @@
-// The replay against PyTorch itself: the snapshots in shared/data/oracle, which its own allocator wrote for the
-// same requests under several settings, each with its own memory_stats() beside it.
+// The replay against PyTorch itself: the snapshots in shared/data/oracle, which its own allocator
+// wrote for the same requests under several settings, each with its own memory_stats() beside it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -173,8 +173,8 @@ TEST_P(ReplayOracle, ALimitThatTheFileDoesNotTellIsFoundOut) {
   EXPECT_GT(found, 0U);
 }
 
-// A fraction that the settings tell is of a device that nobody tells, and not of what this process had: whatever told what
-// that was.
+// A fraction that the settings tell is of a device that nobody tells, and not of what this process
+// had: whatever told what that was.
 TEST_P(ReplayOracle, AFractionThatIsToldIsNotTakenTwice) {
   size_t limited = 0;
   for (auto& [workload, settings] : runs_)
@@ -207,8 +207,8 @@ TEST_P(ReplayOracle, AskedForOtherSettingsItSaysWhatPyTorchMeasuredThere) {
         options.capacity_bytes = real.options.capacity_bytes;
         Outcome outcome = whatIf(tape, from.verified.program, options);
         EXPECT_FALSE(outcome.forecast_from);
-        // Completions that its eight flushes forced hide when the streams were really done: one segment of
-        // 2 MiB more or less.
+        // Completions that its eight flushes forced hide when the streams were really done: one
+        // segment of 2 MiB more or less.
         bool is_hidden = std::string_view(GetParam()) == "torch24" && workload == "D_multistream" &&
                          recorded == "tight" && asked != "tight";
         if (is_hidden) {
@@ -229,9 +229,10 @@ TEST_P(ReplayOracle, AskedForOtherSettingsItSaysWhatPyTorchMeasuredThere) {
   EXPECT_GT(pairs, 80U);
 }
 
-// Event by event: what a trace of it would hold is what PyTorch's own trace under those settings holds. But for two
-// things that a trace does not tell: when streams were really done whose completions a flush had forced (D under
-// tight), and what a request that failed had asked for before it was rounded (from roundup on, F under combo).
+// Event by event: what a trace of it would hold is what PyTorch's own trace under those settings
+// holds. But for two things that a trace does not tell: when streams were really done whose
+// completions a flush had forced (D under tight), and what a request that failed had asked for
+// before it was rounded (from roundup on, F under combo).
 TEST_P(ReplayOracle, WhatIsWrittenIsWhatPyTorchWrote) {
   auto rows = [](const model::Trace& trace, bool are_failures_rounded) {
     std::vector<std::string> rows;
@@ -322,7 +323,8 @@ TEST_P(ReplayOracle, TheFirstRequestThatFailsIsTheSame) {
   EXPECT_GT(seen, 10U);
 }
 
-// From the first request on that goes another way it is a forecast: how far off is what whatif says of those.
+// From the first request on that goes another way it is a forecast: how far off is what whatif says
+// of those.
 TEST_P(ReplayOracle, AForecastIsOffByWhatIsSaidOfIt) {
   size_t forecasts = 0, same_failures = 0;
   for (const auto& [workload, settings] : runs_)
@@ -351,7 +353,8 @@ INSTANTIATE_TEST_SUITE_P(Torch, ReplayOracle, testing::Values("", "torch24"), []
   return std::string(info.param).empty() ? "Torch215" : "Torch24";
 });
 
-// ---- recordings of others: how much of each is proven ---------------------------------------------
+// ---- recordings of others: how much of each is proven
+// ---------------------------------------------
 
 struct Share {
   const char* file;

@@ -1,5 +1,6 @@
-// held small|large|reserved: has 8 MiB of memory that nobody may touch (PROT_NONE), in pages of 4 KiB or of 2 MiB; or
-// in reserved huge pages of 64 KiB, which an arm64 kernel has. Prints where it begins, and waits.
+// held small|large|reserved: has 8 MiB of memory that nobody may touch (PROT_NONE), in pages of 4
+// KiB or of 2 MiB; or in reserved huge pages of 64 KiB, which an arm64 kernel has. Prints where it
+// begins, and waits.
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,7 +12,8 @@ int main(int count, char** words) {
   if (count != 2) return 2;
   int is_reserved = strcmp(words[1], "reserved") == 0, is_large = strcmp(words[1], "large") == 0;
   char* memory = mmap(NULL, bytes + large, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | (is_reserved ? MAP_HUGETLB | k64KiB : 0), -1, 0);
+                      MAP_PRIVATE | MAP_ANONYMOUS | (is_reserved ? MAP_HUGETLB | k64KiB : 0), -1,
+                       0);
   if (memory == MAP_FAILED) return 1;
   memory += large - (size_t)memory % large;
   if (!is_reserved) madvise(memory, bytes, is_large ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);

@@ -1,6 +1,6 @@
-// odd: memory that is easily taken for what it is not. 16 MiB in huge pages that it only ever reads, which are all one
-// page of zeros and so nobody's; and 8 MiB of reserved huge pages behind a file without a name that tells (memfd). Prints
-// where both begin, and waits.
+// odd: memory that is easily taken for what it is not. 16 MiB in huge pages that it only ever
+// reads, which are all one page of zeros and so nobody's; and 8 MiB of reserved huge pages behind a
+// file without a name that tells (memfd). Prints where both begin, and waits.
 #define _GNU_SOURCE
 #include <err.h>
 #include <stdio.h>
@@ -10,7 +10,8 @@
 
 int main(void) {
   const size_t huge = 2 << 20, bytes = 16 << 20, reserved = 8 << 20;
-  char* zeros = mmap(NULL, bytes + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char* zeros =
+      mmap(NULL, bytes + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   int file = memfd_create("pool", MFD_HUGETLB);
   if (zeros == MAP_FAILED || file < 0 || ftruncate(file, (off_t)reserved)) err(1, "memory");
   zeros += huge - (size_t)zeros % huge;

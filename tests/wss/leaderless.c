@@ -1,8 +1,9 @@
-// leaderless: a program that goes on without its first thread, as some runtimes do. A second thread has 16 MiB and
-// touches the first 8 of them, round and round, until it is ended; without the first thread /proc/PID/maps is empty.
+// leaderless: a program that goes on without its first thread, as some runtimes do. A second thread
+// has 16 MiB and touches the first 8 of them, round and round, until it is ended; without the first
+// thread /proc/PID/maps is empty.
 //
-// Prints "ADDRESS BYTES" of the memory once the first thread has ended and all of it is there. `leaderless later`: the
-// first thread ends at SIGUSR1 only, and a third one some 0.1 s after it.
+// Prints "ADDRESS BYTES" of the memory once the first thread has ended and all of it is there.
+// `leaderless later`: the first thread ends at SIGUSR1 only, and a third one some 0.1 s after it.
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// A process with many mappings, by the kernel that is here: how all of its TLB is flushed, and when its mappings are
-// listed again.
+// A process with many mappings, by the kernel that is here: how all of its TLB is flushed, and when
+// its mappings are listed again.
 #include "wss/pte/many_mappings.h"
 
 #include <fcntl.h>
@@ -84,8 +84,8 @@ struct Word {
   _exit(0);
 }
 
-// Lets something happen while a process is cleared: when clear_refs was told so, and if it shall, each time from then on
-// that the time is asked.
+// Lets something happen while a process is cleared: when clear_refs was told so, and if it shall,
+// each time from then on that the time is asked.
 class ActingClock final : public Clock {
  public:
   enum class Acts : uint8_t { kOnce, kAlways };
@@ -213,8 +213,8 @@ class Many : public testing::Test {
 // Why all is always flushed by a walk here; null: it is not.
 const char* whyWalks() {
 #ifdef TIDEGAUGE_SANITIZED
-  return "beside a sanitizer's own 50,000 page tables these are not met: a build without it runs "
-         "this";
+  return "beside a sanitizer's own 50,000 page tables "
+         "these are not met: a build without it runs this";
 #else
   return kIsArm64 ? "x86-64 flushes all rather than many pages, and runs it; arm64 does not"
                   : nullptr;
@@ -298,7 +298,8 @@ TEST_F(Many, FlushesByWayOfWhatIsTouchedAllTheTime) {
   EXPECT_EQ(touchedOnes(&many), (std::vector<size_t>{100, 300, 700}));
 }
 
-// Of sanitizers, CUDA and others: their tables are empty, and there are more of them than are looked at.
+// Of sanitizers, CUDA and others: their tables are empty, and there are more of them than are
+// looked at.
 TEST_F(Many, FlushesBesideReservedAddresses) {
   if (whyWalks() != nullptr) GTEST_SKIP() << whyWalks();
   tell(Word::kReserve, begin_, uint64_t{1} << 28);  // 1 TiB

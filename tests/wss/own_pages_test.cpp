@@ -1,4 +1,5 @@
-// What can be written to is not asked about (uncleared.h): held against pagemap, which would have been asked.
+// What can be written to is not asked about (uncleared.h): held against pagemap, which would have
+// been asked.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>

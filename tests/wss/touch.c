@@ -1,17 +1,23 @@
-// touch RSS_MIB HOT_MIB [scattered] [random] [rate=MIB_S] [huge] [read] [locked=MIB] [swapped] [reserved]
-// [file] [cold=MIB] [hidden=MIB] [later=MIB] [split] [moved=MIB] [child]
+// touch RSS_MIB HOT_MIB [scattered] [random] [rate=MIB_S] [huge] [read] [locked=MIB] [swapped]
+// [reserved] [file] [cold=MIB] [hidden=MIB] [later=MIB] [split] [moved=MIB] [child]
 // [mappings=COUNT]: has RSS_MIB of memory and touches HOT_MIB
-// of it, page by page, round and round, until it is ended. What it touches is the truth that `wss` is held against.
+// of it, page by page, round and round, until it is ended. What it touches is the truth that `wss`
+// is held against.
 //
 //   contiguous: the first HOT_MIB      scattered: every (RSS / HOT)th page
-//   random: in an order of chance      rate=100: so much in a second, evenly, and not as fast as it can
-//   file: shared memory of a file      cold=100: so much private memory more, which it never touches again
+//   random: in an order of chance      rate=100: so much in a second, evenly, and not as fast as it
+//                                      can
+//   file: shared memory of a file      cold=100: so much private memory more, which it never
+//                                      touches again
 //   hidden=100: so much more, filled and then PROT_NONE
 //   mappings=100: so many more, of a page each, which it fills and never touches again
-//   at SIGUSR1, once: later=100: so much more is mapped and filled; split: what it touches gets a mapping of its own;
-//   moved=100: so much that it filled before is moved elsewhere (mremap); child: one that it forked ends
+//   at SIGUSR1, once: later=100: so much more is mapped and filled; split: what it touches gets a
+//   mapping of its own;
+//   moved=100: so much that it filled before is moved elsewhere (mremap); child: one that it forked
+//   ends
 //
-// Prints "ADDRESS BYTES" of the memory once all of it is there and one round is done. One core is enough.
+// Prints "ADDRESS BYTES" of the memory once all of it is there and one round is done. One core is
+// enough.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
@@ -135,8 +141,10 @@ int main(int count, char** words) {
          later -= part < later ? part : later)
       filled(part);
     if (is_later && moved > 0) {
-      void* place = mmap(NULL, moved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-      if (mremap(to_move, moved, moved, MREMAP_MAYMOVE | MREMAP_FIXED, place) == MAP_FAILED) return 1;
+      void* place =
+          mmap(NULL, moved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (mremap(to_move, moved, moved, MREMAP_MAYMOVE | MREMAP_FIXED, place) == MAP_FAILED)
+        return 1;
       moved = 0;
     }
     if (is_later && child > 0) {

@@ -22,14 +22,14 @@ the pages that explain its names.
 SECTIONS = (
     ("Commands and options", "`tidegauge COMMAND --help` explains them.", command_names.commands),
     ("Exit codes", "All commands use these.", command_names.exit_codes),
-    ("SQL: tables and columns", "[sql.md](sql.md), [sql-recordings.md](sql-recordings.md), "
-                                "[sql-functions.md](sql-functions.md).", sql_names.sql_tables),
-    ("SQL: functions", "[sql.md](sql.md). SQLite's own come with them.", sql_names.sql_functions),
-    ("JSON: keys and closed lists of words", "[json.md](json.md) and its like; `schema/` has the types.",
+    ("SQL: tables and columns", "[sql.md](use/sql.md), [sql-recordings.md](use/sql-recordings.md), "
+                                "[sql-functions.md](use/sql-functions.md).", sql_names.sql_tables),
+    ("SQL: functions", "[sql.md](use/sql.md). SQLite's own come with them.", sql_names.sql_functions),
+    ("JSON: keys and closed lists of words", "[json.md](formats/json.md) and its like; `schema/` has the types.",
      json_names.json_keys),
-    ("JSON of wss", "[working-set.md](working-set.md). For one process, and for several; `--rolling`, "
+    ("JSON of wss", "[working-set.md](measure/working-set.md). For one process, and for several; `--rolling`, "
      "`--writes` and other back-ends add keys of their own.", json_names.working_set_keys),
-    ("Metrics and their labels", "[monitoring.md](monitoring.md).", recorded_names.metrics),
+    ("Metrics and their labels", "[monitoring.md](record/monitoring.md).", recorded_names.metrics),
     ("A recording", "[formats/recording.md](formats/recording.md).", recorded_names.recording),
     ("Environment variables", "The programs read these.", recorded_names.environment),
 )

@@ -7,8 +7,8 @@
 //   "step:3101"       after that step; "3101" alone means the same
 //   "time:2.5s"       after the last event up to that time since the first event; "2.5s" as well
 //
-// Without a device all GPUs are added up, each at its own such place: their peaks need not have been
-// at the same moment. Pinned host memory is never added to them: ask for device −1.
+// Without a device all GPUs are added up, each at its own such place: their peaks need not have
+// been at the same moment. Pinned host memory is never added to them: ask for device −1.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ struct DiffSide {
 base::Result<std::vector<const DeviceAnalysis*>> diffDevices(const AnalysedTrace& analysed,
                                                              std::optional<int32_t> ordinal);
 
-// O(live + births since a checkpoint); "oom" O(events). Errors (kUsage) say which device has no such
-// place.
+// O(live + births since a checkpoint); "oom" O(events). Errors (kUsage) say which device has no
+// such place.
 base::Result<DiffSide> diffSide(const AnalysedTrace& analysed,
                                 const std::vector<const DeviceAnalysis*>& devices,
                                 const std::string& place);

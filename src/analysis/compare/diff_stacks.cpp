@@ -56,8 +56,9 @@ Cost costOf(const StackCandidate& x, const StackCandidate& y) {
 
 using IndexPairs = std::vector<std::pair<size_t, size_t>>;  // positions in few and in many
 
-// All of `few` find a partner in `many`, both in order, at the least cost in all. Row i of the table
-// is the best with the first i of few:  best[i][j] = min(best[i][j−1], best[i−1][j−1] + cost).
+// All of `few` find a partner in `many`, both in order, at the least cost in all. Row i of the
+// table is the best with the first i of few:  best[i][j] = min(best[i][j−1], best[i−1][j−1] +
+// cost).
 IndexPairs pairedInOrder(const std::vector<StackCandidate>& few,
                          const std::vector<StackCandidate>& many, size_t& comparisons_left) {
   IndexPairs pairs;

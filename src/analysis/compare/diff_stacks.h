@@ -12,8 +12,8 @@
 // A stack that the other recording has too, only not at its place, is gone or new, never moved.
 // Addresses in the text of C++ frames are ignored at every level. Where several stacks of one level
 // could be meant, they are paired in the order of their lines with the smallest shift in all.
-// Symmetric: matching B with A gives the same pairs. Cost: O(frames of all stacks) and, where stacks
-// are alike, the product of their numbers, bounded.
+// Symmetric: matching B with A gives the same pairs. Cost: O(frames of all stacks) and, where
+// stacks are alike, the product of their numbers, bounded.
 #pragma once
 
 #include <array>

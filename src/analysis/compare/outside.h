@@ -1,14 +1,15 @@
-// Memory outside PyTorch: what the driver had handed out to a process beside the segments that PyTorch
-// had reserved, from a snapshot and a recording of the same process.
+// Memory outside PyTorch: what the driver had handed out to a process beside the segments that
+// PyTorch had reserved, from a snapshot and a recording of the same process.
 //
 //                 at the peak   out of memory   at the end
 //   reserved        1.2 GiB        1.9 GiB        0.8 GiB     the snapshot's own
 //   outside         0.3 GiB        0.5 GiB        0.5 GiB     NCCL, a library's workspace, …
-//   driver          1.5 GiB        2.4 GiB        1.3 GiB     the recording's own; the sum, or we say
+//   driver          1.5 GiB        2.4 GiB        1.3 GiB     the recording's own; the sum, or we
+//                   say
 //
-// Each block of the driver belongs to PyTorch for all of its life, or is outside. Physical memory is
-// PyTorch's where it is mapped into a segment. What no call allocates (contexts, code) is not in here.
-// Cost: the match (segment_match.h), and O(rows of the driver) per moment.
+// Each block of the driver belongs to PyTorch for all of its life, or is outside. Physical memory
+// is PyTorch's where it is mapped into a segment. What no call allocates (contexts, code) is not in
+// here. Cost: the match (segment_match.h), and O(rows of the driver) per moment.
 #pragma once
 
 #include <cstdint>
@@ -70,8 +71,8 @@ struct Outside {
   bool isAtLeast() const { return isIncomplete() || mayHaveOlder() || bytes_without_address > 0; }
 };
 
-// `processes`: all of one recording, read with their driver memory. `pid` chooses among them. Errors
-// (kUsage) say why none fits, or which fit equally.
+// `processes`: all of one recording, read with their driver memory. `pid` chooses among them.
+// Errors (kUsage) say why none fits, or which fit equally.
 base::Result<Outside> outsideOf(const AnalysedTrace& snapshot,
                                 const std::vector<const AnalysedTrace*>& processes,
                                 std::optional<int64_t> pid);

@@ -1,13 +1,15 @@
-// Which memory of the driver is a snapshot's segments: a snapshot and a recording of one process meet
-// where address, size and time agree.
+// Which memory of the driver is a snapshot's segments: a snapshot and a recording of one process
+// meet where address, size and time agree.
 //
-//   snapshot   segment_alloc 0x7f00… 20 MiB  at 10.000021 s       the recording ends a call when the
-//   recording  cuMemAlloc    0x7f00… 20 MiB  ended 10.000017 s    driver returns, PyTorch notes it later
+//   snapshot   segment_alloc 0x7f00… 20 MiB  at 10.000021 s       the recording ends a call when
+//              the
+//   recording  cuMemAlloc    0x7f00… 20 MiB  ended 10.000017 s    driver returns, PyTorch notes it
+//              later
 //
-// An ordinary segment is one block of the driver, of the same address and size. Of an expandable one
-// each piece is covered by mappings of physical memory. Among several lives at one address the one
-// that began nearest is taken, each once. A snapshot without times is joined by content: at the last
-// moment at which the driver held most of its final segments.
+// An ordinary segment is one block of the driver, of the same address and size. Of an expandable
+// one each piece is covered by mappings of physical memory. Among several lives at one address the
+// one that began nearest is taken, each once. A snapshot without times is joined by content: at the
+// last moment at which the driver held most of its final segments.
 //
 // Cost: O((pieces + rows) × log rows), bounded by kMaxLooks.
 #pragma once
@@ -30,7 +32,8 @@ struct SegmentMatch {
       0;  // of those that do not match: the place and size are known, at other times
   bool by_content = false;
   int64_t end_ns = 0;  // by content: the moment at which they meet
-  // By which a segment's time in the snapshot is later than in the recording; none: no event has one.
+  // By which a segment's time in the snapshot is later than in the recording; none: no event has
+  // one.
   std::optional<int64_t> median_difference_ns;
   std::optional<int64_t> largest_difference_ns;  // by its size without sign
   int64_t typical_difference_ns = 0;             // median of the sizes without sign

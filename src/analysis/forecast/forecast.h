@@ -5,8 +5,9 @@
 //   skill    1 − error / error of "as now", per horizon: 0.31, 0.28, 0.25
 //
 // Cross-validation goes through time: for each moment of the history the models are trained on what
-// came before and foretell what came next. Fewer than 10 samples: not enough data, and nothing else.
-// Cost: 42 trainings of each model for a history of 50: some 30 ms. Formulas: docs/explain/forecast.md.
+// came before and foretell what came next. Fewer than 10 samples: not enough data, and nothing
+// else. Cost: 42 trainings of each model for a history of 50: some 30 ms. Formulas:
+// docs/explain/forecast.md.
 #pragma once
 
 #include <array>

@@ -17,7 +17,8 @@ std::vector<uint32_t> laterAllocations(const model::Trace& trace, const DeviceAn
   const model::Allocations& a = trace.allocations;
   const model::Device& device = of.device;
   std::vector<uint32_t> later(device.allocation_end - device.allocation_begin, kNotFreed);
-  // Rows ascend by their alloc: with `born` of them up to a step, the difference is what came later.
+  // Rows ascend by their alloc: with `born` of them up to a step, the difference is what came
+  // later.
   std::vector<uint32_t> born(uint64_t{device.steps()} + 1, 0);  // before the step
   for (uint64_t row = device.allocation_begin; row < device.allocation_end; ++row) {
     if (a.has(row, model::kAllocSeen)) ++born[uint64_t{a.first_step[row]} + 1];

@@ -1,13 +1,14 @@
 // Churn: memory that is allocated only to be freed again soon.
 //
 //   alloc a · alloc b · free b · alloc c · free a · free c
-//   b: freed before anything else was allocated   0 later allocations   a temporary of 1, 10 and 100
+//   b: freed before anything else was allocated   0 later allocations   a temporary of 1, 10 and
+//                                                 100
 //   a: b and c were allocated meanwhile           2 later allocations   a temporary of 10 and 100
 //
 // The age of a block is counted in later allocations of its device, not in time: that is how many
-// others could have had its place. Freed = free_completed, as everywhere; what a program gives back in
-// its last clean-up (clean_up.h) was not freed soon, it was kept to the end. One definition for the
-// report, the tables and the flame graph (which has no bound but its range).
+// others could have had its place. Freed = free_completed, as everywhere; what a program gives back
+// in its last clean-up (clean_up.h) was not freed soon, it was kept to the end. One definition for
+// the report, the tables and the flame graph (which has no bound but its range).
 // Cost: one pass over the events, 4 bytes per life while it runs.
 #pragma once
 
@@ -22,7 +23,8 @@ namespace tidegauge::analysis {
 inline constexpr std::array<uint64_t, 3> kChurnWindows = {1, 10, 100};
 inline constexpr size_t kChurnSlices = 24;
 
-// Allocated and freed again within the recording, before a clean-up at its end: what all churn is made of.
+// Allocated and freed again within the recording, before a clean-up at its end: what all churn is
+// made of.
 bool isFreed(const model::Trace& trace, const DeviceAnalysis& device, uint64_t row);
 
 struct ChurnStack {

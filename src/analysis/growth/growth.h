@@ -7,17 +7,17 @@
 //   1. has a Theil–Sen slope above 0,
 //   2. rises by Mann–Kendall with p < 0.01 (so fewer than eight points never tell), and
 //   3. rises in at least 80 % of the intervals between points.
-// Taken at every point; where that says no, at every second, fourth, … as long as twelve are left: a
-// leak may be rarer than the points. The floor, not the outstanding bytes themselves: a cache that is
-// emptied, a sequence that grows until its request ends, or points that drift through the teeth of a
-// training loop rise in most intervals as well, but they come down again.
+// Taken at every point; where that says no, at every second, fourth, … as long as twelve are left:
+// a leak may be rarer than the points. The floor, not the outstanding bytes themselves: a cache
+// that is emptied, a sequence that grows until its request ends, or points that drift through the
+// teeth of a training loop rise in most intervals as well, but they come down again.
 //
 // Where no steps are marked, growth is told only if the recording turned its memory over at least
 // five times (bytes allocated ÷ the range of active bytes, after warm-up): in a part of one forward
 // pass everything grows.
 //
-// What an ended program gave back in its last clean-up (clean_up.h) counts as held: exit handlers and an
-// interpreter's end empty every list, and a leak would be gone with them.
+// What an ended program gave back in its last clean-up (clean_up.h) counts as held: exit handlers
+// and an interpreter's end empty every list, and a leak would be gone with them.
 //
 // Segments that the allocator keeps are no allocations, and weights do not grow: neither is here.
 // Cost: one pass over the lives backwards, O(lives + steps); about 5 bytes per life while it runs.
@@ -75,7 +75,8 @@ struct Growth {
 std::string_view name(GrowingStack::Kind kind);  // "accumulates", "replaced"
 std::string_view name(Growth::Verdict verdict);  // "told", "too_few_points", "too_little_turnover"
 
-// The floor of every stack (by id; last: no stack) at the points, as the test sees them: for the twin.
+// The floor of every stack (by id; last: no stack) at the points, as the test sees them: for the
+// twin.
 std::vector<std::vector<double>> floorsOf(const AnalysedTrace& analysed,
                                           const DeviceAnalysis& device,
                                           const std::vector<Step>& points);

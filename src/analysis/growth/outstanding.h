@@ -1,5 +1,5 @@
-// What was never freed, by stack and age: allocations that the program still held when the recording
-// ended.
+// What was never freed, by stack and age: allocations that the program still held when the
+// recording ended.
 //
 //   stack                     bytes   blocks   older | 1st  2nd  3rd  4th quarter of the recording
 //   app.py:11 keep_history   120 MiB     60      0 B |  28   32   30   30 MiB       a leak's age

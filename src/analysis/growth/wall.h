@@ -1,14 +1,17 @@
 // Time to the wall: when would memory reach the capacity, if it went on as it did?
 //
-//        capacity ··································     slope of the highest bytes of each slice, with
-//                              ▁▂▃▄▅▆▇█ ╱               a 90 % interval; "no growth" when the interval
+//        capacity ··································     slope of the highest bytes of each slice,
+//                                                        with
+//                              ▁▂▃▄▅▆▇█ ╱               a 90 % interval; "no growth" when the
+//                                                       interval
 //   high  ▂▃▄▅▆▇█▂▃▄▅▆▇█▃▄▅▆▇█▃▄▅▆▇█  ╱                 holds 0
 //         first fifth left out
 //
-// The recording is cut into 200 slices of equal numbers of events (fewer if it is short). What counts
-// of a slice is its highest state: that is what meets the wall. A straight line is all this knows: it
-// says nothing about what has not happened yet. What a program
-// that ended gave back in its last clean-up (clean_up.h) is left out. Cost: O(slices² + slices · 256 events).
+// The recording is cut into 200 slices of equal numbers of events (fewer if it is short). What
+// counts of a slice is its highest state: that is what meets the wall. A straight line is all this
+// knows: it says nothing about what has not happened yet. What a program
+// that ended gave back in its last clean-up (clean_up.h) is left out. Cost: O(slices² + slices ·
+// 256 events).
 #pragma once
 
 #include <optional>

@@ -1,7 +1,8 @@
 // What memory is for: parameters, activations, … told by editable rules from the frames that
 // allocated, the phase they ran in, and what the file itself says.
 //
-//   rules:                                        "F.py:9 scaled_dot_product_attention"  → attention
+//   rules:                                        "F.py:9 scaled_dot_product_attention"  →
+//                                                 attention
 //     - category: attention
 //       function: [/attention|sdpa/]              src/assets/categories.yaml has those built in
 //
@@ -80,7 +81,8 @@ class Categories {
     std::call_once(once_, [this] { compute(); });
     return static_cast<Category>(by_row_[row]);
   }
-  // Those that it was made with, for another recording of the same program; null: the built-in ones.
+  // Those that it was made with, for another recording of the same program; null: the built-in
+  // ones.
   const std::shared_ptr<const CategoryRules>& rules() const { return rules_; }
 
  private:

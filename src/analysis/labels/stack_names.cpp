@@ -14,7 +14,8 @@ namespace tidegauge::analysis {
 namespace {
 
 constexpr size_t kMaxFrames = 1000;  // of a stack that are compared
-// Stacks that are compared, those that asked for most. Of a file with more the others bear their number.
+// Stacks that are compared, those that asked for most. Of a file with more the others bear their
+// number.
 constexpr size_t kMaxCompared = 512;
 
 using StacksWith = boost::unordered_flat_map<uint32_t, size_t>;  // by frame
@@ -49,8 +50,8 @@ void append(StackName& name, const std::string& number) {
   name.caller += number;
 }
 
-// Stacks that memory was asked for with, those that asked for most first. Of a trace without memory (two
-// joined): all.
+// Stacks that memory was asked for with, those that asked for most first. Of a trace without memory
+// (two joined): all.
 std::vector<StackId> askingStacks(const model::Trace& trace) {
   std::vector<bool> asks(trace.stacks.size(), trace.allocations.size() == 0);
   auto add = [&](StackId stack) {
@@ -105,7 +106,8 @@ void StackNames::make() const {
   for (StackId stack : stacks)
     names_[stack.index()] = {labels_.label(stack), labels_.caller(stack)};
   for (const auto& [name, group] : alike()) setApart(group);
-  // The same frames in another order or number, or what another has for a caller: only the id is left.
+  // The same frames in another order or number, or what another has for a caller: only the id is
+  // left.
   for (const auto& [name, group] : alike())
     for (StackId stack : group) append(names_[stack.index()], numberOf(stack));
 }

@@ -5,9 +5,9 @@
 //   model.py:8 forward › linear.py:114 forward   further out that sets them apart, or one that the
 //                                                label called
 //
-// No two stacks that memory was asked for with have the same name: where no frame sets them apart, the
-// number does. The 512 that asked for most are compared; of a file with more the others bear their number.
-// Cost: made when first asked for, O(allocations).
+// No two stacks that memory was asked for with have the same name: where no frame sets them apart,
+// the number does. The 512 that asked for most are compared; of a file with more the others bear
+// their number. Cost: made when first asked for, O(allocations).
 #pragma once
 
 #include <mutex>
@@ -20,8 +20,8 @@ namespace tidegauge::analysis {
 
 struct StackName {
   std::string label;
-  // What tells it from others: who called; with "› " before it, what was called. Empty if there is none and
-  // none is needed.
+  // What tells it from others: who called; with "› " before it, what was called. Empty if there is
+  // none and none is needed.
   std::string caller;
 };
 

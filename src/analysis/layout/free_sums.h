@@ -34,8 +34,8 @@ struct FreeSums {
   double externalBySegment() const;  // the mean over segments, weighted by their free bytes
 };
 
-// Of one hole, what requests of that size leave over, even if all were of it: hole − ⌊hole / r⌋ · r.
-// 0 for r = 0.
+// Of one hole, what requests of that size leave over, even if all were of it: hole − ⌊hole / r⌋ ·
+// r. 0 for r = 0.
 inline uint64_t strandedBytes(uint64_t hole_bytes, uint64_t request_bytes) {
   return request_bytes == 0 ? 0 : hole_bytes % request_bytes;
 }

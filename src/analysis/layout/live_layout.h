@@ -5,8 +5,8 @@
 //              └┴───┴──┴─ free, inside what the framework has of the driver
 //
 // A range in which the framework never placed a block is not its own: memory outside PyTorch, in no
-// sum here. Blocks are known as requested; they take up whole multiples of 512 bytes. Cost: one pass
-// and two sorts of the live blocks.
+// sum here. Blocks are known as requested; they take up whole multiples of 512 bytes. Cost: one
+// pass and two sorts of the live blocks.
 #pragma once
 
 #include <cstdint>

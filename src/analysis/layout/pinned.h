@@ -1,7 +1,8 @@
 // What keeps free memory from going back to the driver, block by block and stack by stack.
 //
 //   ordinary segment    [a 64 KiB | free 19.9 MiB        ]   goes back whole: a pins 19.9 MiB
-//   expandable segment  |b  free  |  free  |  free c     |   goes back page by page: b and c pin the
+//   expandable segment  |b  free  |  free  |  free c     |   goes back page by page: b and c pin
+//                       the
 //                         page 0    page 1    page 2         free parts of pages 0 and 2 only
 //
 // A *unit* is what goes back at once: an ordinary segment, a page of an expandable one. Its free
@@ -11,9 +12,9 @@
 //   shared   pinned by this stack's blocks and by those of others: would go back only if all went
 // and over all stacks Σ alone + what is shared by several = pinned, each byte once.
 //
-// Ranked where little keeps much: of the *major* stacks, which pin a tenth or more of all, those first
-// that pin most per live byte; then the rest, by what they pin. (A block of 512 bytes that is alone in
-// a page tops every ratio and explains nothing.) Every answer has this order.
+// Ranked where little keeps much: of the *major* stacks, which pin a tenth or more of all, those
+// first that pin most per live byte; then the rest, by what they pin. (A block of 512 bytes that is
+// alone in a page tops every ratio and explains nothing.) Every answer has this order.
 //
 //   12 blocks of 64 KiB pin 1.9 GiB      2,600 per live byte, major     1st
 //   1 block of 1.5 GiB pins 2.0 GiB        1.3 per live byte, major     2nd

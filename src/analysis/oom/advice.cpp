@@ -24,9 +24,9 @@ void onSettings(Adviser& c) {
   bool gc = c.rules.gc_threshold && *c.rules.gc_threshold > 0 && *c.rules.gc_threshold < 1;
   if (gc && !c.rules.memory_fraction) {
     Advice& a = c.add(AdviceKind::kGcNeedsFraction,
-                      fmt::format("garbage_collection_threshold:{} does nothing unless a memory "
-                                  "fraction below 1 is set too; the file does not say whether one "
-                                  "is.",
+                      fmt::format("garbage_collection_threshold:{} does nothing "
+                                  "unless a memory fraction below 1 is set too; "
+                                  "the file does not say whether one is.",
                                   *c.rules.gc_threshold));
     rest(a, "gc_threshold_percent", static_cast<uint64_t>(*c.rules.gc_threshold * 100 + 0.5),
          Evidence::Unit::kPercent, "PYTORCH_CUDA_ALLOC_CONF");

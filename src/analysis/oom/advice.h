@@ -4,8 +4,8 @@
 //     → "Try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: …"
 //       missing_bytes 166 MiB (verdict), free_bytes 807 MiB in pieces 27 (free parts at step 812)
 //
-// Rules of thumb over what the file says; a replay has to show what each would have done. Nothing is
-// advised that is set already, nor what the recorded version of PyTorch does not have. Rules and
+// Rules of thumb over what the file says; a replay has to show what each would have done. Nothing
+// is advised that is set already, nor what the recorded version of PyTorch does not have. Rules and
 // their sources: docs/explain/oom.md. Cost: O(steps since the last flush + steps / 128 + live).
 #pragma once
 

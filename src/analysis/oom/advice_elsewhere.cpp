@@ -19,11 +19,11 @@ void onOtherPool(Adviser& c, const OomVerdict& v) {
     }
   }
   if (in_pools > 0) {
-    Advice& a = c.add(AdviceKind::kPool,
-                      fmt::format("Try to share or to release memory pools: {} in free blocks that "
-                                  "are large enough lie in other pools (CUDA graphs, MemPool) than "
-                                  "the request's.",
-                                  humanBytes(in_pools)));
+    Advice& a =
+        c.add(AdviceKind::kPool, fmt::format("Try to share or to release memory pools: {} in "
+                                             "free blocks that are large enough lie in other "
+                                             "pools (CUDA graphs, MemPool) than the request's.",
+                                             humanBytes(in_pools)));
     rest(a, "other_pool_bytes", in_pools, Unit::kBytes, "free blocks, " + atEvent(v));
   }
   if (on_streams > 0) {
@@ -38,12 +38,11 @@ void onOtherPool(Adviser& c, const OomVerdict& v) {
 
 void onOthers(Adviser& c, const OomVerdict& v, uint64_t bytes) {
   bool of_driver = v.allocator == AllocatorKind::kDriver;
-  Advice& a =
-      c.add(AdviceKind::kOtherProcesses,
-            fmt::format("Look for what else is on the device (nvidia-smi): {}{} lie outside this "
-                        "{}.",
-                        v.total_bytes ? "" : "at least ", humanBytes(bytes),
-                        of_driver ? "process" : "allocator"));
+  Advice& a = c.add(AdviceKind::kOtherProcesses,
+                    fmt::format("Look for what else is on the device "
+                                "(nvidia-smi): {}{} lie outside this {}.",
+                                v.total_bytes ? "" : "at least ", humanBytes(bytes),
+                                of_driver ? "process" : "allocator"));
   rest(a, "other_bytes", bytes, Unit::kBytes,
        v.total_bytes ? "device total − reserved − driver"
                      : "most that this process could have had at another step − reserved − driver");

@@ -121,8 +121,7 @@ void smallerRequest(Adviser& c, const OomVerdict& v) {
   std::vector<std::string> sizes = base::inOneUnit({*v.request_bytes, most});
   Advice& a =
       c.add(AdviceKind::kSmallerRequest,
-            fmt::format("Try to split the request{}: {} in one piece did not fit, {} "
-                        "would have{}.",
+            fmt::format("Try to split the request{}: {} in one piece did not fit, {} would have{}.",
                         where, sizes[0], sizes[1], parts == 2 ? ", more than a half of it" : ""));
   a.step = v.step;
   rest(a, "request_bytes", *v.request_bytes, Unit::kBytes, "out-of-memory event");

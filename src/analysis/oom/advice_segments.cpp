@@ -62,9 +62,9 @@ void tryExpandable(Adviser& c, const OomVerdict& v) {
 
 void dropSplitLimit(Adviser& c) {
   Advice& a = c.add(AdviceKind::kNoSplitLimit,
-                    fmt::format("Try expandable_segments without max_split_size_mb: requests below "
-                                "{} may not use free stretches of that size or more, and map new "
-                                "pages instead.",
+                    fmt::format("Try expandable_segments without max_split_size_mb: "
+                                "requests below {} may not use free stretches of "
+                                "that size or more, and map new pages instead.",
                                 humanBytes(c.rules.max_split_bytes)),
                     "expandable_segments:True");
   rest(a, "max_split_bytes", c.rules.max_split_bytes, Unit::kBytes, "allocator settings");
@@ -77,8 +77,8 @@ void splitLimit(Adviser& c, const OomVerdict& v) {
     largerSplitLimit(c, v);
     return;
   }
-  // The limit must lie above a large segment (20 MiB), and not above the request, so that the segments that hold
-  // such requests are not split for smaller ones.
+  // The limit must lie above a large segment (20 MiB), and not above the request, so that the
+  // segments that hold such requests are not split for smaller ones.
   uint64_t limit_mib = request / kMiB;
   if (limit_mib <= replay::settingsOf(c.trace).large_segment_bytes / kMiB) return;
   SegmentedLayout layout(blocksAt(c.trace, c.device.device, c.device.live, v.step));
@@ -101,9 +101,9 @@ void splitLimit(Adviser& c, const OomVerdict& v) {
   }
   if (cut == 0) return;
   Advice& a = c.add(AdviceKind::kSplitLimit,
-                    fmt::format("Try max_split_size_mb:{}: {} large enough for the request {} cut "
-                                "up by smaller blocks, {} in them are free. It can also raise what "
-                                "is reserved.",
+                    fmt::format("Try max_split_size_mb:{}: {} large enough for the "
+                                "request {} cut up by smaller blocks, {} in them "
+                                "are free. It can also raise what is reserved.",
                                 limit_mib, counted(cut, "segment"), cut == 1 ? "is" : "are",
                                 humanBytes(cut_free)),
                     fmt::format("max_split_size_mb:{}", limit_mib));

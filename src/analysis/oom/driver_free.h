@@ -4,9 +4,9 @@
 //   the driver counted        ●  ●    ●      ●          NVML, of the machine's devices
 //   step                                ▲               the newest of both before the step after it
 //
-// NVML numbers devices its own way, so it is heard only where there is one. Nothing tells how much the
-// driver could hand out in one piece, and nothing needs to: it maps pages of 2 MiB to any addresses.
-// Cost: figures sorted once, then O(log figures) a step.
+// NVML numbers devices its own way, so it is heard only where there is one. Nothing tells how much
+// the driver could hand out in one piece, and nothing needs to: it maps pages of 2 MiB to any
+// addresses. Cost: figures sorted once, then O(log figures) a step.
 #pragma once
 
 #include <cstdint>

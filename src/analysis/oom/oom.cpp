@@ -12,9 +12,9 @@ namespace {
 
 using model::Action;
 
-// What the failing malloc did before it gave up: the run of releases, of pages mapped in vain and of
-// completions of frees that it waited for, which ends at the OOM. A completion right after its own
-// request is an ordinary free.
+// What the failing malloc did before it gave up: the run of releases, of pages mapped in vain and
+// of completions of frees that it waited for, which ends at the OOM. A completion right after its
+// own request is an ordinary free.
 void countOwnRun(const model::Trace& trace, const model::Device& device, OomReport& report) {
   const model::Events& events = trace.events;
   for (report.first_step = report.step; report.first_step > 0; --report.first_step) {

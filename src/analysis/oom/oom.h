@@ -40,8 +40,8 @@ struct OomReport {
   uint64_t given_back_segments = 0;
   uint64_t mapped_bytes = 0;  // pages mapped from first_step on, in vain
   uint64_t completed = 0;     // frees that it waited for
-  // One thread asked for the same again and again: how often it was refused, the last time at `step`,
-  // and when first, in ns since the epoch. Absent: the file does not say (a snapshot).
+  // One thread asked for the same again and again: how often it was refused, the last time at
+  // `step`, and when first, in ns since the epoch. Absent: the file does not say (a snapshot).
   std::optional<uint64_t> refusals;
   std::optional<int64_t> first_refusal_ns;
   uint64_t series = 1;           // counted from 1
@@ -62,8 +62,8 @@ struct OomReport {
   }
 };
 
-// Whether `a` is no better than `b`: short by more; among equals, as where nobody knows what was free,
-// it asked for as much or more.
+// Whether `a` is no better than `b`: short by more; among equals, as where nobody knows what was
+// free, it asked for as much or more.
 bool isAsBad(const OomReport& a, const OomReport& b);
 // The one that a report is about: the worst, of equals the last. 0 if there is none.
 size_t worstOf(const std::vector<OomReport>& ooms);

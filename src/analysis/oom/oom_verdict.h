@@ -14,11 +14,12 @@
 //   cap            D ≥ A                                    a limit refused it, not the driver
 //   flaw           a free block fits: the allocator does not search again after its flush
 //
-// Without an allocator (AllocatorKind::kDriver) F is 0, A is R, and only capacity and others are looked
-// at, with D as the driver said it last: R 600, D 552 of T 1,000 → capacity, 48 MiB short.
+// Without an allocator (AllocatorKind::kDriver) F is 0, A is R, and only capacity and others are
+// looked at, with D as the driver said it last: R 600, D 552 of T 1,000 → capacity, 48 MiB short.
 //
 // Several can hold. fsdp-oom-rank0: R 4,008, D 3,842, F 807 in 27 pieces → fragmentation, A − D =
-// 166 MiB short. Source: docs/explain/oom.md; CUDACachingAllocator malloc. Cost: O(live + pieces) + sorting.
+// 166 MiB short. Source: docs/explain/oom.md; CUDACachingAllocator malloc. Cost: O(live + pieces) +
+// sorting.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +50,8 @@ struct VerdictRow {
   // other pool: free blocks that would have fitted; capacity: R − (F + D); waste: rounding_bytes;
   // others: T − C; cap: D; flaw: the block that fits.
   uint64_t bytes = 0;
-  // False if block sizes that only requests tell (uncertain_bytes) could turn it, or without an allocator
-  // what others did since the driver was last heard.
+  // False if block sizes that only requests tell (uncertain_bytes) could turn it, or without an
+  // allocator what others did since the driver was last heard.
   bool certain = true;
 };
 

@@ -3,11 +3,11 @@
 //   alloc alloc free alloc alloc alloc │ free free free free   exit
 //                                      ╰── cleanUpStep()
 //
-// What an interpreter, exit handlers and destructors give back then says nothing about what was kept while
-// the program worked: growth and the wall are looked for before. It is the run of frees after the last time
-// at which the program asked for memory on any device (a refused request is one too). Only where a
-// recording tells that the program ended: one that runs on, and a snapshot, may only be between two
-// requests. Cost: O(events of that run), on each device.
+// What an interpreter, exit handlers and destructors give back then says nothing about what was
+// kept while the program worked: growth and the wall are looked for before. It is the run of frees
+// after the last time at which the program asked for memory on any device (a refused request is one
+// too). Only where a recording tells that the program ended: one that runs on, and a snapshot, may
+// only be between two requests. Cost: O(events of that run), on each device.
 #pragma once
 
 #include "model/trace.h"

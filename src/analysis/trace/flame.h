@@ -49,16 +49,16 @@ struct StackWeight {
   CategoryBytes category_bytes{};
 };
 
-// Block bytes by stack, and by category if there are `categories`. Stacks of frees say nothing about
-// who allocated: they count as none.
+// Block bytes by stack, and by category if there are `categories`. Stacks of frees say nothing
+// about who allocated: they count as none.
 std::vector<StackWeight> weightsOf(const model::Trace& trace, std::span<const uint32_t> rows,
                                    const Categories* categories = nullptr);
 // What the second holds more and less than the first, stack by stack.
 std::vector<StackWeight> growthOf(const model::Trace& trace, std::span<const uint32_t> before,
                                   std::span<const uint32_t> after);
 
-// Rows of the device that were allocated at steps [begin, end). churnIn (churn.h) has those that were
-// freed there as well.
+// Rows of the device that were allocated at steps [begin, end). churnIn (churn.h) has those that
+// were freed there as well.
 std::vector<uint32_t> allocatedIn(const model::Trace& trace, const DeviceAnalysis& device,
                                   Step begin, Step end);
 

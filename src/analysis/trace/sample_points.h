@@ -3,10 +3,10 @@
 //   [ step#0 ][ step#1 ][ step#2 ][ step#3 ] …     annotations of one name, a counter left off
 //   ●         ●         ●         ●                a point = the state just before each of them
 //
-// Without five such annotations: equal numbers of events. Among several names the outermost, then the
-// most regular one (least relative deviation of the events between its points) is taken, if its
-// points span a tenth of the recording and half of what follows the first. What a program gives back in
-// its last clean-up (clean_up.h) is left out. Cost: O(annotations log annotations).
+// Without five such annotations: equal numbers of events. Among several names the outermost, then
+// the most regular one (least relative deviation of the events between its points) is taken, if its
+// points span a tenth of the recording and half of what follows the first. What a program gives
+// back in its last clean-up (clean_up.h) is left out. Cost: O(annotations log annotations).
 #pragma once
 
 #include <string>

@@ -59,8 +59,8 @@ void join(Span& span, const Span& later, bool first) {
   span.reserved_min = std::min(span.reserved_min, later.reserved_min);
 }
 
-// Whether a part of `other` could change `span`: by going past one of its extremes, or by reaching a
-// maximum earlier.
+// Whether a part of `other` could change `span`: by going past one of its extremes, or by reaching
+// a maximum earlier.
 bool mayWiden(const Span& span, const Span& other, bool earlier) {
   auto reaches = [&](uint64_t most, uint64_t others) {
     return others > most || (earlier && others == most);

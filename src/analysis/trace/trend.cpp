@@ -126,7 +126,8 @@ MannKendall mannKendall(std::span<const double> y) {
   MannKendall result;
   double variance = varianceOfS(y);
   if (variance <= 0) return result;
-  // Rank by rank into a tree of counts: how many of the earlier values are lower, and how many equal.
+  // Rank by rank into a tree of counts: how many of the earlier values are lower, and how many
+  // equal.
   std::vector<double> sorted(y.begin(), y.end());
   std::sort(sorted.begin(), sorted.end());
   sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());

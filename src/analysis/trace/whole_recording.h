@@ -1,8 +1,9 @@
 // WholeRecording: what can only be said of all processes of a recording together: a sum for each of
-// them, what each held at the end by kind, and of each GPU that the driver told of (NVML) who used it
-// when most was used, beside what calls had handed out.
+// them, what each held at the end by kind, and of each GPU that the driver told of (NVML) who used
+// it when most was used, beside what calls had handed out.
 //
-//   run.sqlite ─► traces "pid 41", "pid 57"  ─► wholeRecording  ─► SQL all_processes, all_held, gpus, …
+//   run.sqlite ─► traces "pid 41", "pid 57"  ─► wholeRecording  ─► SQL all_processes, all_held,
+//                                            gpus, …
 //                                                                 ─► the first page of `report`
 //
 // Passive rows. Cost: O(n log n) of n rows of processes, launches, copies, refusals, holdings and
@@ -64,8 +65,8 @@ struct GpuUse {
   int64_t process_id = model::kNotRecorded;  // none: no process of the recording
   std::string name;
   uint64_t used_bytes = 0;
-  // Handed out to it by calls and live then. None: nobody knows (it was not recorded, uses several GPUs,
-  // or has managed memory, which may lie elsewhere).
+  // Handed out to it by calls and live then. None: nobody knows (it was not recorded, uses several
+  // GPUs, or has managed memory, which may lie elsewhere).
   std::optional<uint64_t> recorded_bytes;
 };
 
@@ -87,8 +88,8 @@ struct WholeRecording {
   std::shared_ptr<const model::RecordedRun> run;
 };
 
-// `traces` are all of one recording; those without recorded work are passed over. `run` where some are of
-// an older reading; else that of the traces.
+// `traces` are all of one recording; those without recorded work are passed over. `run` where some
+// are of an older reading; else that of the traces.
 WholeRecording wholeRecording(std::span<const AnalysedTrace* const> traces,
                               std::shared_ptr<const model::RecordedRun> run = nullptr);
 

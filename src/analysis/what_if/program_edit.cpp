@@ -46,8 +46,8 @@ std::string someNames(const model::Trace& trace, const std::vector<Phase>& phase
     if (names.size() > kShown) break;
   }
   if (names.empty())
-    return "The recording has no phases: it names none (torch.profiler.record_function). Name a "
-           "step.";
+    return "The recording has no phases: it names none "
+           "(torch.profiler.record_function). Name a step.";
   std::string text = "There are ";
   for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
     text += (i == 0 ? "" : ", ") + base::printable(trace.strings.text(names[i]));
@@ -115,7 +115,8 @@ base::Error nobodyAsks(const std::string& pattern) {
                       : "It is looked for in \"file:line function\"; /…/ is a regular expression.");
 }
 
-// Frees what is meant and lives at a step before the requests from that step on; its own free comes no more.
+// Frees what is meant and lives at a step before the requests from that step on; its own free comes
+// no more.
 class FreedEarlier {
  public:
   FreedEarlier(const AnalysedTrace& analysed, const DeviceAnalysis& device,

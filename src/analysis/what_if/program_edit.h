@@ -20,7 +20,8 @@ struct ProgramEdit {
   enum class What : uint8_t { kDrop, kHalve, kFreeAt, kEmptyCache };
   What what = What::kDrop;
   std::string pattern{};  // text_pattern.h, matched against "file:line function"
-  // kFreeAt, kEmptyCache: a step; or a text_pattern.h for the names of phases, each time that one begins.
+  // kFreeAt, kEmptyCache: a step; or a text_pattern.h for the names of phases, each time that one
+  // begins.
   std::string where{};
 };
 
@@ -30,12 +31,13 @@ struct EditedProgram {
   uint64_t bytes = 0;     // that they had asked for
 };
 
-// Blocks that are older than the recording stay as they are, but for kFreeAt. Errors (kUsage): a pattern that cannot
-// be read, or that nothing matches; a step that the device does not have.
+// Blocks that are older than the recording stay as they are, but for kFreeAt. Errors (kUsage): a
+// pattern that cannot be read, or that nothing matches; a step that the device does not have.
 base::Result<EditedProgram> edited(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                                    const replay::Program& program, const ProgramEdit& edit);
 
-// "without attention.py", "half of /flash|sdpa/", "attention.py freed at backward", "empty_cache() at step 900".
+// "without attention.py", "half of /flash|sdpa/", "attention.py freed at backward", "empty_cache()
+// at step 900".
 std::string words(const ProgramEdit& edit);
 
 }  // namespace tidegauge::analysis

@@ -1,8 +1,9 @@
-// What a report says by replay: whether the recording is explained, and what the settings would have done that its advice
-// names, and those that are known to help.
+// What a report says by replay: whether the recording is explained, and what the settings would
+// have done that its advice names, and those that are known to help.
 //
 //   advice  Try expandable_segments:True: 807 MiB lay free in 27 pieces …     a rule of thumb
-//   proof   replayed with it no request fails, 34.6 GiB reserved at the peak   the allocator's own arithmetic
+//   proof   replayed with it no request fails, 34.6 GiB reserved at the peak   the allocator's own
+//           arithmetic
 //
 // Cost: that of what_if.h, so only of recordings of kMaxProofSteps and less unless it is asked for.
 #pragma once

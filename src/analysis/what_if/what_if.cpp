@@ -19,8 +19,8 @@ constexpr uint64_t kNoticeable = 100;
 
 bool hasCap(const Settings& it) { return it.capBytes(uint64_t{1} << 40) != replay::kUnlimited; }
 
-// What is known to help somebody, as changes of the recording's own; what needs a cap only where the capacity is
-// known.
+// What is known to help somebody, as changes of the recording's own; what needs a cap only where
+// the capacity is known.
 std::vector<Settings> knownSettings(const Settings& own, bool has_capacity) {
   std::vector<Settings> found;
   auto add = [&](auto&& change) {
@@ -84,10 +84,12 @@ base::Result<Settings> wished(const Settings& own, const std::string& conf,
   return settings;
 }
 
-// Fewer failures; or, where nothing fails, noticeably less at the peak. (Where something does, less is reserved because it
-// does.) Against what was recorded, too: that is what helps nobody to be told otherwise.
+// Fewer failures; or, where nothing fails, noticeably less at the peak. (Where something does, less
+// is reserved because it does.) Against what was recorded, too: that is what helps nobody to be
+// told otherwise.
 bool helps(const Replayed& best, const WhatIf& report) {
-  // What was not replayed to its end is no proof; nor is anything where the rules do not explain the recording.
+  // What was not replayed to its end is no proof; nor is anything where the rules do not explain
+  // the recording.
   if (best.stopped_at || report.own.stopped_at || !report.isProven()) return false;
   uint64_t ooms = report.own.leastOoms(), bytes = report.own.leastReservedBytes();
   if (report.capacity_source != CapacitySource::kGiven) {
@@ -110,8 +112,8 @@ bool isReplayable(const DeviceAnalysis& device) {
 
 namespace {
 
-// Under another limit that explains the recording as well, does anything help? The least from which on it does, by all
-// that were tried.
+// Under another limit that explains the recording as well, does anything help? The least from which
+// on it does, by all that were tried.
 void findHelpFrom(const Runs& runs, std::vector<std::pair<std::string, Settings>> wanted,
                   WhatIf& report) {
   bool is_open = report.limit_bytes && report.limit_most_bytes > report.limit_bytes &&

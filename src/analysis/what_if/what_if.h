@@ -1,12 +1,14 @@
-// What if: which setting of PyTorch's allocator, or which card, would have helped; with a replay as proof.
+// What if: which setting of PyTorch's allocator, or which card, would have helped; with a replay as
+// proof.
 //
 //   verified   37,378 of 37,378 events exact          the simulator does what PyTorch did
 //   own        peak reserved 8.63 GiB, 2 OOMs         … so these are PyTorch's own figures
 //   candidates expandable_segments:True  4.24 GiB, 0 OOMs   ← the first is the best
 //
-// Known candidates change some of the recording's own settings and keep the rest; a wish replaces all. Ranked: fewer OOMs, then less
-// reserved at the peak, then fewer calls of the driver. They run side by side, one thread each.
-// Cost: about 0.1 µs an event and candidate, 32 bytes a request once. Facts: docs/explain/replay.md.
+// Known candidates change some of the recording's own settings and keep the rest; a wish replaces
+// all. Ranked: fewer OOMs, then less reserved at the peak, then fewer calls of the driver. They run
+// side by side, one thread each. Cost: about 0.1 µs an event and candidate, 32 bytes a request
+// once. Facts: docs/explain/replay.md.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +23,8 @@
 
 namespace tidegauge::analysis {
 
-// What others may differ in, where the tie-break is by address: what the driver's placement does to the peak.
+// What others may differ in, where the tie-break is by address: what the driver's placement does to
+// the peak.
 struct PlacementRange {
   uint64_t least_bytes = 0, most_bytes = 0;
   uint64_t least_ooms = 0, most_ooms = 0;
@@ -103,14 +106,16 @@ struct WhatIf {
   replay::Verification verified;  // without its program
   std::optional<uint64_t> capacity_bytes;
   CapacitySource capacity_source = CapacitySource::kUnknown;
-  // All of the device's, where the recording's own memory fraction tells that it is more than that: the least.
+  // All of the device's, where the recording's own memory fraction tells that it is more than that:
+  // the least.
   std::optional<uint64_t> device_bytes;
   std::optional<double>
       fraction;  // of the wish: what the program had set, and each candidate has too
-  // A limit of the process that the file does not tell, and the trace does (replay/limit.h): it was that or more, at the most
-  // so much. What is asked about another card has that for its limit.
+  // A limit of the process that the file does not tell, and the trace does (replay/limit.h): it was
+  // that or more, at the most so much. What is asked about another card has that for its limit.
   std::optional<uint64_t> limit_bytes, limit_most_bytes;
-  // Nothing helps under the least limit; from another on, which explains the recording as well, something would.
+  // Nothing helps under the least limit; from another on, which explains the recording as well,
+  // something would.
   struct FromLimit {
     std::string conf;
     uint64_t limit_bytes = 0;
@@ -126,7 +131,8 @@ struct WhatIf {
   bool are_mixed = false;            // … or both
   bool best_helps = false;  // the first is better than the recording's own by more than a little
 
-  // The rules explain the recording but for a tenth of it; otherwise figures are of another program.
+  // The rules explain the recording but for a tenth of it; otherwise figures are of another
+  // program.
   bool isProven() const {
     uint64_t all = verified.events_checked + verified.unchecked;
     return verified.events_exact >= all - all / 10;
@@ -140,7 +146,8 @@ struct WhatIf {
       least = std::min(least, verified.settings.capBytes(*of_device));
     return least == replay::kUnlimited ? std::nullopt : std::optional(least);
   }
-  // The replay under its own settings met what the recording did: if not, something that is not told was at work.
+  // The replay under its own settings met what the recording did: if not, something that is not
+  // told was at work.
   bool ownIsAsRecorded() const {
     return capacity_source != CapacitySource::kGiven && !own.stopped_at &&
            own.leastOoms() <= recorded_ooms && recorded_ooms <= own.mostOoms() &&
@@ -157,13 +164,14 @@ bool isReplayable(const DeviceAnalysis& device);
 base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                             const WhatIfWish& wish);
 
-// The recording that `conf` (the whole string) would have left behind: to be looked at as any other. Its issue
-// kReplayed says what it is. Errors as whatIf.
+// The recording that `conf` (the whole string) would have left behind: to be looked at as any
+// other. Its issue kReplayed says what it is. Errors as whatIf.
 base::Result<model::Trace> replayedTrace(const AnalysedTrace& analysed,
                                          const DeviceAnalysis& device, const std::string& conf,
                                          std::optional<uint64_t> capacity_bytes);
 
-// Two that fight: small requests may not use the large free stretches that expandable segments have.
+// Two that fight: small requests may not use the large free stretches that expandable segments
+// have.
 inline bool fights(const replay::Settings& settings) {
   return settings.expandable && settings.max_split_bytes != replay::kUnlimited;
 }

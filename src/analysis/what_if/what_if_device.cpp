@@ -37,8 +37,8 @@ void findLimit(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   }
 }
 
-// A fraction of `fraction` of the recorded device may be what kept it: it had so much, and was not refused less; and it
-// explains no event less.
+// A fraction of `fraction` of the recorded device may be what kept it: it had so much, and was not
+// refused less; and it explains no event less.
 bool explainsAsWell(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                     replay::VerifyOptions options, WhatIf& report, double fraction,
                     uint64_t device_bytes, std::optional<uint64_t> refused_at_bytes) {

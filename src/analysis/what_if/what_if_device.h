@@ -1,5 +1,6 @@
-// The recording proven by replay, and the device that other settings are to be tried on: what an out of memory tells, what was
-// refused, a limit that no file tells, a fraction of a device whose size none does, or what somebody asks about.
+// The recording proven by replay, and the device that other settings are to be tried on: what an
+// out of memory tells, what was refused, a limit that no file tells, a fraction of a device whose
+// size none does, or what somebody asks about.
 //
 //   OOM with 0 B free, 6 GiB held      → the process could have 6 GiB
 //   OOM with 30 GiB free, 6 GiB held   → a limit of 6 GiB or a little more

@@ -46,8 +46,8 @@ class LineWriter {
   Step steps_;
 };
 
-// Where it is of an effect all; else the one that needs no search. (Expandable segments are few, and each takes more
-// addresses than the device has memory: these are used again.)
+// Where it is of an effect all; else the one that needs no search. (Expandable segments are few,
+// and each takes more addresses than the device has memory: these are used again.)
 std::span<const replay::Placement> placementsOf(const Settings& settings) {
   using replay::Placement;
   static constexpr Placement kAll[] = {Placement::kLowest, Placement::kHighest, Placement::kRising};

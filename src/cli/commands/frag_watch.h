@@ -20,9 +20,9 @@ struct FileRead {
 };
 
 // Calls `read` now and whenever the file has changed and then stood still between two looks, until
-// `count` calls succeeded, Ctrl-C, or SIGTERM. A recording never stands still: it is read when it has
-// grown, a tenth of the time at most, until nobody writes it any more. The exit code is the last one's: a file that
-// cannot be read at one time may be readable at the next.
+// `count` calls succeeded, Ctrl-C, or SIGTERM. A recording never stands still: it is read when it
+// has grown, a tenth of the time at most, until nobody writes it any more. The exit code is the
+// last one's: a file that cannot be read at one time may be readable at the next.
 int watchFile(const WatchOptions& options, const std::function<FileRead()>& read);
 
 }  // namespace tidegauge::cli

@@ -11,8 +11,8 @@ namespace tidegauge::cli {
 
 void addPidOption(CLI::App& command, std::optional<uint32_t>& pid);
 
-// Leaves the traces of that process alone (several, if it ran several programs, or its number was used
-// again); an error that names those there are.
+// Leaves the traces of that process alone (several, if it ran several programs, or its number was
+// used again); an error that names those there are.
 base::Status keepProcess(Traces& traces, uint32_t pid);
 
 }  // namespace tidegauge::cli

@@ -138,8 +138,8 @@ int ask(const analysis::AnalysedTrace& trace, const query::Whole& whole,
   return exit_code;
 }
 
-// A zip or a page may hold several snapshots, a recording several processes. Null: nothing to ask, and
-// that is said.
+// A zip or a page may hold several snapshots, a recording several processes. Null: nothing to ask,
+// and that is said.
 const analysis::AnalysedTrace* pickTrace(const Traces& traces,
                                          const analysis::WholeRecordings& wholes,
                                          const QueryOptions& options) {

@@ -221,8 +221,8 @@ void printSchema(const query::Schema& schema, size_t columns, Output& out) {
   for (const query::FunctionDoc& function : schema.functions) {
     out.print("  {:<29} {}\n", function.signature, function.doc);
   }
-  out.print("\n{}", base::wrapped("Columns and worked questions: docs/use/sql.md. Try: SELECT * "
-                                  "FROM devices",
+  out.print("\n{}", base::wrapped("Columns and worked questions: "
+                                  "docs/use/sql.md. Try: SELECT * FROM devices",
                                   width, 0));
 }
 

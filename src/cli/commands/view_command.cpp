@@ -38,8 +38,8 @@ std::string namesOf(const server::Session& session) {
   return fmt::format("{} files", session.files.size() + measurements);
 }
 
-// Files of `wss -o` among `paths` are taken out of them. One that cannot be read is named on standard
-// error, and in `failed`; the exit code is that of the first.
+// Files of `wss -o` among `paths` are taken out of them. One that cannot be read is named on
+// standard error, and in `failed`; the exit code is that of the first.
 std::vector<server::WorkingSetFile> openMeasurements(std::vector<std::string>& paths,
                                                      std::vector<FailedRead>& failed,
                                                      int& exit_code) {

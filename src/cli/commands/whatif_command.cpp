@@ -103,7 +103,8 @@ void takeEdits(WhatIfCommandOptions& options) {
     options.wish.edits.push_back({What::kEmptyCache, {}, where});
 }
 
-// What a recording has of its own can be written back, whether it is known or not: the lines that are printed have it.
+// What a recording has of its own can be written back, whether it is known or not: the lines that
+// are printed have it.
 std::optional<base::Error> refusalOf(const std::string& conf, const Opened& opened) {
   auto parsed = replay::parseConf(conf);
   if (parsed.ok()) return std::nullopt;
@@ -188,8 +189,8 @@ void addWhatIfCommand(CLI::App& app, int& exit_code) {
       ->type_name("");
   command
       ->add_option("--set", options->wish.confs,
-                   "The whole of PYTORCH_CUDA_ALLOC_CONF to try; again for more. Without: what is "
-                   "known to help")
+                   "The whole of PYTORCH_CUDA_ALLOC_CONF to try; "
+                   "again for more. Without: what is known to help")
       ->take_all()
       ->expected(1)
       ->type_name("CONF");

@@ -19,7 +19,8 @@ class NewFile {
       : path_(std::move(path)), overwrite_(overwrite), option_(std::move(option)) {}
 
   // Asked before the work begins: 2 if there is such a file, or if it is `input`, which it would
-  // destroy; kNotWritten if its folder takes none. Another program may still be faster than write().
+  // destroy; kNotWritten if its folder takes none. Another program may still be faster than
+  // write().
   int refuse(const std::string& input) const;
   int write(std::string_view text) const;
   bool isStandardOutput() const { return path_ == "-"; }

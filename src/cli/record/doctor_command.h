@@ -1,4 +1,5 @@
-// tidegauge doctor [LIBRARY…] [--json]: what this machine lets a recorder do, and how to get the rest.
+// tidegauge doctor [LIBRARY…] [--json]: what this machine lets a recorder do, and how to get the
+// rest.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -33,8 +33,8 @@ int check(const RecordOptions& options) {
              (options.all || !options.name_glob.empty() || !options.cgroup.empty());
   if (ways == 0)
     return usageError("nothing to record",
-                      "Name a command after “--”, or processes: -p PID, --comm NAME, --cgroup "
-                      "FOLDER, --all");
+                      "Name a command after “--”, or processes: "
+                      "-p PID, --comm NAME, --cgroup FOLDER, --all");
   if (ways > 1) return usageError("a command, -p, and --all (--comm, --cgroup) exclude each other");
   if (int code = checkPids(options.pids); code != 0) return code;
   if (options.launch_arguments > 0 && !options.launch_events)

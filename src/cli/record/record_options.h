@@ -29,8 +29,8 @@ struct RecordOptions {
   bool no_summary = false;
 };
 
-// Records until the command ends, a limit is reached or a signal comes. The exit code: the command's
-// own (128 + signal), or 0; 4 if this machine does not allow it.
+// Records until the command ends, a limit is reached or a signal comes. The exit code: the
+// command's own (128 + signal), or 0; 4 if this machine does not allow it.
 int runRecord(const RecordOptions& options);
 
 }  // namespace tidegauge::cli

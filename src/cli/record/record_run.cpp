@@ -125,9 +125,8 @@ bool switchesOnPython(const RecordOptions& options) {
 void sayPython(const record::Session& session) {
   for (const std::string& version : session.olderPythons())
     complain(
-        fmt::format("tidegauge: Python {} tells nobody the names of its functions (3.12 and newer "
-                    "do): its call "
-                    "sites are named by the libraries that it called",
+        fmt::format("tidegauge: Python {} tells nobody the names of its functions (3.12 and "
+                    "newer do): its call sites are named by the libraries that it called",
                     version));
 }
 
@@ -287,11 +286,11 @@ std::string whyNothing(const RecordOptions& options, const Recording& recording)
         "(as root, without --preload) needs no library.",
         base::printable(options.command[0]));
   return "No call of the CUDA driver or runtime came by: the programs made none, or have the "
-         "runtime "
-         "and the driver linked in. PyTorch's own blocks need eBPF (without --preload).";
+         "runtime and the driver linked in. PyTorch's own blocks need eBPF (without --preload).";
 }
 
-// "12,345 calls of 2 processes in run.sqlite (3 MiB)", "…, in 5 parts; the last, run.sqlite (3 MiB), has 300 of them"
+// "12,345 calls of 2 processes in run.sqlite (3 MiB)", "…, in 5 parts; the last, run.sqlite (3
+// MiB), has 300 of them"
 std::string whatWasRecorded(const record::Session& session, const std::string& path) {
   std::string text = fmt::format(
       "{} of {}", base::counted(session.calls(), "call"),
@@ -304,7 +303,8 @@ std::string whatWasRecorded(const record::Session& session, const std::string& p
                      base::withCommas(session.partCalls()));
 }
 
-// "run.3.sqlite to run.8.sqlite are kept, too: 14.1 MiB of 16.0 MiB in all. Calls before … were let go."
+// "run.3.sqlite to run.8.sqlite are kept, too: 14.1 MiB of 16.0 MiB in all. Calls before … were let
+// go."
 void sayParts(const record::PartRing& ring, uint64_t newest_bytes) {
   std::vector<std::string> kept = ring.kept();
   if (ring.number() > 1) {
@@ -322,9 +322,8 @@ void sayParts(const record::PartRing& ring, uint64_t newest_bytes) {
   }
   if (ring.isTooSmall())
     complain(
-        "tidegauge: --max-size could not be kept: the last part alone took more. What is live is "
-        "in "
-        "each part, and a part that is being read goes on.");
+        "tidegauge: --max-size could not be kept: the last part alone took more. "
+        "What is live is in each part, and a part that is being read goes on.");
 }
 
 int recordTo(const std::string& path, const RecordOptions& options) {

@@ -1,5 +1,5 @@
-// Working sets beside a monitor: every --wss-every seconds one window of each process, one after the
-// other, on a thread of its own, so that the recorder's rings are drained meanwhile.
+// Working sets beside a monitor: every --wss-every seconds one window of each process, one after
+// the other, on a thread of its own, so that the recorder's rings are drained meanwhile.
 //
 //   monitor    watch({42, 43}) ──────────── figures() ──► /metrics
 //   thread       42 ─ window ─ 43 ─ window ─ …… pause …… 42 ─ window ─

@@ -5,8 +5,8 @@
 
 namespace tidegauge::cli {
 
-// While there is one, SIGINT, SIGTERM, SIGHUP and SIGQUIT end the sleep and with it the measurement: nothing is
-// left half done. Make it before any thread.
+// While there is one, SIGINT, SIGTERM, SIGHUP and SIGQUIT end the sleep and with it the
+// measurement: nothing is left half done. Make it before any thread.
 class RealClock final : public wss::Clock {
  public:
   RealClock();

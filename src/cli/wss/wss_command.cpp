@@ -179,10 +179,9 @@ void addWssCommand(CLI::App& app, int& exit_code) {
       ->type_name("NAME")
       ->capture_default_str();
   command
-      ->add_option(
-          "--sample", options->sample,
-          "Of private memory look at all pages, or one in 32, 128 or 512: auto, exact, 1/32, "
-          "1/128, 1/512")
+      ->add_option("--sample", options->sample,
+                   "Of private memory look at all pages, or one in "
+                   "32, 128 or 512: auto, exact, 1/32, 1/128, 1/512")
       ->check(oneOf({"auto", "exact", "1/32", "1/128", "1/512"}))
       ->type_name("PART")
       ->capture_default_str();

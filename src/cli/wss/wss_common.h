@@ -22,7 +22,8 @@ std::string choiceNotes(const wss::Choice& choice, size_t columns);
 void complainOfLimits(const wss::Backend& backend);
 // That the process had to wait for longer than it may; empty: it had not. `who`: "the process", …
 std::string stallNote(int64_t stall_ns, double most_ms, std::string_view who, size_t columns);
-// What programs are told of a measurement that ended before its last window; null: it did not, or a signal ended it.
+// What programs are told of a measurement that ended before its last window; null: it did not, or a
+// signal ended it.
 nlohmann::json endedJson(const base::Status& status);
 // The exit code of a measurement with `code`: if it was ended before there was a row, that is said.
 int endOfMeasurement(int code, const RealClock& clock, int rows);

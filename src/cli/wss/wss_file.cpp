@@ -75,7 +75,8 @@ void WssFile::row(const wss::Row& row, double unix_s, const wss::Plan& plan,
 
 int WssFile::end() {
   if (!isWanted()) return 0;
-  // In the place of what is there of that row. Only a file has places: what cannot be sought stays as it is.
+  // In the place of what is there of that row. Only a file has places: what cannot be sought stays
+  // as it is.
   if (auto last = lines_.lastWithMappings(); last && out_ && out_.seekp(last_begins_at_)) {
     out_ << *last << std::endl;
     std::error_code failed;

@@ -1,4 +1,5 @@
-// The heat map of a process as a picture: addresses upwards, what is not mapped left out; time to the right.
+// The heat map of a process as a picture: addresses upwards, what is not mapped left out; time to
+// the right.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
-// wss --with FILE: the host memory of a process that is pinned for devices, out of a snapshot's host segments
-// or a recording's calls (cudaHostAlloc, cuMemHostRegister …), marked in what `wss` tells.
+// wss --with FILE: the host memory of a process that is pinned for devices, out of a snapshot's
+// host segments or a recording's calls (cudaHostAlloc, cuMemHostRegister …), marked in what `wss`
+// tells.
 #pragma once
 
 #include "cli/wss/wss_command.h"
@@ -9,7 +10,8 @@ namespace tidegauge::cli {
 
 // 2 with a line if something was asked that has no place for it; else 0.
 int checkPinned(const WssOptions& options);
-// Reads the file, if one was given, and has the back-end mark what it says. Else the exit code, with a line said.
+// Reads the file, if one was given, and has the back-end mark what it says. Else the exit code,
+// with a line said.
 int markPinned(const WssOptions& options, wss::Choice& choice);
 
 }  // namespace tidegauge::cli

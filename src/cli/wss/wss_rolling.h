@@ -12,7 +12,8 @@
 
 namespace tidegauge::cli {
 
-// The exit code of a wish that cannot be: no such kind of picture, a file that is there already; or 0.
+// The exit code of a wish that cannot be: no such kind of picture, a file that is there already; or
+// 0.
 int checkRolling(const WssOptions& options);
 
 class WssRolling {

@@ -21,8 +21,8 @@ namespace {
 // Some of what was asked for could not be read: as of files.
 constexpr int kPartial = 3;
 
-// Windows one after another, each from a clearing of its own, take in who began since the one before.
-// The others are of those who were there at first.
+// Windows one after another, each from a clearing of its own, take in who began since the one
+// before. The others are of those who were there at first.
 base::Status measureEach(WssWatched& watched, wss::Backend& backend, const wss::Plan& plan,
                          RealClock& clock, WssSeveralWriter& writer) {
   std::set<pid_t> measured;
@@ -82,9 +82,8 @@ int runDry(const WssWatched& watched, const wss::Choice& choice) {
                   plural(watched.processes().size()), base::humanBytes(rss_bytes),
                   choice.backend->name(), choice.backend->how()));
   say(fmt::format(
-      "A window costs some {:.1f} ms of a processor; mmap, munmap and brk of a process may wait "
-      "for "
-      "{:.1f} ms.",
+      "A window costs some {:.1f} ms of a processor; mmap, "
+      "munmap and brk of a process may wait for {:.1f} ms.",
       static_cast<double>(all.cpu_ns) * 1e-6, static_cast<double>(all.stall_ns) * 1e-6));
   out.write(choiceNotes(choice, pageColumns()));
   say("Nothing was measured, and nothing of them was changed.");

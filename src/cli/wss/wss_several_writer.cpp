@@ -84,7 +84,8 @@ bool WssSeveralWriter::rows(std::span<const wss::Outcome> outcomes) {
     window.frames.emplace_back(outcomes[i].row->frames);
   }
   if (knows_frames_) window.once = wss::onceOf(window.frames);
-  // What one of them touched since the beginning they all did, though others took the bits away (-C, -P).
+  // What one of them touched since the beginning they all did, though others took the bits away
+  // (-C, -P).
   for (const wss::Row* row : window.rows)
     if (window.once)
       window.once->referenced = std::max(window.once->referenced, row->sums.referenced);
@@ -219,7 +220,8 @@ void WssSeveralWriter::writeJson(const Window& window, const wss::Row& all) {
   out_.print("{}\n", dumpedJson(row, -1));
 }
 
-// A line for each, and one without a process for all of them, if it is known which pages are the same.
+// A line for each, and one without a process for all of them, if it is known which pages are the
+// same.
 void WssSeveralWriter::writeCsv(const Window& window, const wss::Row& all) {
   double unix_s = unixSeconds();
   for (const wss::Member& member : window.members) {

@@ -21,7 +21,8 @@ class WssSeveralWriter {
   // `knows_frames`: readings tell where pages lie, so that shared ones are counted once.
   WssSeveralWriter(const WssOptions& options, const wss::Plan& plan, const wss::Choice& choice,
                    bool knows_frames, const WssWatched& watched, Output& out);
-  // `outcomes` are those of the processes that are watched, in that order. False: nobody reads it any more.
+  // `outcomes` are those of the processes that are watched, in that order. False: nobody reads it
+  // any more.
   bool rows(std::span<const wss::Outcome> outcomes);
   // What stands after all windows.
   // `unseen`: processes that began since the last window did.

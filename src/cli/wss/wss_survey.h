@@ -1,4 +1,5 @@
-// wss --backend pressure, pmc, shrink: rows of what it costs when memory is short, and what they say together.
+// wss --backend pressure, pmc, shrink: rows of what it costs when memory is short, and what they
+// say together.
 #pragma once
 
 #include "cli/wss/wss_command.h"

@@ -49,7 +49,8 @@ void WssWatched::forget(pid_t pid, const std::string& why, bool was_measured) {
   for (wss::Process& process : processes_)
     if (process.pid() != pid) left.push_back(std::move(process));
   processes_ = std::move(left);
-  // Who has its number next, or began another program with it, is somebody new; who could never be measured stays out.
+  // Who has its number next, or began another program with it, is somebody new; who could never be
+  // measured stays out.
   if (was_measured)
     tried_.erase(pid);
   else

@@ -24,8 +24,8 @@ class WssWatched {
  public:
   explicit WssWatched(wss::Targets targets) : targets_(std::move(targets)) {}
 
-  // Those that are new, in began(). An error if there is nobody; of whoever cannot be opened a line on
-  // standard error.
+  // Those that are new, in began(). An error if there is nobody; of whoever cannot be opened a line
+  // on standard error.
   base::Status look();
   // It cannot be measured any more. `was_measured`: in a window before; else it counts as left out.
   void forget(pid_t pid, const std::string& why, bool was_measured);

@@ -46,7 +46,8 @@ class WssWriter {
   wss::Machine machine_;               // for text
   std::vector<wss::Touched> profile_;  // for text: of -P
   std::string cold_;                   // for text: what the longest window says is cold
-  // What was counted of memory being short, since the row before: then the kernel takes accessed bits away.
+  // What was counted of memory being short, since the row before: then the kernel takes accessed
+  // bits away.
   wss::MemoryScope scope_;
   wss::MemoryCounters before_;
   wss::PressureWindow pressure_;

@@ -2,8 +2,8 @@
 //
 // The page shows the nearest step that is described, and says which. With room for all of them all
 // steps of the range are; else those that matter (its ends, out-of-memory events and beginnings of
-// phases in it; the peaks and the step of the overview's holders, wherever they are), and the highest
-// steps of equal parts of the range in between.
+// phases in it; the peaks and the step of the overview's holders, wherever they are), and the
+// highest steps of equal parts of the range in between.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -24,8 +24,8 @@ struct Holders {
 Holders holdersOf(const nlohmann::json& overview);
 
 // Stacks are most of what is to be said, and are the same again and again: each is written once,
-// as "stack?id=812", and {"shared":812} stands in the answers. Quotes inside of texts are escaped, so
-// that no text of a file can read like this.
+// as "stack?id=812", and {"shared":812} stands in the answers. Quotes inside of texts are escaped,
+// so that no text of a file can read like this.
 class SharedStacks {
  public:
   // Asks `key`, and adds the answer with its stack, if that is not in the page yet.

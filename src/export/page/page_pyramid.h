@@ -26,7 +26,8 @@ uint32_t rowLevelFor(uint64_t highest_bytes);
 // The level whose first tile covers all steps.
 uint32_t coarsestLevelFor(analysis::Step steps);
 
-// Levels in `range` until `most_bytes` of text are full. An error (kLimit) if the first is too much.
+// Levels in `range` until `most_bytes` of text are full. An error (kLimit) if the first is too
+// much.
 base::Result<Pyramid> pyramidOf(const Ask& ask, const analysis::DeviceAnalysis& device,
                                 analysis::StepRange range, size_t most_bytes);
 

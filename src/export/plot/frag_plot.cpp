@@ -74,8 +74,7 @@ class Drawing {
     const analysis::FreeSums& free = report_.now.sample.sums.free;
     canvas_.text(
         {kLeft, 26},
-        fmt::format("{}, {}: {} free inside segments after step {}, {} pinned, largest "
-                    "hole {}",
+        fmt::format("{}, {}: {} free inside segments after step {}, {} pinned, largest hole {}",
                     options_.name, analysis::deviceLabel(report_.device->device),
                     base::humanBytes(free.bytes), base::withCommas(last_),
                     base::humanBytes(free.pinned_bytes), base::humanBytes(free.largest_bytes)),

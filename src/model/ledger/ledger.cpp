@@ -188,8 +188,8 @@ void ProcessLedger::freeAddress(const MemoryCall& call) {
   countOlderFree(call);
 }
 
-// A call that began before what is here now came gives back what was here before: of that it is the end, or,
-// if nothing was here, the end of something older.
+// A call that began before what is here now came gives back what was here before: of that it is the
+// end, or, if nothing was here, the end of something older.
 bool ProcessLedger::isOfBefore(uint32_t row, const MemoryCall& call) {
   Holding& holding = holdings_[row];
   if (holding.since_ns <= call.start_ns) return false;

@@ -13,8 +13,8 @@
 // are gone. Aliases (IPC, imports, multicast) are never added: someone else is charged. Memory of a
 // graph's nodes is promised, not charged. Host memory (pinned, registered) is a sum of its own.
 //
-// Cost: O(log live) per call; a context's end O(log live) for each that ends with it. Memory: about 250 bytes per live block.
-// Source: docs/formats/recording.md, "What follows from the calls".
+// Cost: O(log live) per call; a context's end O(log live) for each that ends with it. Memory: about
+// 250 bytes per live block. Source: docs/formats/recording.md, "What follows from the calls".
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -131,8 +131,8 @@ class ProcessLedger {
   void takeCarried(const MemoryCall& call);
   // Everything goes: the process ended or became another program.
   void end(int64_t time_ns);
-  // Calls that give a new ledger what this one has live (model/carried.cpp). `end_ns` and, where it does
-  // not fit, `function` are the caller's. O(live).
+  // Calls that give a new ledger what this one has live (model/carried.cpp). `end_ns` and, where it
+  // does not fit, `function` are the caller's. O(live).
   std::vector<MemoryCall> carried() const;
 
   // ---- what is known now

@@ -1,5 +1,6 @@
-// Physical memory of the ledger (cuMemCreate): who holds handles of it, where it is mapped, which addresses
-// are reserved for that. It is charged when it is made and goes with its last handle and its last mapping.
+// Physical memory of the ledger (cuMemCreate): who holds handles of it, where it is mapped, which
+// addresses are reserved for that. It is charged when it is made and goes with its last handle and
+// its last mapping.
 //
 //   create h 2 MiB · reserve 0x7f00 · map 0x7f00 → h · release h        held: it is mapped
 //   unmap 0x7f00                                                        gone

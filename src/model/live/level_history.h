@@ -3,8 +3,9 @@
 //   history.set(t, 4 MiB); history.set(t + 30 ms, 6 MiB); history.set(t + 70 ms, 2 MiB)
 //   slots of 100 ms:  … | most 6 MiB, last 2 MiB | …       a slot without a change takes no room
 //
-// kRecent forgets what is older than kMost slots. kWhole keeps everything: when it becomes too long,
-// slots become twice as long and neighbours one. Cost: O(1) amortised per set(); 24 bytes a slot.
+// kRecent forgets what is older than kMost slots. kWhole keeps everything: when it becomes too
+// long, slots become twice as long and neighbours one. Cost: O(1) amortised per set(); 24 bytes a
+// slot.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// LiveBook: keeps what the Live view shows of many processes, in bounded room, while calls, launches
-// and copies come in; the ledger beside it knows who holds what.
+// LiveBook: keeps what the Live view shows of many processes, in bounded room, while calls,
+// launches and copies come in; the ledger beside it knows who holds what.
 //
 //   LiveBook book;  Ledger ledger([&](const Effect& effect) { book.take(effect); });
 //   book.addProcess({.process = 0, .pid = 41, .name = "python", .began_ns = t});

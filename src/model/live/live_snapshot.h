@@ -1,9 +1,10 @@
-// LiveSnapshot: what is going on now, in figures that no longer change: processes, who holds memory,
-// launches, copies, refused calls, losses. And LiveSource: who gives one, a recording file that is
-// followed or a recorder at work.
+// LiveSnapshot: what is going on now, in figures that no longer change: processes, who holds
+// memory, launches, copies, refused calls, losses. And LiveSource: who gives one, a recording file
+// that is followed or a recorder at work.
 //
 //   recording.sqlite ─► RecordingFollower ─┐
-//                                          ├─ LiveSource::look(wish) ─► LiveSnapshot ─► the Live view
+//                                          ├─ LiveSource::look(wish) ─► LiveSnapshot ─► the Live
+//                                          view
 //   monitor ─► Session ─► LiveBook ────────┘
 #pragma once
 

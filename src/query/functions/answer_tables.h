@@ -4,7 +4,8 @@
 //   std::vector<AnswerColumn<GrowingStack>> columns = {
 //       bytesColumn<GrowingStack>("retained_bytes", "at the end", [](auto& s) { return … }), …};
 //   deviceAnswer<GrowingStack>(trace, "growth", "table: stacks that …", columns,
-//                              [](const AnalysedTrace& t, const DeviceAnalysis& d) { return rows; });
+//                              [](const AnalysedTrace& t, const DeviceAnalysis& d) { return rows;
+//                              });
 #pragma once
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// proven, replays, and both for a device of a told size: is the recording explained by the allocator's rules, and what
-// would other settings have done.
+// proven, replays, and both for a device of a told size: is the recording explained by the
+// allocator's rules, and what would other settings have done.
 #include "analysis/judgement.h"
 #include "analysis/what_if/replay_proof.h"
 #include "query/functions/answer_tables.h"

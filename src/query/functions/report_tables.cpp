@@ -27,9 +27,8 @@ TableFunction oomsFunction(const AnalysedTrace& trace) {
       {Kind::kBytes, "requested_bytes", "asked for, rounded; NULL: unknown",
        [](const O& o) { return keyOf(o.oom.requested_bytes); }},
       {Kind::kBytes, "device_free_bytes",
-       "what the driver said was free; without an allocator what must be left of what it said "
-       "last; NULL: "
-       "unknown",
+       "what the driver said was free; without an allocator "
+       "what must be left of what it said last; NULL: unknown",
        [](const O& o) { return keyOf(o.oom.device_free_bytes); }},
       {Kind::kBytes, "over_bytes", "how much the driver was short; NULL: unknown",
        [](const O& o) { return o.oom.known() ? keyOfBytes(o.oom.overBytes()) : kNull; }},
@@ -62,11 +61,10 @@ TableFunction oomsFunction(const AnalysedTrace& trace) {
   columns.push_back(
       {Kind::kTime, "first_refused_time_us", "the first of them, µs since the epoch",
        [](const O& o) { return o.oom.first_refusal_ns ? *o.oom.first_refusal_ns / 1000 : kNull; }});
-  columns.push_back(
-      {Kind::kInteger, "series",
-       "counted from 1: refusals of one call site, each for less than the one before, are "
-       "one series",
-       [](const O& o) { return keyOfBytes(o.oom.series); }});
+  columns.push_back({Kind::kInteger, "series",
+                     "counted from 1: refusals of one call site, each "
+                     "for less than the one before, are one series",
+                     [](const O& o) { return keyOfBytes(o.oom.series); }});
   columns.push_back({Kind::kInteger, "stack_id", "→ stacks.id: of the request",
                      [](const O& o) { return query::keyOf(o.oom.stack); }});
   columns.push_back({Kind::kText, "label", "of that stack", {}, [](const O& o) {

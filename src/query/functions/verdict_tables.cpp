@@ -1,5 +1,5 @@
-// oom_verdicts, pins, advice, fragmentation, and two of them for a device of a told size: why memory ran out, what keeps free memory, what to
-// try, what could not be used.
+// oom_verdicts, pins, advice, fragmentation, and two of them for a device of a told size: why
+// memory ran out, what keeps free memory, what to try, what could not be used.
 #include "analysis/judgement.h"
 #include "analysis/layout/fragmentation_details.h"
 #include "analysis/layout/fragmentation_series.h"

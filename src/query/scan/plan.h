@@ -28,7 +28,8 @@ struct Plan {
 };
 
 // Fills in SQLite's answer fields, except idxNum. `arguments` = hidden columns before the table's
-// own, for arguments. Returns false if an argument is not known yet (SQLite then tries another plan).
+// own, for arguments. Returns false if an argument is not known yet (SQLite then tries another
+// plan).
 bool planScan(const Table& table, size_t arguments, sqlite3_index_info* info, Plan* plan);
 
 std::string describe(const Table& table, const Plan& plan);

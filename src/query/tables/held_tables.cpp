@@ -1,5 +1,5 @@
-// refused, held_at_end: what the calls of a recording come to beside the trace. Of a snapshot they are
-// empty.
+// refused, held_at_end: what the calls of a recording come to beside the trace. Of a snapshot they
+// are empty.
 #include "query/tables/held_tables.h"
 
 #include "model/call_words.h"
@@ -66,12 +66,11 @@ Table refusedTable(const AnalysedTrace& analysed) {
 Table heldAtEndTable(const AnalysedTrace& analysed) {
   const model::RecordedWork& work = workOf(analysed);
   const model::RecordedHoldings& h = work.held;
-  Table table = recordingTable(
-      "held_at_end",
-      "What this process had not given back when it ended (or after the last call, if it ran on), "
-      "by call site, most bytes first: memory of the driver, then the framework's blocks, which "
-      "lie inside it.",
-      h.size());
+  Table table = recordingTable("held_at_end",
+                               "What this process had not given back when it ended (or after the "
+                               "last call, if it ran on), by call site, most bytes first: memory "
+                               "of the driver, then the framework's blocks, which lie inside it.",
+                               h.size());
   addProcessId(table, work);
   add(table, ColumnKind::kInteger, "device", "NULL: not known, or memory of the host",
       devices(h.device));

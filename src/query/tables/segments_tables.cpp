@@ -67,9 +67,8 @@ Table piecesTable(const AnalysedTrace& analysed) {
   Table table;
   table.name = "pieces";
   table.doc =
-      "The address ranges of segments, exact in time: one each, expandable ones have one per "
-      "mapped "
-      "range.";
+      "The address ranges of segments, exact in time: one "
+      "each, expandable ones have one per mapped range.";
   setDeviceRows(table, trace, &Device::piece_begin, &Device::piece_end);
   addDevice(table);
   addReference(table, "segment_id", "→ segments.id", storedIds(p.segment), trace.segments.size());

@@ -1,5 +1,6 @@
-// all_processes, all_held, part, gpus, gpu_processes, device_memory: what a recording says of all its
-// processes and of the driver's own figures. The same from each of its processes; empty for snapshots.
+// all_processes, all_held, part, gpus, gpu_processes, device_memory: what a recording says of all
+// its processes and of the driver's own figures. The same from each of its processes; empty for
+// snapshots.
 #pragma once
 
 #include <memory>

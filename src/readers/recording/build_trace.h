@@ -24,8 +24,8 @@ struct BesideTrace {
   std::vector<bool> is_driver_block;  // for joinDriverBlocks, once they are built
 };
 
-// Lives are not built yet. `work` gets what the ledger tells beside the trace: what was refused, what
-// is held; and, if it is wanted, what the driver handed out, with stacks of the trace.
+// Lives are not built yet. `work` gets what the ledger tells beside the trace: what was refused,
+// what is held; and, if it is wanted, what the driver handed out, with stacks of the trace.
 model::Trace buildTrace(const RecordedTables& tables, const RecordedProcess& process,
                         model::RecordedWork& work, BesideTrace& beside, bool with_driver = false);
 

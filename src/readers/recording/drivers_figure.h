@@ -1,5 +1,5 @@
-// DriversFigure of a process: what the driver itself said that it used (table device_memory), beside what
-// the ledger held at that time, where the former is largest.
+// DriversFigure of a process: what the driver itself said that it used (table device_memory),
+// beside what the ledger held at that time, where the former is largest.
 //
 //   DriversFigures figures(run, process_id);
 //   for (call) { figures.upTo(call.end_ns, ledger); ledger.take(call); }

@@ -213,8 +213,8 @@ base::Status RecordingFollower::Books::readProcesses(SqliteFile& file) {
                               }));
   if (running_.empty()) return base::okStatus();
   std::string sql = fmt::format(
-      "SELECT process_id, ended_ns FROM processes NOT INDEXED WHERE process_id >= {} AND ended_ns "
-      "IS NOT NULL",
+      "SELECT process_id, ended_ns FROM processes NOT INDEXED "
+      "WHERE process_id >= {} AND ended_ns IS NOT NULL",
       running_.begin()->first);
   return file.forEachRow(sql.c_str(), [&](Row& row) {
     auto found = running_.find(static_cast<uint32_t>(row.integer(0, 0, kMax32 - 1)));
@@ -450,8 +450,8 @@ base::Result<model::LiveSnapshot> RecordingFollower::lookOnce(const model::LiveW
 
 base::Result<model::LiveSnapshot> RecordingFollower::look(const model::LiveWish& wish) {
   std::lock_guard lock(mutex_);
-  // Where the next part of a recording begins there is for a moment no file of that name, or one with
-  // nothing in it.
+  // Where the next part of a recording begins there is for a moment no file of that name, or one
+  // with nothing in it.
   bool was_read = books_ != nullptr;
   for (int i = 0;; ++i) {
     bool is_same = books_ != nullptr && books_->of().isAt(path_);

@@ -1,6 +1,6 @@
-// RecordingFollower: the figures of a recording file while it grows, and after. Each look reads only
-// the rows that are new since the last one, never more than 200,000 of them: a long file takes some
-// looks, and says how far it is.
+// RecordingFollower: the figures of a recording file while it grows, and after. Each look reads
+// only the rows that are new since the last one, never more than 200,000 of them: a long file takes
+// some looks, and says how far it is.
 //
 //   RecordingFollower follower("run.sqlite");
 //   follower.look({})   →  LiveSnapshot        reads nothing between looks, holds no lock

@@ -42,7 +42,8 @@ int32_t bigEndian(const Head& head, size_t at) {
   return static_cast<int32_t>(value);
 }
 
-// Which word a reader needs before it trusts the end. A recorder that was killed leaves its journal.
+// Which word a reader needs before it trusts the end. A recorder that was killed leaves its
+// journal.
 std::string formatOf(const model::RecordedRun& run, bool has_writer, bool is_open) {
   std::string format = "recording of GPU memory calls";
   if (run.ended_ns || !(has_writer || is_open)) return format;

@@ -3,9 +3,9 @@
 //
 //   openRecording("run.tgr", {})  →  trace "pid 41 python", trace "pid 57 python"
 //
-// Source::format says whether more may come. It may be read while it is written, after a kill -9 of its writer, and from read-only media. Cost:
-// reading about 1 µs per call, the ledger about 0.5 µs, then model::buildLives.
-// Format: docs/formats/recording.md.
+// Source::format says whether more may come. It may be read while it is written, after a kill -9 of
+// its writer, and from read-only media. Cost: reading about 1 µs per call, the ledger about 0.5 µs,
+// then model::buildLives. Format: docs/formats/recording.md.
 #pragma once
 
 #include <string>

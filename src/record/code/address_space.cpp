@@ -14,8 +14,8 @@ AddressSpaces::~AddressSpaces() {
 
 namespace {
 
-// An address that is not known is looked for again, but a process whose stacks often lead astray must
-// not cost a reading of all its mappings each time.
+// An address that is not known is looked for again, but a process whose stacks often lead astray
+// must not cost a reading of all its mappings each time.
 constexpr uint32_t kFreeLooks = 50;
 constexpr std::chrono::milliseconds kBetweenLooks{20};
 

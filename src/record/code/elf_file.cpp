@@ -25,8 +25,8 @@ bool isFunction(const GElf_Sym& symbol) {
          (type == STT_FUNC || type == STT_GNU_IFUNC);
 }
 
-// Calls visit(name, symbol) for each symbol of the dynamic table, then of the static one; stops when
-// it returns false.
+// Calls visit(name, symbol) for each symbol of the dynamic table, then of the static one; stops
+// when it returns false.
 template <class Visit>
 void eachSymbol(Elf* elf, const Visit& visit) {
   uint64_t left = kMaxSymbols;

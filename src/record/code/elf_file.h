@@ -3,8 +3,9 @@
 //
 //   ElfFile::open("/proc/42/root/usr/lib/libcuda.so.1") → offsetOf("cuMemAlloc_v2") = 0x1c3f0
 //
-// Undefined (imported) symbols are skipped; of several tables the dynamic one comes first. Reads the
-// file as hostile input through libelf; it may be cut short or written to meanwhile. Cost: one pass over the symbols, about 1 ms for libcudart.
+// Undefined (imported) symbols are skipped; of several tables the dynamic one comes first. Reads
+// the file as hostile input through libelf; it may be cut short or written to meanwhile. Cost: one
+// pass over the symbols, about 1 ms for libcudart.
 #pragma once
 
 #include <cstdint>
@@ -55,9 +56,9 @@ class ElfFile {
   std::unique_ptr<Handle> handle_;
 };
 
-// The stub that every export of libcuda starts with, `cmpl $…, flag(%rip)`, cannot be emulated by the
-// kernel, which would single-step it: 12 µs instead of 1.3 µs a call. The `je` behind it can. How far
-// behind a function's first byte its probe belongs: 10 if it starts like that, else 0.
+// The stub that every export of libcuda starts with, `cmpl $…, flag(%rip)`, cannot be emulated by
+// the kernel, which would single-step it: 12 µs instead of 1.3 µs a call. The `je` behind it can.
+// How far behind a function's first byte its probe belongs: 10 if it starts like that, else 0.
 //   81 3D <4> <4> 74        spec: docs/decisions/0014
 uint64_t probeSkip(const std::vector<uint8_t>& first_bytes);
 

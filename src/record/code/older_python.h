@@ -1,5 +1,5 @@
-// Which Python tells nobody the names of its functions: CPython before 3.12, told by what a process has
-// mapped.
+// Which Python tells nobody the names of its functions: CPython before 3.12, told by what a process
+// has mapped.
 //
 //   olderPython("/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0")   "3.11"
 //   olderPython("/usr/bin/python3.12")                              ""

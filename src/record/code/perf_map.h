@@ -1,13 +1,14 @@
 // PerfMaps: names of code that was made at run time, from /tmp/perf-PID.map, which CPython 3.12 and
-// newer (`python -X perf`), Node.js, Java's agents and others write for profilers, a line a function:
+// newer (`python -X perf`), Node.js, Java's agents and others write for profilers, a line a
+// function:
 //
 //   7fedcd075a92 b py::train:/home/me/train.py   → function "train", file "/home/me/train.py"
 //   7fedcd075aa0 40 LazyCompile:~foo             → function "LazyCompile:~foo"
 //
-// The file is looked for in the process's own /tmp, under its pid in its own namespace, and must be a
-// plain file of the process's user or of root. It is read once, and its new end when an address is
-// asked for that is not in it. A fork has its parent's names until it says others. Bounded: 64 MiB a
-// file, 500,000 names a process, 4 KiB a name.
+// The file is looked for in the process's own /tmp, under its pid in its own namespace, and must be
+// a plain file of the process's user or of root. It is read once, and its new end when an address
+// is asked for that is not in it. A fork has its parent's names until it says others. Bounded: 64
+// MiB a file, 500,000 names a process, 4 KiB a name.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
-// Symbols: names for places in code, found by a thread of its own: the table of a large library takes
-// a second to read, and the recorder must drain its ring every few milliseconds.
+// Symbols: names for places in code, found by a thread of its own: the table of a large library
+// takes a second to read, and the recorder must drain its ring every few milliseconds.
 //
 //   ask(frame 7, {libc10_cuda.so, 0x4a173}) … take() → {frame 7, "c10::cuda::…::malloc(…)", "", 0}
 //
-// Functions come from the symbol tables (the static one where there is one), demangled; file and line
-// from DWARF, if the module carries it or a separate file of debug information is installed. A place
-// without a name stays module + offset.
+// Functions come from the symbol tables (the static one where there is one), demangled; file and
+// line from DWARF, if the module carries it or a separate file of debug information is installed. A
+// place without a name stays module + offset.
 #pragma once
 
 #include <condition_variable>

@@ -1,6 +1,6 @@
-// EvenClock: times since the epoch that go on evenly. The wall clock is asked once; from then on only
-// CLOCK_MONOTONIC counts, so a step of the wall clock (by hand, by NTP) makes nothing end before it
-// began. The price: a step is not followed.
+// EvenClock: times since the epoch that go on evenly. The wall clock is asked once; from then on
+// only CLOCK_MONOTONIC counts, so a step of the wall clock (by hand, by NTP) makes nothing end
+// before it began. The price: a step is not followed.
 //
 //   evenClock().now_ns()              1,700,000,000,000,000,000
 //   evenClock().ofKernel_ns(ktime)    the same time from what a BPF program read

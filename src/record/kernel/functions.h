@@ -1,5 +1,5 @@
-// The watched functions as a table: what each does, and the cookie that tells the BPF programs where
-// its arguments are. Made from bpf/functions.h, the one list that both sides read.
+// The watched functions as a table: what each does, and the cookie that tells the BPF programs
+// where its arguments are. Made from bpf/functions.h, the one list that both sides read.
 //
 //   functionNamed("cudaMalloc") → {plane runtime, verb allocate, kind device, cookie 0x1000…}
 #pragma once

@@ -6,9 +6,9 @@
 // A thread of its own looks every few milliseconds: who hands out what was taken may be busy.
 //
 // The kernel answers the change of places only when no program can still be in the old table
-// (synchronize_rcu), so nothing is counted while it is read: every launch is in exactly one row that
-// is taken exactly once, however many geometries there are. What comes faster than that is counted
-// without its geometry (launches_beyond), and as a loss.
+// (synchronize_rcu), so nothing is counted while it is read: every launch is in exactly one row
+// that is taken exactly once, however many geometries there are. What comes faster than that is
+// counted without its geometry (launches_beyond), and as a loss.
 //
 // Cost: 5 to 30 ms of waiting (no work) per change, none where nothing was counted; 0.2 µs per row.
 #pragma once
@@ -27,8 +27,8 @@
 
 namespace tidegauge::record {
 
-// Takes away all rows of a hash that nobody writes to. It does not matter what the kernel can do and
-// where a batch ends: each row is told once.
+// Takes away all rows of a hash that nobody writes to. It does not matter what the kernel can do
+// and where a batch ends: each row is told once.
 template <class Key, class Value>
 std::vector<std::pair<Key, Value>> emptyTable(int map);
 

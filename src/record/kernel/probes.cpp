@@ -34,8 +34,8 @@ constexpr std::array<Pair, 5> kPairs = {{
     {FunctionGroup::kName, "name_enter", "name_exit"},
 }};
 
-// Every program that nvcc made has its kernels there; with the runtime in a library of its own it also
-// has the name of the function that registers them, as one that it wants.
+// Every program that nvcc made has its kernels there; with the runtime in a library of its own it
+// also has the name of the function that registers them, as one that it wants.
 constexpr const char* kKernelsSection = ".nv_fatbin";
 constexpr const char* kRegisters = "__cudaRegisterFatBinary";
 

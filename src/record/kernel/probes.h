@@ -1,9 +1,9 @@
-// Probes: puts the programs onto the functions of each library that a watched process maps, once per
-// file (device and inode), however many processes share it.
+// Probes: puts the programs onto the functions of each library that a watched process maps, once
+// per file (device and inode), however many processes share it.
 //
-// A recorder that lives for weeks must not collect them: what no process maps any more is let go, and
-// watched again when it comes again. A file that is written anew, or that has the number of one that is
-// gone, is looked at again.
+// A recorder that lives for weeks must not collect them: what no process maps any more is let go,
+// and watched again when it comes again. A file that is written anew, or that has the number of one
+// that is gone, is looked at again.
 //
 //   libcuda.so.1, 61 functions ─► memory_enter, memory_exit, context_…, copy_…, launch_enter: one
 //   uprobe_multi link each, about 10 ms for all; a link per function would take minutes to detach.
@@ -56,14 +56,15 @@ class Probes {
 
   // Looks at what the process has mapped and watches what is new.
   LibrariesOf watchLibrariesOf(uint32_t tgid);
-  // Whether it has a library of CUDA mapped, watched or not yet. Programs with the runtime inside count
-  // once they are watched.
+  // Whether it has a library of CUDA mapped, watched or not yet. Programs with the runtime inside
+  // count once they are watched.
   bool mapsLibraries(uint32_t tgid) const;
   // The loader of a program that is about to run: so that it says when it maps libraries.
   base::Status watchLoader(const std::string& path);
   const std::vector<WatchedLibrary>& libraries() const { return libraries_; }
-  // Lets go of the files that none of the processes maps which did, nor any other of the machine, for
-  // `unused_ns` by now. Their paths. Call it now and then: one look at each process known to map one.
+  // Lets go of the files that none of the processes maps which did, nor any other of the machine,
+  // for `unused_ns` by now. Their paths. Call it now and then: one look at each process known to
+  // map one.
   std::vector<std::string> letGoOfUnused(int64_t now_ns, int64_t unused_ns);
   size_t attachedFiles() const { return attached_.size(); }
 

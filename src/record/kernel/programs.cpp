@@ -42,8 +42,7 @@ base::Error whyNot(int code) {
   return missing(
       fmt::format("the kernel refuses the BPF programs ({}): {}", std::strerror(code),
                   last_words.substr(0, 400)),
-      "`tidegauge doctor` says what this machine allows; `record --preload` needs none of "
-      "it");
+      "`tidegauge doctor` says what this machine allows; `record --preload` needs none of it");
 }
 
 uint16_t idOf(std::string_view name) {

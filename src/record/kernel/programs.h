@@ -1,8 +1,8 @@
 // Programs: the BPF object of bpf/, from the bytes in this binary into the kernel. Loads, fixes the
 // settings, attaches what belongs to no library (processes), reads maps and counters.
 //
-// Nothing stays in the kernel when the object goes, or when the recorder is killed: every link is held
-// by a descriptor of this process.
+// Nothing stays in the kernel when the object goes, or when the recorder is killed: every link is
+// held by a descriptor of this process.
 #pragma once
 
 #include <array>

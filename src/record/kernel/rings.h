@@ -5,9 +5,10 @@
 //   memory_ring ── every 5 ms ──► waiting ─┐
 //   system_ring, name_ring, launch_ring ───┴─► takeX(): everything that is there
 //
-// A ring hands out nothing behind a record that is still being written. Who writes it may have lost its
-// processor for some milliseconds, to another task or, of a virtual machine, to another machine: until then
-// the end of a process, which comes in a ring of its own, must wait for the calls before it.
+// A ring hands out nothing behind a record that is still being written. Who writes it may have lost
+// its processor for some milliseconds, to another task or, of a virtual machine, to another
+// machine: until then the end of a process, which comes in a ring of its own, must wait for the
+// calls before it.
 #pragma once
 
 #include <condition_variable>

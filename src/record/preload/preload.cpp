@@ -213,7 +213,8 @@ void PreloadRecorder::tellStack(const Program& program, uint32_t image, int32_t 
 }
 
 size_t PreloadRecorder::poll(int timeout_ms) {
-  // All that these wrote is there to be read now; what is found to be gone below may write until then.
+  // All that these wrote is there to be read now; what is found to be gone below may write until
+  // then.
   std::vector<uint32_t> gone = std::exchange(gone_, {});
   std::array<epoll_event, 64> events{};
   int count = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), timeout_ms);
@@ -273,7 +274,8 @@ size_t PreloadRecorder::poll(int timeout_ms) {
   return calls;
 }
 
-// Not before the program was told of: it may be another one of a process that has not been ended yet.
+// Not before the program was told of: it may be another one of a process that has not been ended
+// yet.
 void PreloadRecorder::takeNames(Batch& batch) {
   for (Batch::Name& it : batch.names) {
     auto from = programs_.find(it.image);

@@ -1,10 +1,12 @@
-// PreloadArea: two files in memory that programs find by their environment: the library that is loaded
-// into them (LD_PRELOAD), and the memory into which it writes records (preload/shared.h).
+// PreloadArea: two files in memory that programs find by their environment: the library that is
+// loaded into them (LD_PRELOAD), and the memory into which it writes records (preload/shared.h).
 //
 //   PreloadArea area = PreloadArea::make(options)   // LD_PRELOAD=/proc/RECORDER/fd/7
-//   area->head.losses[LOSS_STACK]                   // programs may write anything there, at any time
+//   area->head.losses[LOSS_STACK]                   // programs may write anything there, at any
+//                                                   time
 //
-// Both go with the recorder, however it ends. Cost: the memory of the ring, 8 MiB if not told otherwise.
+// Both go with the recorder, however it ends. Cost: the memory of the ring, 8 MiB if not told
+// otherwise.
 #pragma once
 
 #include <cstdint>

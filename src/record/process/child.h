@@ -42,7 +42,8 @@ class Child {
   std::optional<int> status_;
 };
 
-// Where the shell would find it: the path of a program in PATH, or the name itself if it has a slash.
+// Where the shell would find it: the path of a program in PATH, or the name itself if it has a
+// slash.
 std::string findProgram(const std::string& name);
 // The program's own file, through "#!" lines: for its dynamic loader.
 std::string interpreterOfScript(const std::string& path);

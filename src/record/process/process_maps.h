@@ -29,16 +29,16 @@ struct Mapping {
 };
 
 // Executable mappings; of no file (inode 0) what was made at run time. Empty if the process is gone
-// or may not be looked at. The kernel hands the text out page by page: `is_whole` false if the process
-// ended (or became another program) before the last one.
+// or may not be looked at. The kernel hands the text out page by page: `is_whole` false if the
+// process ended (or became another program) before the last one.
 std::vector<Mapping> executableMappings(uint32_t tgid, bool* is_whole = nullptr);
 std::vector<Mapping> parseMappings(std::string_view maps);  // of the text, for tests
 
 // Cuts off what the kernel adds to the path of a file that is not there any more; whether it did.
 bool cutDeleted(std::string_view& path);
 
-// As much of a file as can be read, at most 64 MiB: a process may end meanwhile. `is_whole`: that was
-// all, and its beginning is still there.
+// As much of a file as can be read, at most 64 MiB: a process may end meanwhile. `is_whole`: that
+// was all, and its beginning is still there.
 std::string readable(const std::string& path, bool* is_whole = nullptr);
 
 // A path under which the recorder can open the file: /proc/PID/map_files, which is always the file
@@ -46,8 +46,8 @@ std::string readable(const std::string& path, bool* is_whole = nullptr);
 // mount), or as it is (of a process that has only changed its root).
 std::string pathFromHere(uint32_t tgid, const Mapping& mapping);
 
-// Puts what was found in place of what was known, {start, end, …} by address. Of a process that ended
-// meanwhile that is the lower part alone: where nothing was found, what was known stays.
+// Puts what was found in place of what was known, {start, end, …} by address. Of a process that
+// ended meanwhile that is the lower part alone: where nothing was found, what was known stays.
 //   known [a, b) [c, d)    found [a, b)    not whole → [a, b) [c, d)
 template <class Range>
 void renew(std::vector<Range>& known, std::vector<Range> found, bool is_whole) {

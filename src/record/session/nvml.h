@@ -1,14 +1,15 @@
-// Nvml: what the driver itself says is used of each device, and by which process, so that what no call
-// allocates (contexts, modules) has a number. NVIDIA's libnvidia-ml.so.1, if it is there, is asked once
-// a second on a thread of its own:
+// Nvml: what the driver itself says is used of each device, and by which process, so that what no
+// call allocates (contexts, modules) has a number. NVIDIA's libnvidia-ml.so.1, if it is there, is
+// asked once a second on a thread of its own:
 //
 //   Nvml nvml;                               // no library: take() never gives anything
-//   if (auto sample = nvml.take()) …         // {time, {{0, "NVIDIA H200", …, 3 GiB, {{41, 2 GiB}}}}}
+//   if (auto sample = nvml.take()) …         // {time, {{0, "NVIDIA H200", …, 3 GiB, {{41, 2
+//                                            GiB}}}}}
 //
-// A call that fails (a device that fell off the bus) leaves out what it would have said. A call that
-// hangs costs news, never the recorder: nobody waits for that thread, at its end neither. Devices are
-// numbered as NVML does, by bus: a program may be told to count otherwise (CUDA_VISIBLE_DEVICES).
-// Cost: a few ms of that thread per second.
+// A call that fails (a device that fell off the bus) leaves out what it would have said. A call
+// that hangs costs news, never the recorder: nobody waits for that thread, at its end neither.
+// Devices are numbered as NVML does, by bus: a program may be told to count otherwise
+// (CUDA_VISIBLE_DEVICES). Cost: a few ms of that thread per second.
 #pragma once
 
 #include <chrono>

@@ -1,12 +1,14 @@
-// PartRing: the files of a recording that is kept below a size. The newest is always under its own name.
+// PartRing: the files of a recording that is kept below a size. The newest is always under its own
+// name.
 //
 //   run.sqlite      what is being written
 //   run.7.sqlite    the part before it, complete and closed; run.6.sqlite, … older ones
 //
-// A part ends when it has an eighth of the size beside what was live when it began. The oldest go when
-// there is no room left, and not before: nearly all of the size is used. The journal of the newest is folded
-// into its file often, because folding takes the journal's room a second time. Only names and sizes: who
-// writes is Session (session_parts.cpp). Cost: a stat() per file and commit.
+// A part ends when it has an eighth of the size beside what was live when it began. The oldest go
+// when there is no room left, and not before: nearly all of the size is used. The journal of the
+// newest is folded into its file often, because folding takes the journal's room a second time.
+// Only names and sizes: who writes is Session (session_parts.cpp). Cost: a stat() per file and
+// commit.
 //
 //   |  run.4  |  run.5  |  run.6  |  run.7  | run, its journal | the journal again |     0 … size
 #pragma once
@@ -27,8 +29,8 @@ class PartRing {
   // `fresh_bytes`: what a part has beside what was live; 0: an eighth.
   PartRing(std::string path, uint64_t max_bytes, uint64_t fresh_bytes = 0);
 
-  // Before anything is written: parts of an older ring of this name, which are to be removed. Refused: any,
-  // unless they may be replaced; then what is no recording or is being written.
+  // Before anything is written: parts of an older ring of this name, which are to be removed.
+  // Refused: any, unless they may be replaced; then what is no recording or is being written.
   static base::Result<std::vector<std::string>> older(const std::string& path, bool replace);
   static base::Status remove(const std::vector<std::string>& parts);
 

@@ -227,7 +227,8 @@ void Session::kernelNamed(const KernelName& name) {
   auto [known, is_new] = names.try_emplace(name.handle, fresh);
   if (!is_new && known->second == fresh) return;
   known->second = std::move(fresh);
-  // The handle was that of a kernel that is gone, or had no name: its launches stay those of that one.
+  // The handle was that of a kernel that is gone, or had no name: its launches stay those of that
+  // one.
   kernels_.erase({name.process, name.handle});
 }
 

@@ -2,7 +2,8 @@
 // gets everything for later.
 //
 //   Recorder ──calls, processes, stacks──► Session ─┬─► model::Ledger      top, monitor, summary
-//                                                   ├─► model::LiveBook    the Live view, if asked for
+//                                                   ├─► model::LiveBook    the Live view, if asked
+//                                                                          for
 //                                                   └─► RecordingWriter    a transaction per 100 ms
 //
 // tick() belongs to the same thread as Recorder::poll(). The first error of the file ends the
@@ -90,13 +91,14 @@ class Session final : public RecorderSink {
   std::set<std::string> olderPythons() const;
   // Which figures of a process are incomplete, by losses of all and by what of it was not watched.
   model::FigureSet incompleteOf(const SessionProcess& process) const;
-  // How long an ended process is kept; its stacks, frames, modules and kernels go with it. A file keeps
-  // all.
+  // How long an ended process is kept; its stacks, frames, modules and kernels go with it. A file
+  // keeps all.
   void forgetAfter(int64_t ns) { forget_after_ns_ = ns; }
   // What processes that are forgotten had not freed, by name: at most 1,000, then "other".
   const std::map<std::string, uint64_t>& forgottenUnfreed() const { return forgotten_unfreed_; }
   SessionKeeps keeps() const;
-  // What a user calls processes. What one becomes by exec is a row of processes(), but no new process.
+  // What a user calls processes. What one becomes by exec is a row of processes(), but no new
+  // process.
   uint64_t pids() const { return pids_; }
   uint64_t calls() const { return calls_; }
   uint64_t partCalls() const { return part_calls_; }  // of the part that is being written

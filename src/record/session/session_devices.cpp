@@ -1,5 +1,5 @@
-// What the driver itself says is used (nvml.h), as a session keeps it: the newest for metrics, and in the
-// file each figure when it is another than before.
+// What the driver itself says is used (nvml.h), as a session keeps it: the newest for metrics, and
+// in the file each figure when it is another than before.
 #include "record/session/session.h"
 
 namespace tidegauge::record {

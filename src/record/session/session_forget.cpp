@@ -1,6 +1,6 @@
-// What a session that goes on for weeks lets go: processes some minutes after their end, then the stacks
-// that nothing names any more, their frames, and the modules that no frame and no process leads to. What
-// was written to a file stays there; numbers are not used again.
+// What a session that goes on for weeks lets go: processes some minutes after their end, then the
+// stacks that nothing names any more, their frames, and the modules that no frame and no process
+// leads to. What was written to a file stays there; numbers are not used again.
 #include <fmt/format.h>
 
 #include <set>

@@ -1,6 +1,6 @@
-// A session whose recording is a ring of files (part_ring.h): each part gets what its rows name, when they
-// first name it, and begins with what is live (model/carried.cpp), what runs, and what was lost or not
-// watched until then. So it can be read alone.
+// A session whose recording is a ring of files (part_ring.h): each part gets what its rows name,
+// when they first name it, and begins with what is live (model/carried.cpp), what runs, and what
+// was lost or not watched until then. So it can be read alone.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,12 +12,14 @@
 namespace tidegauge::record {
 namespace {
 
-// Somebody is reading. Who comes then waits, but not for ever: who reads may be none of ours, or take long.
+// Somebody is reading. Who comes then waits, but not for ever: who reads may be none of ours, or
+// take long.
 constexpr int64_t kTryAgain_ns = 500'000'000;
 constexpr int64_t kReadersWait_ns = 2'000'000'000;
 constexpr int64_t kReadersGoOn_ns = 4'000'000'000;
 
-// The function that the ledger's carried call is named by: its own, or the first that does the same.
+// The function that the ledger's carried call is named by: its own, or the first that does the
+// same.
 uint16_t functionFor(const model::MemoryCall& call) {
   auto fits = [&](const WatchedFunction& function) {
     bool moves =

@@ -1,6 +1,7 @@
-// What of a process is not watched, as a session keeps it. It is found when a process maps a library, often
-// before the process makes its first call (and so has a number), and near an exec before that exec has taken
-// its place among the calls: so it waits a moment, and goes to the program that ran at that time.
+// What of a process is not watched, as a session keeps it. It is found when a process maps a
+// library, often before the process makes its first call (and so has a number), and near an exec
+// before that exec has taken its place among the calls: so it waits a moment, and goes to the
+// program that ran at that time.
 #include <fmt/format.h>
 #include <signal.h>
 

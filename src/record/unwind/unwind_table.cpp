@@ -117,8 +117,8 @@ base::Status UnwindTable::makeIndex(const Elf64_Ehdr& file, const std::string& p
       file.e_shstrndx >= sections.size() ||
       !readAll(descriptor_, file.e_shoff, sections.data(), sections.size() * sizeof(Elf64_Shdr)))
     return unreadable(path +
-                      ": no .eh_frame_hdr, and no section headers that would say where "
-                      ".eh_frame is");
+                      ": no .eh_frame_hdr, and no section "
+                      "headers that would say where .eh_frame is");
   uint64_t names = sections[file.e_shstrndx].sh_offset;
   constexpr std::string_view kName{".eh_frame", 10};  // with its end
   for (const Elf64_Shdr& section : sections) {

@@ -1,5 +1,5 @@
-// UnwindTable: how to get from a frame to its caller, at any place of one program or library, from its
-// .eh_frame, which every compiler writes (exceptions need it) and `strip` leaves.
+// UnwindTable: how to get from a frame to its caller, at any place of one program or library, from
+// its .eh_frame, which every compiler writes (exceptions need it) and `strip` leaves.
 //
 //   ruleAt(0x1139) ─► .eh_frame_hdr: which function is that ─► its FDE and CIE ─► run the
 //                     instructions up to 0x1139 ─► CFA = rsp + 48, rbp saved at CFA − 16

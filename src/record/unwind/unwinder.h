@@ -1,16 +1,17 @@
-// Unwinder: the recorder's half of the stack walk. The kernel's half (bpf/unwind.bpf.h) walks by rules;
-// where it has none it sends what it has and a copy of the rest of the stack. Here the walk goes on, by
-// .eh_frame, and every place on the way gets its rule, so that this is needed once per return address.
+// Unwinder: the recorder's half of the stack walk. The kernel's half (bpf/unwind.bpf.h) walks by
+// rules; where it has none it sends what it has and a copy of the rest of the stack. Here the walk
+// goes on, by .eh_frame, and every place on the way gets its rule, so that this is needed once per
+// return address.
 //
 //   stack_ring ── {frames so far, rsp, rbp, copy} ─► drain() ─► rules (kernel) + frames (here)
 //   memory_record.stack = 7 ──────────────────────► take(7) ─► the frames of stack 7
 //
-// Code without .eh_frame: at the start of an epilogue (`add $8,%rsp; ret`: CPython's trampolines and
-// other small stubs) the bytes say it all; else rbp is tried as a frame pointer, and never again at a
-// place where that led astray. A thread of its own, which the kernel wakes for each copy: until the
-// rules are there every other thread that comes to the same place sends one too. All functions may be
-// called meanwhile; they wait for it. Cost: under 10 µs per new return address; nothing once they are
-// known. docs/decisions/0017
+// Code without .eh_frame: at the start of an epilogue (`add $8,%rsp; ret`: CPython's trampolines
+// and other small stubs) the bytes say it all; else rbp is tried as a frame pointer, and never
+// again at a place where that led astray. A thread of its own, which the kernel wakes for each
+// copy: until the rules are there every other thread that comes to the same place sends one too.
+// All functions may be called meanwhile; they wait for it. Cost: under 10 µs per new return
+// address; nothing once they are known. docs/decisions/0017
 #pragma once
 
 #include <cstdint>
@@ -109,8 +110,8 @@ class Unwinder {
   std::thread thread_;
 };
 
-// The rule for a return address whose next bytes leave the function: [add to rsp] [pops] ret. Nothing
-// if they do not.
+// The rule for a return address whose next bytes leave the function: [add to rsp] [pops] ret.
+// Nothing if they do not.
 std::optional<unwind_rule> ruleOfEpilogue(std::span<const uint8_t> code);
 
 }  // namespace tidegauge::record

@@ -18,7 +18,8 @@ Allocator::Allocator(const Settings& settings, uint64_t device_bytes, Driver& dr
   (void)ownerFor(0);
 }
 
-// ---- choosing ------------------------------------------------------------------------------------
+// ---- choosing
+// ------------------------------------------------------------------------------------
 
 // Whoever allocates from it holds it.
 Owner& Allocator::ownerFor(OwnerIndex owner) {
@@ -39,8 +40,8 @@ uint64_t Allocator::growable(const Block& block) const {
   return block.bytes + (has_hole ? blocks_[block.next].bytes : 0);
 }
 
-// Best fit on one stream; it stays where it is. The oversize rules are asked of the one that was found, and
-// nothing larger is looked at.
+// Best fit on one stream; it stays where it is. The oversize rules are asked of the one that was
+// found, and nothing larger is looked at.
 std::optional<BlockId> Allocator::findFreeBlock(Pool& pool, StreamRank stream, uint64_t bytes) {
   const std::set<FreeKey>& shelf = pool.on(stream).mapped;
   auto at = shelf.lower_bound(FreeKey{bytes, 0, BlockId(), 0});
@@ -70,7 +71,8 @@ bool Allocator::shouldSplit(const Block& block, uint64_t bytes) const {
   return bytes < settings_.max_split_bytes && rest > kSmallBytes;
 }
 
-// ---- the request ---------------------------------------------------------------------------------
+// ---- the request
+// ---------------------------------------------------------------------------------
 
 std::optional<BlockId> Allocator::malloc(uint64_t request_bytes, StreamRank stream,
                                          OwnerIndex owner, uint32_t name) {
@@ -104,7 +106,8 @@ std::optional<BlockId> Allocator::malloc(uint64_t request_bytes, StreamRank stre
   return handOut(*block, want.rounded_bytes, request_bytes, name);
 }
 
-// alloc_found_block: the front becomes the allocation, the rest goes back to the free set. `id` is in none.
+// alloc_found_block: the front becomes the allocation, the rest goes back to the free set. `id` is
+// in none.
 BlockId Allocator::handOut(BlockId id, uint64_t rounded_bytes, uint64_t request_bytes,
                            uint32_t name) {
   bool was_split = blocks_[id].isSplit(), is_small = blocks_[id].is_small;
@@ -146,7 +149,8 @@ BlockId Allocator::handOut(BlockId id, uint64_t rounded_bytes, uint64_t request_
   return id;
 }
 
-// ---- the free ------------------------------------------------------------------------------------
+// ---- the free
+// ------------------------------------------------------------------------------------
 
 void Allocator::free(BlockId id, bool is_shared) {
   Block& block = blocks_[id];
@@ -251,7 +255,8 @@ void Allocator::remove(BlockId id) {
   shelfOf(block).erase({block.bytes, order, id, block.address});
 }
 
-// ---- frees that wait for other streams -----------------------------------------------------------
+// ---- frees that wait for other streams
+// -----------------------------------------------------------
 
 void Allocator::wait(BlockId id) {
   blocks_[id].waits = true;
@@ -299,7 +304,8 @@ void Allocator::releasePool(OwnerIndex owner) {
   if (owner != 0 && knows(owner)) owners_[owner].is_released = true;
 }
 
-// ---- what was recorded -----------------------------------------------------------------------------
+// ---- what was recorded
+// -----------------------------------------------------------------------------
 
 // carve() cuts without counting: what is split is counted here.
 void Allocator::beginCounting() {

@@ -1,16 +1,19 @@
-// Allocator: PyTorch's caching allocator of one device, as a deterministic simulator. It does what it is
-// told, asks a Driver for memory, and tells a Listener every entry that PyTorch would have recorded.
+// Allocator: PyTorch's caching allocator of one device, as a deterministic simulator. It does what
+// it is told, asks a Driver for memory, and tells a Listener every entry that PyTorch would have
+// recorded.
 //
 //   Allocator allocator(settings, device_bytes, driver, listener);
 //   auto block = allocator.malloc(3 << 20, stream, owner);   // segment_alloc 20 MiB, alloc 3 MiB
 //   allocator.free(*block, /*is_shared=*/false);             // free_requested, free_completed
 //
-//   malloc:  completions → search → garbage → driver → oversize blocks back, driver → all cached back, driver → oom
+//   malloc:  completions → search → garbage → driver → oversize blocks back, driver → all cached
+//            back, driver → oom
 //
-// Nothing here looks at a trace: who replays one is verify.h and what_if.h. A value: copies are independent,
-// but for driver and listener, which rebind() exchanges. Names as in CUDACachingAllocator.cpp
-// (DeviceCachingAllocator); what differs between versions are values of Settings.
-// Cost: about 200 ns for an allocation and its free; 56 bytes a block, about 60 more for a free one.
+// Nothing here looks at a trace: who replays one is verify.h and what_if.h. A value: copies are
+// independent, but for driver and listener, which rebind() exchanges. Names as in
+// CUDACachingAllocator.cpp (DeviceCachingAllocator); what differs between versions are values of
+// Settings. Cost: about 200 ns for an allocation and its free; 56 bytes a block, about 60 more for
+// a free one.
 #pragma once
 
 #include <map>
@@ -27,8 +30,8 @@ namespace tidegauge::replay {
 
 class Allocator {
  public:
-  // `device_bytes`: what the driver says that the device has; settings.fraction is of it, and so are the
-  // addresses that an expandable segment reserves.
+  // `device_bytes`: what the driver says that the device has; settings.fraction is of it, and so
+  // are the addresses that an expandable segment reserves.
   Allocator(const Settings& settings, uint64_t device_bytes, Driver& driver, Listener& listener);
   void rebind(Driver& driver, Listener& listener) {
     driver_ = &driver;
@@ -79,10 +82,11 @@ class Allocator {
   // ---- what was recorded, whatever the rules say (verify.cpp) ----------------------------------
   // The block that has this address; none: it is in no segment.
   std::optional<BlockId> blockAt(uint64_t address) const;
-  // The same for who goes up through the addresses: from `at` on, if that is in the same segment and not above it.
+  // The same for who goes up through the addresses: from `at` on, if that is in the same segment
+  // and not above it.
   std::optional<BlockId> blockFrom(BlockId at, uint64_t address) const;
-  // Free blocks and holes that were passed by in searches: PyTorch goes through them, too, and a hostile file may have it
-  // do so without end.
+  // Free blocks and holes that were passed by in searches: PyTorch goes through them, too, and a
+  // hostile file may have it do so without end.
   uint64_t searched() const { return searched_; }
   // cudaMalloc gave this, or addresses to map pages into (page_bytes > 0); one free block of it.
   BlockId adopt(uint64_t address, uint64_t bytes, uint64_t page_bytes, StreamRank stream,

@@ -8,8 +8,8 @@ namespace tidegauge::replay {
 
 using model::Action;
 
-// garbage_collect_cached_blocks: whole cudaMallocs of the default large pool, those at least as old as the
-// average, again and again until reserved memory is below the threshold.
+// garbage_collect_cached_blocks: whole cudaMallocs of the default large pool, those at least as old
+// as the average, again and again until reserved memory is below the threshold.
 void Allocator::collectGarbage() {
   auto limit_bytes =
       static_cast<uint64_t>(settings_.gc_threshold * static_cast<double>(cap_bytes_));
@@ -59,7 +59,8 @@ bool Allocator::releaseAvailable(const Want& want) {
   auto isWhole = [&](BlockId id) {
     return segments_[blocks_[id].segment].page_bytes == 0 && !blocks_[id].isSplit();
   };
-  // Only the first that is large enough is asked; if that may not go, those below it do, from the largest on.
+  // Only the first that is large enough is asked; if that may not go, those below it do, from the
+  // largest on.
   auto at = shelf.lower_bound(FreeKey{wanted_bytes, 0, BlockId(), 0});
   if (at != shelf.end() && isWhole(at->block)) {
     releaseBlock(at->block);

@@ -40,8 +40,8 @@ class Listener {
  public:
   virtual ~Listener() = default;
   virtual void wrote(const Entry& entry) = 0;
-  // All streams are waited for: in which order are these blocks found done? A trace knows (PyTorch's order
-  // is that of a hash table of streams); otherwise as they were freed.
+  // All streams are waited for: in which order are these blocks found done? A trace knows
+  // (PyTorch's order is that of a hash table of streams); otherwise as they were freed.
   virtual void arrange(std::span<BlockId> blocks) { (void)blocks; }
 };
 

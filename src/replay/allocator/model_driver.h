@@ -4,8 +4,9 @@
 //   kHighest   ←[ b ][ c ][ a ]      the same from above: later ones lie lower
 //   kRising    [ a ]     [ b ][ c ]→ never where something was
 //
-// Source: cudaMalloc's granularity is 2 MiB, and all that the allocator asks for is a multiple of it. Where it
-// lies matters under TieBreak::kAddress alone; there real drivers do what none of these does. Cost: O(gaps).
+// Source: cudaMalloc's granularity is 2 MiB, and all that the allocator asks for is a multiple of
+// it. Where it lies matters under TieBreak::kAddress alone; there real drivers do what none of
+// these does. Cost: O(gaps).
 #pragma once
 
 #include <map>

@@ -3,8 +3,9 @@
 //   stream 0   512 B at 0x…  |  2 KiB at 0x…  |  2 KiB at 0x… of a later segment  |  1 MiB …
 //   stream 1   …
 //
-// Blocks of one size: of the segment that came first, then by address; or by address alone (TieBreak).
-// Holes of expandable segments are kept beside, by address. Cost: O(log n) for each change.
+// Blocks of one size: of the segment that came first, then by address; or by address alone
+// (TieBreak). Holes of expandable segments are kept beside, by address. Cost: O(log n) for each
+// change.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +45,8 @@ struct StreamShelf {
 class Pool {
  public:
   StreamShelf& on(StreamRank stream) { return shelves_[stream]; }
-  // In the order of the streams. Only those that were asked about: a trace may name 65,000 of them, and as many pools.
+  // In the order of the streams. Only those that were asked about: a trace may name 65,000 of them,
+  // and as many pools.
   const std::map<StreamRank, StreamShelf>& shelves() const { return shelves_; }
 
   // A trace may name 65,000 streams that never free anything, and flush as often.

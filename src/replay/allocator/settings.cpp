@@ -82,7 +82,8 @@ std::optional<uint32_t> divisionsOf(std::string_view text) {
   return divisions;
 }
 
-// "8", or "[256:1,512:2,>:8]": a size in MiB names its class, the first one all below it, ">" all above the last.
+// "8", or "[256:1,512:2,>:8]": a size in MiB names its class, the first one all below it, ">" all
+// above the last.
 bool readDivisions(std::string_view text, std::array<uint32_t, 16>& classes) {
   if (!text.starts_with('[')) {
     auto divisions = divisionsOf(text);
@@ -231,7 +232,8 @@ Settings settingsIn(std::string_view conf) {
 
 namespace {
 
-// One number for all, or a list of sizes in MiB: the first fills what is below it, ">" what is above.
+// One number for all, or a list of sizes in MiB: the first fills what is below it, ">" what is
+// above.
 std::string divisionsText(const std::array<uint32_t, 16>& classes) {
   bool is_one = std::ranges::all_of(classes, [&](uint32_t it) { return it == classes[0]; });
   if (is_one) return fmt::format("{}", classes[0]);
@@ -241,8 +243,8 @@ std::string divisionsText(const std::array<uint32_t, 16>& classes) {
   std::string text = "[";
   for (size_t i = first; i < last; ++i)
     if (i == first || classes[i] != 0) text += fmt::format("{}:{},", uint64_t{1} << i, classes[i]);
-  // ">" begins behind the last that is named. Up to torch 2.8 it wrote over that one, too: so the first of the tail is
-  // named with the tail's own number.
+  // ">" begins behind the last that is named. Up to torch 2.8 it wrote over that one, too: so the
+  // first of the tail is named with the tail's own number.
   return text + fmt::format("{}:{},>:{}]", uint64_t{1} << last, classes.back(), classes.back());
 }
 

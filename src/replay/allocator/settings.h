@@ -1,5 +1,5 @@
-// What decides how the caching allocator answers: PYTORCH_CUDA_ALLOC_CONF, the memory fraction, and what
-// differs between versions of PyTorch (docs/explain/replay.md).
+// What decides how the caching allocator answers: PYTORCH_CUDA_ALLOC_CONF, the memory fraction, and
+// what differs between versions of PyTorch (docs/explain/replay.md).
 //
 //   "max_split_size_mb:128,roundup_power2_divisions:[256:1,512:2,>:8]"  →  Settings
 //
@@ -45,10 +45,11 @@ struct Settings {
   TieBreak tie = TieBreak::kSegment;
   bool gc_needs_fraction_below_1 = true;  // false: any fraction that was said arms it (2.4)
   bool private_pools_expandable = true;   // false: cudaMalloc for private pools (2.4)
-  // What reserved memory may not exceed where the fraction, or what it is of, is not told: found out from a
-  // recording (limit.h).
+  // What reserved memory may not exceed where the fraction, or what it is of, is not told: found
+  // out from a recording (limit.h).
   std::optional<uint64_t> limit_bytes{};
-  // "KEY:VALUE" as they were written: what changes nothing that is handed out, and what does and is not simulated.
+  // "KEY:VALUE" as they were written: what changes nothing that is handed out, and what does and is
+  // not simulated.
   std::vector<std::string> without_effect{}, not_simulated{};
 
   bool operator==(const Settings&) const = default;
@@ -61,15 +62,16 @@ struct Settings {
   uint64_t capBytes(uint64_t device_bytes) const;
 };
 
-// Of a string as PYTORCH_CUDA_ALLOC_CONF has it. Keys that do not change what is handed out (pinned_*,
-// release_lock_on_cudamalloc) are passed over; an unknown one, a value that PyTorch would refuse, or one that is not
-// simulated (backend:cudaMallocAsync) is an error that names it, but for those of `known`, which are kept as they are.
+// Of a string as PYTORCH_CUDA_ALLOC_CONF has it. Keys that do not change what is handed out
+// (pinned_*, release_lock_on_cudamalloc) are passed over; an unknown one, a value that PyTorch
+// would refuse, or one that is not simulated (backend:cudaMallocAsync) is an error that names it,
+// but for those of `known`, which are kept as they are.
 base::Result<Settings> parseConf(std::string_view conf, std::span<const std::string> known = {});
 // Of a recording's own string, which PyTorch took: what is not understood in it is not simulated.
 Settings settingsIn(std::string_view conf);
 
-// The other way: what has to be written for these settings; empty: nothing, they are PyTorch's defaults. Without
-// the fraction where it is `known_fraction`: the program sets that itself.
+// The other way: what has to be written for these settings; empty: nothing, they are PyTorch's
+// defaults. Without the fraction where it is `known_fraction`: the program sets that itself.
 std::string confOf(const Settings& settings, std::optional<double> known_fraction = {});
 
 inline uint64_t roundUp(uint64_t bytes, uint64_t step) { return (bytes + step - 1) / step * step; }

@@ -1,5 +1,6 @@
-// What torch.cuda.memory_stats() counts: each quantity now, at its peak, and both running sums, for all, the
-// small and the large pools. Names and rules as in PyTorch (CUDACachingAllocator, StatArray).
+// What torch.cuda.memory_stats() counts: each quantity now, at its peak, and both running sums, for
+// all, the small and the large pools. Names and rules as in PyTorch (CUDACachingAllocator,
+// StatArray).
 #pragma once
 
 #include <algorithm>

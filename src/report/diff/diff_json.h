@@ -1,5 +1,5 @@
-// A comparison as JSON: `tidegauge diff --json` and the page's Diff view. Keys: docs/formats/json.md,
-// docs/schema/diff.schema.json. Bytes are exact integers; every row is there.
+// A comparison as JSON: `tidegauge diff --json` and the page's Diff view. Keys:
+// docs/formats/json.md, docs/schema/diff.schema.json. Bytes are exact integers; every row is there.
 #pragma once
 
 #include <nlohmann/json.hpp>

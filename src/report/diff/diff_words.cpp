@@ -59,11 +59,10 @@ void sayEvents(const Diff& diff, std::vector<std::string>& said) {
     return;
   }
   if (events.allSame()) {
-    said.push_back(events.same == 1
-                       ? "The one event is the same in action, size and stack."
-                       : fmt::format("All {} are the same in action, size and stack, in the same "
-                                     "order.",
-                                     counted(events.same, "event")));
+    said.push_back(events.same == 1 ? "The one event is the same in action, size and stack."
+                                    : fmt::format("All {} are the same in action, "
+                                                  "size and stack, in the same order.",
+                                                  counted(events.same, "event")));
   } else if (events.same == std::min(events.events_a, events.events_b)) {
     said.push_back(
         fmt::format("The same event for event until {} ends after {}; {} goes on for {}.",

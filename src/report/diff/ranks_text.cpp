@@ -213,8 +213,8 @@ std::string ranksVerdict(const std::vector<DiffSide>& sides, const RankTable& ta
   if (odd.empty()) {
     std::string why = sides.size() < 3 ? "Two have no odd one." : "None stands out:";
     return fmt::format(
-        "{} {} live in the middle; farthest from it is {} with {}, unlike it by {} over all "
-        "stacks.",
+        "{} {} live in the middle; farthest from it is "
+        "{} with {}, unlike it by {} over all stacks.",
         why, median, names[farthest_rank], humanBytes(sides[farthest_rank].totals.active_bytes),
         humanBytes(farthest));
   }

@@ -63,8 +63,8 @@ struct FragReport {
   std::optional<analysis::DriverFree> driver_free;  // only without an allocator
 
   const analysis::FragmentationSample& last() const { return series.samples.back(); }
-  // Of an allocator whose rules are not known, and of none, there are no lists and no fits; of none no
-  // score and no forecast either: nothing can lie free.
+  // Of an allocator whose rules are not known, and of none, there are no lists and no fits; of none
+  // no score and no forecast either: nothing can lie free.
   analysis::AllocatorKind allocator() const { return analysis::allocatorOf(device->device); }
   bool hasScore() const { return device->device.has_allocator; }
   bool rulesKnown() const { return allocator() == analysis::AllocatorKind::kCaching; }

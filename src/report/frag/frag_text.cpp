@@ -114,16 +114,14 @@ class Writer {
     }
     if (ofDriver()) {
       page_.paragraph(
-          fmt::format("{} held, as the driver handed it out: no allocator's blocks were recorded, "
-                      "so nothing lies "
-                      "free inside.",
+          fmt::format("{} held, as the driver handed it out: no allocator's "
+                      "blocks were recorded, so nothing lies free inside.",
                       humanBytes(sums().covered_bytes)));
     }
     if (free.bytes == 0) {
       if (ofDriver()) return;
       page_.paragraph(
-          fmt::format("All of the {} reserved was live: nothing lay free inside "
-                      "segments.",
+          fmt::format("All of the {} reserved was live: nothing lay free inside segments.",
                       humanBytes(sums().reserved_bytes)));
       return;
     }
@@ -133,8 +131,7 @@ class Writer {
         free.holes > 1 ? fmt::format(", the largest {}", humanBytes(free.largest_bytes)) : ""));
     if (uint64_t scattered = free.scatteredBytes(); scattered > 0) {
       page_.bullet(
-          fmt::format("{} of it, {}, lay outside the largest piece: one request could "
-                      "not have it.",
+          fmt::format("{} of it, {}, lay outside the largest piece: one request could not have it.",
                       humanBytes(scattered), percent(scattered, free.bytes)));
     } else {
       page_.bullet("It lay in one piece.");
@@ -157,8 +154,7 @@ class Writer {
     uint64_t blocks = report_.now.sample.outside_blocks;
     if (blocks == 0) return;
     page_.bullet(
-        fmt::format("{} in no segment that the file names: none of these numbers holds "
-                    "{}.",
+        fmt::format("{} in no segment that the file names: none of these numbers holds {}.",
                     blocks == 1 ? "1 live block lies" : withCommas(blocks) + " live blocks lie",
                     blocks == 1 ? "it" : "them"));
   }
@@ -212,11 +208,11 @@ class Writer {
                             withCommas(whole(*line.events_left)),
                             least == most ? "" : fmt::format(" ({} to {})", least, most));
     }
-    page_.bullet(fmt::format(
-        "Reserved bytes rise by {} every 1,000 events (90 % sure: {} to {}){}. A straight "
-        "line, no more.",
-        rate(line.bytes_per_event.slope), rate(line.bytes_per_event.low),
-        rate(line.bytes_per_event.high), reached));
+    page_.bullet(
+        fmt::format("Reserved bytes rise by {} every 1,000 events (90 "
+                    "% sure: {} to {}){}. A straight line, no more.",
+                    rate(line.bytes_per_event.slope), rate(line.bytes_per_event.low),
+                    rate(line.bytes_per_event.high), reached));
   }
 
   void fitSentence() {
@@ -268,8 +264,7 @@ class Writer {
                          humanBytes(below));
     }
     page_.bullet(
-        fmt::format("Inside live blocks {} were not asked for: rounding and unsplit "
-                    "ends{}.",
+        fmt::format("Inside live blocks {} were not asked for: rounding and unsplit ends{}.",
                     humanBytes(sums().waste_bytes), most));
   }
 
@@ -347,8 +342,7 @@ class Writer {
     std::optional<uint64_t> room = report_.wall.capacity_bytes;
     if (room && report_.rounded_bytes > *room) {
       page_.bullet(
-          fmt::format("No, however memory is laid out: this process could have had {} in "
-                      "all.",
+          fmt::format("No, however memory is laid out: this process could have had {} in all.",
                       humanBytes(*room)));
     }
     if (report_.fits.empty()) {
@@ -450,9 +444,8 @@ class Writer {
     }
     if (!options_.words || ofDriver()) return;
     std::string words =
-        "reserved: taken from the driver; active: in live blocks; free: the rest; pinned: free, "
-        "but "
-        "live blocks keep it from the driver; largest: the largest free piece";
+        "reserved: taken from the driver; active: in live blocks; free: the rest; pinned: "
+        "free, but live blocks keep it from the driver; largest: the largest free piece";
     if (uint64_t request = report_.series.request_bytes; request > 0) {
       words += fmt::format("; stranded: free, in pieces of no use to requests of {}",
                            humanBytes(request));

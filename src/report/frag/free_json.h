@@ -1,4 +1,5 @@
-// What lies free and who pins it as JSON, for every answer that tells it: report, frag and the page.
+// What lies free and who pins it as JSON, for every answer that tells it: report, frag and the
+// page.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -12,7 +12,8 @@ nlohmann::json verdictJson(const analysis::AnalysedTrace& analysed,
                            const analysis::OomVerdict& verdict);
 nlohmann::json adviceJson(const std::vector<analysis::Advice>& advice);
 
-// What the page asks about one of the device's events: `verdict` with more rows, sentences, pieces and advice.
+// What the page asks about one of the device's events: `verdict` with more rows, sentences, pieces
+// and advice.
 nlohmann::json oomPageJson(const analysis::AnalysedTrace& analysed,
                            const analysis::DeviceAnalysis& device,
                            const std::vector<analysis::OomReport>& ooms, size_t index,

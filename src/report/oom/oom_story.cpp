@@ -23,7 +23,6 @@ using base::withCommas;
 
 using Parts = std::vector<Part>;
 
-
 Link stateAt(analysis::Step step) { return {"state", "State", {{"at", std::to_string(step)}}}; }
 
 void append(Parts& parts, Parts more) {
@@ -112,8 +111,8 @@ Parts onRow(const OomVerdict& v, const analysis::VerdictRow& row) {
                 plain(" that this process could have had at another step were gone.")};
       }
       return {plain(": "), strong(bytes),
-              plain(" of the device lie outside this allocator: contexts, libraries, other "
-                    "processes.")};
+              plain(" of the device lie outside this allocator: "
+                    "contexts, libraries, other processes.")};
     case Verdict::kCap:
       return onCap(v);
     case Verdict::kFlaw:
@@ -160,11 +159,9 @@ std::string verdictSql(const OomVerdict& v, const analysis::VerdictRow& row) {
   if (!row.certain) numbers += ", uncertain_bytes";
   if (ofDriver(v)) {
     numbers =
-        "bytes, reserved_bytes, driver_bytes, total_bytes, told_free_bytes, abs(told_taken_bytes) "
-        "AS "
-        "taken_bytes, abs(told_before_us) / 1e6 AS told_before_seconds, reserved_bytes + "
-        "request_bytes - "
-        "total_bytes AS too_much_bytes";
+        "bytes, reserved_bytes, driver_bytes, total_bytes, told_free_bytes, "
+        "abs(told_taken_bytes) AS taken_bytes, abs(told_before_us) / 1e6 AS "
+        "told_before_seconds, reserved_bytes + request_bytes - total_bytes AS too_much_bytes";
   }
   return fmt::format("SELECT {} FROM {} WHERE step = {} AND verdict = '{}'", numbers,
                      verdictTable(v), v.step, analysis::name(row.verdict));
@@ -204,8 +201,8 @@ std::vector<Sentence> verdictSentences(const OomVerdict& v) {
     append(sentence.parts, onRow(v, row));
     if (!row.certain && !ofDriver(v)) {
       sentence.parts.push_back(
-          plain(fmt::format(" Sizes of older blocks are not exactly known, by {} in all, and could "
-                            "turn this.",
+          plain(fmt::format(" Sizes of older blocks are not exactly "
+                            "known, by {} in all, and could turn this.",
                             humanBytes(v.uncertain_bytes))));
     }
     sentences.push_back(std::move(sentence));

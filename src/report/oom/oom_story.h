@@ -17,9 +17,9 @@ namespace tidegauge::report {
 
 // One per verdict, most bytes first. One that says so if nothing can be said.
 std::vector<Sentence> verdictSentences(const analysis::OomVerdict& verdict);
-// "It was refused 120 times in a row, first at 2026-11-22 15:03:12 UTC, last 12.300 s later.", or of a
-// series "Its call site was refused 5 times in a row, from 8 GiB down to 512 MiB, …": one, or none if that
-// was once.
+// "It was refused 120 times in a row, first at 2026-11-22 15:03:12 UTC, last 12.300 s later.", or
+// of a series "Its call site was refused 5 times in a row, from 8 GiB down to 512 MiB, …": one, or
+// none if that was once.
 std::vector<Sentence> refusalSentences(const analysis::DeviceAnalysis& device,
                                        const std::vector<analysis::OomReport>& ooms, size_t index);
 // L + F + D + other = T, or L + F + D = C.

@@ -55,8 +55,8 @@ std::string apart(int64_t ns) {
 std::string matchWords(const Outside& outside) {
   const analysis::SegmentMatch& match = outside.match;
   std::string words = fmt::format(
-      "{} of {} of PyTorch's segments {} memory that the driver gave to this process at the same "
-      "place{}",
+      "{} of {} of PyTorch's segments {} memory that the "
+      "driver gave to this process at the same place{}",
       withCommas(match.matched), counted(match.pieces, "piece"), match.matched == 1 ? "is" : "are",
       match.by_content ? "" : " and time");
   if (match.older > 0) {

@@ -132,8 +132,8 @@ Section gpuSection(const WholeRecording& whole, const GpuSum& gpu) {
     section.sentences.push_back(std::move(more));
   if (shares.uses == 0) return section;
   std::string sql = fmt::format(
-      "SELECT used_bytes, recorded_bytes, untracked_bytes, pid, name FROM gpu_processes WHERE "
-      "device = {}",
+      "SELECT used_bytes, recorded_bytes, untracked_bytes, "
+      "pid, name FROM gpu_processes WHERE device = {}",
       gpu.device);
   Grid grid{
       .heads = {"used", "by calls", "by no call", "process"}, .sql = sql, .link = sqlLink(sql)};
@@ -265,9 +265,9 @@ std::string partText(const WholeRecording& whole, const std::vector<std::string>
     say(", and began with ");
     sentence.parts.push_back(strong(sizeOrZero(initial)));
     say(
-        fmt::format(" of device memory that {} held ({} carried in). Allocations, launches, copies "
-                    "and refusals are counted from there on, and processes that had ended are not "
-                    "in it.",
+        fmt::format(" of device memory that {} held ({} carried in). "
+                    "Allocations, launches, copies and refusals are counted "
+                    "from there on, and processes that had ended are not in it.",
                     holders == 1 ? "one process" : fmt::format("{} processes", withCommas(holders)),
                     counted(static_cast<uint64_t>(part.carried_calls), "row")));
     auto before = static_cast<uint64_t>(part.number) - 1;

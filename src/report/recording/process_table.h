@@ -1,5 +1,5 @@
-// What `report` says of a whole recording before it tells of its processes: which part of several files
-// it is, the processes, biggest first, and what the driver itself says of its GPUs.
+// What `report` says of a whole recording before it tells of its processes: which part of several
+// files it is, the processes, biggest first, and what the driver itself says of its GPUs.
 //
 //   3 processes called for memory, launched or copied
 //           peak        live   launches   copied   refused  process
@@ -22,8 +22,8 @@ std::vector<size_t> biggestFirst(const analysis::WholeRecording& whole);
 std::string processesText(const analysis::WholeRecording& whole, size_t rows,
                           const TextOptions& options);
 
-// Of each GPU: how much of it was used at most, by whom, and what of it no call had handed out. Empty
-// where the driver told nothing.
+// Of each GPU: how much of it was used at most, by whom, and what of it no call had handed out.
+// Empty where the driver told nothing.
 std::string gpusText(const analysis::WholeRecording& whole, const TextOptions& options);
 
 // Which part of a recording with --max-size it is; empty: it is whole. `beside`: names of the parts

@@ -137,7 +137,8 @@ void addDriversFigure(const AnalysedTrace& analysed, size_t row, Section& sectio
       {"untracked_bytes", is_more ? json(it.used_bytes - it.recorded_bytes) : json()}};
 }
 
-// ---- what it did not give back -------------------------------------------------------------------
+// ---- what it did not give back
+// -------------------------------------------------------------------
 
 struct HeldSums {
   uint64_t device_bytes = 0, device_count = 0, host_bytes = 0, host_count = 0;
@@ -178,9 +179,8 @@ Section heldSection(const AnalysedTrace& analysed, size_t rows, std::optional<si
       "SELECT memory, sum(bytes) AS bytes, sum(count) AS count FROM held_at_end GROUP BY memory";
   bool blocks = sums.block_count > 0;
   std::string list_sql =
-      "SELECT device, kind, bytes, count, stack_id, label, oldest_ns FROM held_at_end ORDER BY "
-      "bytes "
-      "DESC, kind, stack_id, device";
+      "SELECT device, kind, bytes, count, stack_id, label, oldest_ns "
+      "FROM held_at_end ORDER BY bytes DESC, kind, stack_id, device";
   if (!analysed.trace.events.action.empty()) {
     Sentence sentence{{}, sqlLink(text_sql), text_sql};
     auto part = [&](uint64_t bytes, uint64_t count, const char* of) {
@@ -268,7 +268,8 @@ Section heldSection(const AnalysedTrace& analysed, size_t rows, std::optional<si
   return section;
 }
 
-// ---- what was refused ----------------------------------------------------------------------------
+// ---- what was refused
+// ----------------------------------------------------------------------------
 
 std::string codeText(int32_t code) {
   std::string_view words = model::codeWords(code);

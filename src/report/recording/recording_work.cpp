@@ -74,17 +74,14 @@ Section kernelsSection(const RecordedWork& work, size_t rows) {
   }
   constexpr const char* kGeometry = "grid_x, grid_y, grid_z, block_x, block_y, block_z";
   std::string sql = fmt::format(
-      "SELECT coalesce(sum(launches), 0) AS launches, count(DISTINCT coalesce(kernel, '')) AS "
-      "kernels, "
-      "count(*) AS geometries FROM (SELECT kernel, sum(count) AS launches FROM launches GROUP BY "
-      "kernel, {})",
+      "SELECT coalesce(sum(launches), 0) AS launches, count(DISTINCT "
+      "coalesce(kernel, '')) AS kernels, count(*) AS geometries FROM (SELECT "
+      "kernel, sum(count) AS launches FROM launches GROUP BY kernel, {})",
       kGeometry);
   std::string list_sql = fmt::format(
-      "SELECT sum(count) AS launches, 1.0 * sum(count) / (SELECT sum(count) FROM launches) AS "
-      "share, "
-      "{0}, coalesce(kernel, '') AS name FROM launches GROUP BY name, {0} ORDER BY launches DESC, "
-      "name, "
-      "{0}",
+      "SELECT sum(count) AS launches, 1.0 * sum(count) / (SELECT sum(count) "
+      "FROM launches) AS share, {0}, coalesce(kernel, '') AS name FROM "
+      "launches GROUP BY name, {0} ORDER BY launches DESC, name, {0}",
       kGeometry);
   json list = json::array();
   if (launches > 0) {
@@ -155,12 +152,10 @@ Section copiesSection(const RecordedWork& work) {
       "coalesce(sum(failures), 0) AS failures FROM copies";
   std::string list_sql =
       "SELECT direction, submitted, sum(count) AS calls, sum(size_bytes) AS size_bytes, "
-      "sum(host_ns) "
-      "AS host_ns, sum(failures) AS failures, sum(host_ns) / 1e6 AS host_ms, CASE WHEN submitted = "
-      "0 "
-      "AND sum(host_ns) > 0 THEN CAST(1e9 * sum(size_bytes) / sum(host_ns) AS INTEGER) END AS "
-      "bytes_per_second FROM copies GROUP BY direction, submitted ORDER BY size_bytes DESC, "
-      "direction, submitted";
+      "sum(host_ns) AS host_ns, sum(failures) AS failures, sum(host_ns) / 1e6 AS "
+      "host_ms, CASE WHEN submitted = 0 AND sum(host_ns) > 0 THEN CAST(1e9 * "
+      "sum(size_bytes) / sum(host_ns) AS INTEGER) END AS bytes_per_second FROM copies "
+      "GROUP BY direction, submitted ORDER BY size_bytes DESC, direction, submitted";
   json list = json::array();
   if (!order.empty()) {
     Sentence sentence{

@@ -62,8 +62,8 @@ Section fragmentationSection(const SectionContext& context) {
         {{plain("Layout score "), strong(fmt::format("{:.1f}", details.sample.reserved.score)),
           plain(" of 100 in reserved bytes, "),
           strong(fmt::format("{:.1f}", details.sample.address.score)),
-          plain(" in the address space: high where free memory is cut up. It counts shape, not "
-                "harm.")},
+          plain(" in the address space: high where free "
+                "memory is cut up. It counts shape, not harm.")},
          link,
          "SELECT 100 AS most, reserved_score, address_score FROM " + from});
   }

@@ -73,9 +73,8 @@ Sentence sentenceOf(const SectionContext& context, const GrowingStack& stack,
                                      : "."));
   std::string where = stack.stack.valid() ? fmt::format("= {}", stack.stack.value) : "IS NULL";
   sentence.sql = fmt::format(
-      "SELECT {}per_step_bytes, retained_bytes, blocks, since_step, given_back_bytes FROM "
-      "growth({}) WHERE stack_id "
-      "{}",
+      "SELECT {}per_step_bytes, retained_bytes, blocks, since_step, "
+      "given_back_bytes FROM growth({}) WHERE stack_id {}",
       by_events ? "1000 AS events, " : "", device, where);
   sentence.link = growthLink("growing");
   return sentence;
@@ -137,17 +136,15 @@ std::vector<Sentence> sentencesOf(const SectionContext& context,
                         growth.points.name);
   // A leak that began late, or that many stacks share, is in the sum and in no stack's own line.
   bool rises = analysis::wallOf(context.analysed, *context.summary.device, {}).active.grows();
-  sentences.push_back(
-      {{plain(rises ? "No stack holds steadily more, over "
-                    : "No stack holds more and more, over "),
-        strong(over),
-        plain(rises
-                  ? ". Yet active bytes rise over the recording: a stack that began late or rises "
-                    "seldom, or many stacks together. What stayed, and since which step, is under "
-                    "“Never freed”."
-                  : ".")},
-       {},
-       basis(by_events ? "points" : "program_steps, name")});
+  sentences.push_back({{plain(rises ? "No stack holds steadily more, over "
+                                    : "No stack holds more and more, over "),
+                        strong(over),
+                        plain(rises ? ". Yet active bytes rise over the recording: a stack that "
+                                      "began late or rises seldom, or many stacks together. What "
+                                      "stayed, and since which step, is under “Never freed”."
+                                    : ".")},
+                       {},
+                       basis(by_events ? "points" : "program_steps, name")});
   return sentences;
 }
 

@@ -1,5 +1,5 @@
-// The report as JSON: `tidegauge report --json` (docs/formats/json.md) and the page's session and overview
-// (docs/formats/page-api.md). Bytes are exact integers.
+// The report as JSON: `tidegauge report --json` (docs/formats/json.md) and the page's session and
+// overview (docs/formats/page-api.md). Bytes are exact integers.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -27,8 +27,8 @@ nlohmann::json sessionFileJson(const analysis::AnalysedTrace& analysed, size_t f
 // The page's overview of one device.
 nlohmann::json overviewJson(const analysis::AnalysedTrace& analysed, int32_t device_ordinal);
 
-// What a replay says of the advice of that overview or, of an out of memory, of the advice at that step; null: nothing is
-// replayed unasked (proofFor, Replays::kShort).
+// What a replay says of the advice of that overview or, of an out of memory, of the advice at that
+// step; null: nothing is replayed unasked (proofFor, Replays::kShort).
 nlohmann::json proofJson(const analysis::AnalysedTrace& analysed,
                          const analysis::DeviceAnalysis& device,
                          std::optional<analysis::Step> oom_step);

@@ -19,7 +19,8 @@ Section churnSection(const SectionContext& context);
 Section wallSection(const SectionContext& context);
 Section replaySection(const SectionContext& context);
 
-// Of an advice that names a setting: what that would have done. None: it names none, or nothing was replayed.
+// Of an advice that names a setting: what that would have done. None: it names none, or nothing was
+// replayed.
 std::optional<Sentence> proofSentence(const SectionContext& context, size_t advice);
 std::string replaysTable(int device, std::optional<uint64_t> capacity_bytes);
 

@@ -1,4 +1,5 @@
-// The section "replay": is the recording explained by the allocator's rules, and what other settings would have done.
+// The section "replay": is the recording explained by the allocator's rules, and what other
+// settings would have done.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,8 +34,8 @@ Sentence provenSentence(const SectionContext& context, const std::string& from) 
   const replay::Verification& it = context.proof->what_if.verified;
   Sentence sentence;
   sentence.sql = fmt::format(
-      "SELECT events_exact, events_checked, first_difference_step, events_checked - events_exact "
-      "FROM {}",
+      "SELECT events_exact, events_checked, first_difference_step, "
+      "events_checked - events_exact FROM {}",
       from);
   if (it.events_exact == it.events_checked) {
     sentence.parts = {
@@ -117,11 +118,11 @@ Sentence noneSentence(const analysis::WhatIf& report, const std::string& from) {
         plain(" would: `tidegauge whatif` tells from which on.")};
   } else if (auto could_have = report.availableBytes();
              could_have && own.peakActiveBytes() > *could_have / 10 * 9) {
-    sentence.parts = {plain(fmt::format(
-        "None of {} helps: {} were in live blocks at the peak. What is missing is {}, or holding "
-        "less.",
-        tried, humanBytes(own.peakActiveBytes()),
-        report.limit_bytes ? "a higher limit" : "capacity"))};
+    sentence.parts = {
+        plain(fmt::format("None of {} helps: {} were in live blocks at the "
+                          "peak. What is missing is {}, or holding less.",
+                          tried, humanBytes(own.peakActiveBytes()),
+                          report.limit_bytes ? "a higher limit" : "capacity"))};
   } else if (const Replayed& best = report.candidates.front();
              !report.candidates.empty() && !best.stopped_at && best.mostOoms() < own.leastOoms()) {
     sentence.sql = fmt::format("SELECT count(*) - 1, min(coalesce(most_ooms, ooms)) FROM {}", from);

@@ -159,11 +159,10 @@ class Report {
           oom.device_free_bytes ? humanBytes(*oom.device_free_bytes) : "an unknown rest";
       page_.bullet(fmt::format("Out of memory at step {}: {} asked, {} left in the driver.",
                                withCommas(oom.step), asked, left));
-      evidence(
-          fmt::format("SELECT step, requested_bytes, device_free_bytes FROM ooms({}) WHERE step "
-                      "= {}",
-                      ordinalOf(device), oom.step),
-          {}, 4);
+      evidence(fmt::format("SELECT step, requested_bytes, device_free_bytes "
+                           "FROM ooms({}) WHERE step = {}",
+                           ordinalOf(device), oom.step),
+               {}, 4);
     }
     for (const std::string& note : range.notes) page_.bullet(note);
     totals(summary.before, summary.after, summary.peak, "before", true,
@@ -219,9 +218,9 @@ class Report {
       page_.faint(seesOnlySegments(analysed_.trace)
                       ? "requested, allocated, active: segments that PyTorch asked for, since what "
                         "its tensors take of them was not seen; reserved: taken from the driver"
-                      : "requested: asked for by the program; allocated: in whole blocks; active: "
-                        "also what another stream still uses; reserved: taken from the driver, in "
-                        "segments",
+                      : "requested: asked for by the program; allocated: in "
+                        "whole blocks; active: also what another stream still "
+                        "uses; reserved: taken from the driver, in segments",
                   2, 2);
     }
     if (at_least) {

@@ -280,9 +280,9 @@ void tellOlder(const DeviceSummary& summary, Story& story) {
   // Bytes at the peak, and blocks in all.
   auto both = [&](std::string_view provenances) {
     return fmt::format(
-        "SELECT (SELECT sum(block_bytes) FROM live_at({0}, {1}) WHERE provenance IN ({2})) AS "
-        "peak_bytes, count(*) AS blocks FROM allocations WHERE device = {0} AND provenance IN "
-        "({2})",
+        "SELECT (SELECT sum(block_bytes) FROM live_at({0}, {1}) WHERE "
+        "provenance IN ({2})) AS peak_bytes, count(*) AS blocks FROM "
+        "allocations WHERE device = {0} AND provenance IN ({2})",
         ordinalOf(summary), summary.peak.active.step, provenances);
   };
   uint64_t count =

@@ -36,7 +36,8 @@ Story tellStory(const analysis::AnalysedTrace& analysed, const analysis::DeviceS
 std::optional<uint64_t> firstStep(const analysis::AnalysedTrace& analysed,
                                   const model::Issue& issue);
 
-// PyTorch's code was seen, but none of its blocks: what counts as requested and live are its segments.
+// PyTorch's code was seen, but none of its blocks: what counts as requested and live are its
+// segments.
 bool seesOnlySegments(const model::Trace& trace);
 
 }  // namespace tidegauge::report

@@ -35,8 +35,8 @@ void verified(TextPage& page, const model::Trace& trace, const model::Device& de
   }
   bool is_whole = it.events_exact == it.events_checked;
   page.paragraph(
-      fmt::format("{} of {} {} what PyTorch's allocator does under the recording's settings, to "
-                  "the address{}.",
+      fmt::format("{} of {} {} what PyTorch's allocator does under "
+                  "the recording's settings, to the address{}.",
                   base::withCommas(it.events_exact), base::counted(it.events_checked, "event"),
                   it.events_exact == 1 ? "is" : "are",
                   is_whole && it.final_segments > 0 && it.final_differences == 0
@@ -45,15 +45,14 @@ void verified(TextPage& page, const model::Trace& trace, const model::Device& de
   if (it.tie_is_known)
     page.paragraph(
         it.settings.tie == replay::TieBreak::kSegment
-            ? "Of free blocks of one size it takes that of the oldest segment, as torch 2.12 and "
-              "later."
+            ? "Of free blocks of one size it takes that of "
+              "the oldest segment, as torch 2.12 and later."
             : "Of free blocks of one size it takes the lowest address, as torch 2.11 and before.");
   if (!it.began_empty)
     page.paragraph(
-        "The recording began when memory was held already: what was there is rebuilt from the "
-        "trace and its final "
-        "state; in which order those segments came, and since when what was free was free, is not "
-        "known.");
+        "The recording began when memory was held already: what was there is "
+        "rebuilt from the trace and its final state; in which order those "
+        "segments came, and since when what was free was free, is not known.");
   if (it.left_out_at_start > 0)
     page.paragraph(fmt::format("{} older than the recording lie in no segment that is known.",
                                base::counted(it.left_out_at_start, "block")));
@@ -79,13 +78,12 @@ void verified(TextPage& page, const model::Trace& trace, const model::Device& de
   }
   if (it.first_divergence && analysis::hasIdleThreshold(it.settings))
     page.paragraph(
-        "garbage_collection_threshold is set, and no memory fraction is known: if the program set "
-        "one, give "
-        "--capacity and --fraction.");
+        "garbage_collection_threshold is set, and no memory fraction is "
+        "known: if the program set one, give --capacity and --fraction.");
   if (it.checked_until < device.steps())
     page.paragraph(
-        fmt::format("It differs, or memory was given back, too often to look at all of it: until "
-                    "step {} of {}.",
+        fmt::format("It differs, or memory was given back, too often "
+                    "to look at all of it: until step {} of {}.",
                     base::withCommas(it.checked_until), base::withCommas(device.steps())));
 }
 
@@ -126,8 +124,8 @@ void table(TextPage& page, const analysis::WhatIf& report) {
     rows.push_back({{peakWords(it), base::humanBytes(it.peakActiveBytes()),
                      base::humanBytes(it.unused_at_peak_bytes), base::withCommas(it.stats.retries),
                      failedWords(it), callsWords(it)},
-                    it.stopped_at ? fmt::format("{} (until step {} alone: too many free blocks to "
-                                                "search)",
+                    it.stopped_at ? fmt::format("{} (until step {} alone: too "
+                                                "many free blocks to search)",
                                                 name, base::withCommas(*it.stopped_at))
                                   : name});
   };
@@ -168,7 +166,8 @@ void table(TextPage& page, const analysis::WhatIf& report) {
       4, 2);
 }
 
-// What the recording's own memory fraction allowed at the least, where that is less than what the driver had.
+// What the recording's own memory fraction allowed at the least, where that is less than what the
+// driver had.
 std::optional<uint64_t> ownCapBytes(const analysis::WhatIf& report) {
   if (!report.device_bytes) return std::nullopt;
   uint64_t cap_bytes = report.verified.settings.capBytes(*report.device_bytes);
@@ -193,9 +192,9 @@ std::string whatIfText(const analysis::AnalysedTrace& analysed,
   if (report.limit_bytes)
     page.paragraph(fmt::format(
         fmt::runtime(report.verified.settings.gc_threshold > 0
-                         ? "Garbage was collected as under a limit of {} or a little more, which "
-                           "the file does "
-                           "not tell: a memory fraction that the program set, most likely."
+                         ? "Garbage was collected as under a limit of {} or a "
+                           "little more, which the file does not tell: a memory "
+                           "fraction that the program set, most likely."
                          : "A limit that the file does not tell kept it to {} or a little more, "
                            "though the driver "
                            "had memory: a memory fraction that the program set, most likely."),

@@ -1,4 +1,5 @@
-// What `tidegauge whatif` says about one device, as a page for the terminal and as JSON (docs/explain/replay.md).
+// What `tidegauge whatif` says about one device, as a page for the terminal and as JSON
+// (docs/explain/replay.md).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -28,7 +29,8 @@ nlohmann::json verifyJson(const analysis::AnalysedTrace& analysed,
 // PyTorch reads settings with spaces as without; a line can be broken there.
 std::string withSpaces(const std::string& conf);
 
-// "no request fails", "3 requests fail", "0 to 2 requests fail": however the driver places what it gives.
+// "no request fails", "3 requests fail", "0 to 2 requests fail": however the driver places what it
+// gives.
 std::string failsWords(const analysis::Replayed& it);
 // "3", "0 to 2".
 std::string failedWords(const analysis::Replayed& it);

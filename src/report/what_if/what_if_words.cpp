@@ -1,4 +1,5 @@
-// The sentences of a what-if: what helps and how to set it, what cannot, and how far the replay is proven.
+// The sentences of a what-if: what helps and how to set it, what cannot, and how far the replay is
+// proven.
 #include <fmt/format.h>
 
 #include "base/format.h"
@@ -94,7 +95,8 @@ std::string inShell(const std::string& conf) {
   return conf.find_first_of("[]<> ") == std::string::npos ? conf : "'" + conf + "'";
 }
 
-// The program's own line, and what it has to call: a fraction is a key since torch 2.9 alone, and a call ever since 1.7.
+// The program's own line, and what it has to call: a fraction is a key since torch 2.9 alone, and a
+// call ever since 1.7.
 std::vector<std::string> howToSet(const Replayed& best, std::optional<double> known_fraction) {
   replay::Settings others = best.settings;
   auto fraction = std::exchange(others.fraction, std::nullopt);
@@ -135,7 +137,8 @@ std::string noneHelps(const analysis::WhatIf& report) {
   return "No setting that was tried lets more requests through.";
 }
 
-// The first step from which on one of the answers that are told in words, or of another program, is a forecast.
+// The first step from which on one of the answers that are told in words, or of another program, is
+// a forecast.
 std::optional<analysis::Step> forecastFrom(const analysis::WhatIf& report) {
   std::optional<analysis::Step> first = report.own.forecast_from;
   auto meet = [&](const Replayed& it) {
@@ -173,9 +176,8 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
   bool is_impossible = own.reserved_at_start_bytes > report.availableBytes().value_or(UINT64_MAX);
   if (is_impossible)
     sentences.push_back(fmt::format(
-        "{} were reserved before the recording began: on a device of {} this program would not "
-        "have "
-        "come so far.",
+        "{} were reserved before the recording began: on a "
+        "device of {} this program would not have come so far.",
         base::humanBytes(own.reserved_at_start_bytes), base::humanBytes(*report.availableBytes())));
   else if (own.reserved_at_start_bytes > 0 &&
            own.reserved_at_start_bytes == own.peakReservedBytes())
@@ -248,12 +250,10 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
   if (analysis::hasIdleThreshold(report.verified.settings) ||
       std::ranges::any_of(report.candidates, isIdle))
     sentences.push_back(
-        "garbage_collection_threshold does nothing here: it is of a memory fraction below 1, and "
-        "none is "
-        "set "
-        "(per_process_memory_fraction, or torch.cuda.set_per_process_memory_fraction()). If the "
-        "program sets one, "
-        "give --fraction and --capacity.");
+        "garbage_collection_threshold does nothing here: it is of a "
+        "memory fraction below 1, and none is set (per_process_memory_fraction, "
+        "or torch.cuda.set_per_process_memory_fraction()). If the "
+        "program sets one, give --fraction and --capacity.");
   auto fighting = [](const Replayed& it) { return analysis::fights(it.settings); };
   if (fighting(own) || std::ranges::any_of(report.candidates, fighting))
     sentences.push_back(
@@ -284,8 +284,8 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
   if (!report.availableBytes())
     sentences.push_back(
         own.stats.ooms == 0
-            ? "How much the device has is not known, so nothing fails here: --capacity 80GiB says "
-              "it."
+            ? "How much the device has is not known, so "
+              "nothing fails here: --capacity 80GiB says it."
             : "How much the device has is not known, so only what no device has fails here: "
               "--capacity 80GiB says it.");
   if (exact < checked && !is_poor) sentences.push_back(estimates);

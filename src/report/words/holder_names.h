@@ -1,6 +1,7 @@
 // Names for the rows of a list of holders: of a stack the one that it has everywhere
-// (analysis/stack_names.h). Without one: "no stack recorded" of what was allocated in the recording,
-// "older than the recording, no stack" of what was there before it, both in one row if it is both.
+// (analysis/stack_names.h). Without one: "no stack recorded" of what was allocated in the
+// recording, "older than the recording, no stack" of what was there before it, both in one row if
+// it is both.
 //
 // Rows stay one per stack, so that each can be asked for.
 #pragma once

@@ -1,5 +1,5 @@
-// The mark of figures that are not the whole truth, and why: in texts a word beside the figure, in JSON
-// a list of reasons.
+// The mark of figures that are not the whole truth, and why: in texts a word beside the figure, in
+// JSON a list of reasons.
 //
 //   markOf(incomplete, kOfMemory)        " (incomplete)", or nothing
 //   incompleteList(incomplete, …)        ["lost: 3 × memory ring full"], of everything: []

@@ -13,7 +13,8 @@ using analysis::DiffSide;
 
 constexpr size_t kMaxDiffRows = 1000;
 
-// `file`, `device`, `at` and the same with `_b`; what B lacks is as in A. Without a device all GPUs.
+// `file`, `device`, `at` and the same with `_b`; what B lacks is as in A. Without a device all
+// GPUs.
 struct Asked {
   OpenFile* file = nullptr;
   DiffSide side;

@@ -1,5 +1,5 @@
-// Fragmentation: over time, what was foretold at a step, one step taken apart, and whether a request
-// fits.
+// Fragmentation: over time, what was foretold at a step, one step taken apart, and whether a
+// request fits.
 #include <algorithm>
 
 #include "report/frag/frag_report.h"

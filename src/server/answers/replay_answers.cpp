@@ -1,5 +1,5 @@
-// A replay as a file: what the recording would have been under other settings joins the open files, and every
-// view shows it.
+// A replay as a file: what the recording would have been under other settings joins the open files,
+// and every view shows it.
 //
 //   POST api/replay?file=0&device=0&set=max_split_size_mb:128   →  {"file": 1}
 #include "analysis/what_if/what_if.h"

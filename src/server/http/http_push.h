@@ -33,9 +33,9 @@ struct PushDelays {
   std::chrono::milliseconds longest{60'000};
   std::chrono::milliseconds answer{10'000};  // how long one attempt may take
 };
-// Before the next attempt, after so many failures in a row (1 or more): doubled each time, up to the
-// longest; of that 50 … 100 %, by `random` of 0 … 1, so that many machines do not come at once. What
-// the collector asked for (`retry_after`) is waited at least.
+// Before the next attempt, after so many failures in a row (1 or more): doubled each time, up to
+// the longest; of that 50 … 100 %, by `random` of 0 … 1, so that many machines do not come at once.
+// What the collector asked for (`retry_after`) is waited at least.
 std::chrono::milliseconds delayAfter(unsigned failures, double random, const PushDelays& delays,
                                      std::optional<std::chrono::seconds> retry_after);
 bool isWorthRetrying(int status);

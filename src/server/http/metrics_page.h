@@ -4,8 +4,9 @@
 //   page.show(text);                      // from the thread that records, once a second
 //   server->run({page.handler(), …});     // answers with the latest
 //
-// No token: the figures are those of processes of this machine, for whoever runs programs on it, and
-// Prometheus knows none. The Host and Origin checks of gate.h hold: no page in a browser reads it.
+// No token: the figures are those of processes of this machine, for whoever runs programs on it,
+// and Prometheus knows none. The Host and Origin checks of gate.h hold: no page in a browser reads
+// it.
 #pragma once
 
 #include <memory>

@@ -3,7 +3,8 @@
 //   follower ── say(0, {state, changed}) ──► board ──► api/follow   "recording, 3 s ago"
 //            ◄──────── isWanted() ─────────        ◄── somebody asked within the last seconds
 //
-// Nobody asks, as when the page is paused, hidden or closed: then nothing is read again. Thread-safe.
+// Nobody asks, as when the page is paused, hidden or closed: then nothing is read again.
+// Thread-safe.
 #pragma once
 
 #include <chrono>

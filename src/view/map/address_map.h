@@ -12,8 +12,8 @@
 // hole of any size lowers its cell below 255.
 //
 // Cost: a tile looks at the rows born in its range of steps, some ns each, or only at those of its
-// range of addresses (map_rows.h). Over millions of them low blocks are read from sums (map_grid.h).
-// Both are made with the map, for devices with more than kDirectBirths allocations.
+// range of addresses (map_rows.h). Over millions of them low blocks are read from sums
+// (map_grid.h). Both are made with the map, for devices with more than kDirectBirths allocations.
 #pragma once
 
 #include <cstdint>

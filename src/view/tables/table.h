@@ -4,8 +4,9 @@
 //   table("stacks", filter)  →  columns with a number per row (and a text where it is one)
 //   orderOf(table, "peak_bytes", descending)  →  rows in that order, kept by who asks
 //
-// Cost: allocations are not copied; the other tables are one pass over the allocations (stacks: two,
-// and 4 bytes per allocation and step while it runs). Sorting is O(rows log rows), once per order.
+// Cost: allocations are not copied; the other tables are one pass over the allocations (stacks:
+// two, and 4 bytes per allocation and step while it runs). Sorting is O(rows log rows), once per
+// order.
 #pragma once
 
 #include <cstdint>

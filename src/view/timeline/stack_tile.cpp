@@ -26,8 +26,8 @@ constexpr double kPartsPerThreshold = 8;
 constexpr double kMaxApartRows = 16;
 constexpr size_t kMaxApart = 2000;
 
-// Where to begin. Where much happens between samples, hardly a quad goes on from one to the next, so
-// each sample has as many quads as the stack in sight is thresholds high.
+// Where to begin. Where much happens between samples, hardly a quad goes on from one to the next,
+// so each sample has as many quads as the stack in sight is thresholds high.
 double firstRows(const std::vector<ColumnState>& columns, const Samples& samples,
                  const TileRequest& request) {
   constexpr Step kBusy = 64;  // steps from sample to sample

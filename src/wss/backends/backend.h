@@ -38,7 +38,8 @@ struct Reading {
   Cost cost;
   std::vector<MappingUse> uses;  // in the order of addresses
   bool in_order = true;          // both passes came by them so; else each has the window of all
-  // Of a sample: what was touched is so much more or less, with 95 %; how much is there, from elsewhere.
+  // Of a sample: what was touched is so much more or less, with 95 %; how much is there, from
+  // elsewhere.
   std::optional<double> error_bytes = std::nullopt;
   std::optional<uint64_t> rss_bytes = std::nullopt;
   // Of what was touched, so much could not be cleared, and may not have been: in error_bytes, too.
@@ -48,8 +49,8 @@ struct Reading {
   std::vector<Frame> frames =
       {};  // if they are kept: every page there, mapping by mapping as in `uses`
   std::vector<PageBits> pages = {};  // if they are kept: in the order of addresses, each table once
-  // Of a kernel that watches by itself, by regions: the window of all, whenever it was asked. How wrong
-  // what was touched may be is not known then.
+  // Of a kernel that watches by itself, by regions: the window of all, whenever it was asked. How
+  // wrong what was touched may be is not known then.
   std::optional<int64_t> watched_ns = std::nullopt;
 };
 
@@ -65,7 +66,8 @@ class Backend {
   virtual std::string cgroup() const { return {}; }
   // Whether it fills pss, shared and locked. If not, what it tells of is this process's alone.
   virtual bool knowsSharing() const { return true; }
-  // What a window will cost if so much is in memory, in so many mappings; not set: that cannot be told.
+  // What a window will cost if so much is in memory, in so many mappings; not set: that cannot be
+  // told.
   virtual std::optional<Cost> predicted(const Resident& /*resident*/, size_t /*mappings*/) const {
     return std::nullopt;
   }
@@ -73,7 +75,8 @@ class Backend {
   virtual bool tellsWrites() const { return false; }
   // From now on readings also tell page by page. False: it cannot.
   virtual bool keepPages() { return false; }
-  // From now on readings also tell where in memory each page lies: Reading::frames. False: it cannot.
+  // From now on readings also tell where in memory each page lies: Reading::frames. False: it
+  // cannot.
   virtual bool keepFrames() { return false; }
   // From now on mappings are cut at these: orderedMarks(). False: it cannot.
   virtual bool mark(std::vector<Mark> /*marks*/) { return false; }

@@ -55,8 +55,7 @@ std::vector<std::string> limitsOfFlush(Flush flush) {
   if (flush == Flush::kFree) return {};
   return {
       "this kernel tracks soft-dirty pages, so the TLB is not flushed: what a busy core touches "
-      "all "
-      "the time can be missed, up to what its TLB holds (commonly 6 to 12 MiB of 4 KiB pages)"};
+      "all the time can be missed, up to what its TLB holds (commonly 6 to 12 MiB of 4 KiB pages)"};
 }
 
 }  // namespace tidegauge::wss

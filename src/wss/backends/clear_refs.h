@@ -1,5 +1,5 @@
-// clear_refs: takes the accessed bit from every page of a process, and what a processor has cached of
-// them (flush.h).
+// clear_refs: takes the accessed bit from every page of a process, and what a processor has cached
+// of them (flush.h).
 //
 // Cost, measured: 45 ns per page, during which the process cannot map or unmap memory.
 #pragma once

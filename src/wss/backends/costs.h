@@ -11,7 +11,8 @@ inline constexpr double kSmapsOfAPage_ns = 39;   // smaps
 inline constexpr double kReadOfATable_ns = 600;  // 2 MiB by BPF
 // MADV_COLD of a part of a table, and reading that: so much, and for each of its pages.
 inline constexpr double kPartOfATable_ns = 1600, kPageOfAPart_ns = 45;
-// Of each mapping, whatever is in it: to walk to it, to list it and to read that; and how long mmap waits for the walk.
+// Of each mapping, whatever is in it: to walk to it, to list it and to read that; and how long mmap
+// waits for the walk.
 inline constexpr Cost kMappingByPte{900, 400}, kMappingBySample{1300, 250},
     kMappingBySmaps{5600, 850};
 inline constexpr int64_t kStallOfASample_ns = 1'000'000;

@@ -1,12 +1,15 @@
-// damon: what the kernel's own sampling says (DAMON), at a cost that does not grow with the process.
+// damon: what the kernel's own sampling says (DAMON), at a cost that does not grow with the
+// process.
 //
-//   region   ├──────── touched ────────┤├─ not ─┤├ touched ┤      of one page in each every 1/20 of a window
-//   mappings ├── a ──┤     ├── b ──┤├──────── c ────────┤         → a, b whole, c in part, never more than is there
+//   region   ├──────── touched ────────┤├─ not ─┤├ touched ┤      of one page in each every 1/20 of
+//            a window
+//   mappings ├── a ──┤     ├── b ──┤├──────── c ────────┤         → a, b whole, c in part, never
+//                          more than is there
 //
-// Regions are split and joined as it goes, so it has to watch for a while before the first window. Windows
-// are its own, one after another: nothing is marked that stays. Known error: pages that lie anywhere make whole
-// regions look touched. Measured in an emulated machine (of 256 MiB): 20 MiB contiguous seen as 18 to 20,
-// 20 MiB scattered as 86 to 223.
+// Regions are split and joined as it goes, so it has to watch for a while before the first window.
+// Windows are its own, one after another: nothing is marked that stays. Known error: pages that lie
+// anywhere make whole regions look touched. Measured in an emulated machine (of 256 MiB): 20 MiB
+// contiguous seen as 18 to 20, 20 MiB scattered as 86 to 223.
 #pragma once
 
 #include <memory>
@@ -35,8 +38,8 @@ class DamonBackend final : public Backend {
   int64_t told_cpu_ns_ = 0;  // of the kdamond's, what rows have told
 };
 
-// Puts what of `regions`, in order, lies in each mapping in the place of what was touched there; at most
-// what is in memory. Public for tests.
+// Puts what of `regions`, in order, lies in each mapping in the place of what was touched there; at
+// most what is in memory. Public for tests.
 void countRegions(std::vector<MappingUse>& uses, const std::vector<DamonRegion>& regions);
 
 }  // namespace tidegauge::wss

@@ -4,8 +4,8 @@
 //   in its TLB does not look there, so the bit stays away until that entry is thrown out
 //
 // Measured: of 1 MiB that a busy core sweeps, 0.05 MiB are seen after 0.1 s; with a flush 1.04. On
-// kernels without soft-dirty bits clear_refs 4 does nothing but flush. With them it would also write-
-// protect every page, which costs the process a fault for each page it writes.
+// kernels without soft-dirty bits clear_refs 4 does nothing but flush. With them it would also
+// write- protect every page, which costs the process a fault for each page it writes.
 #pragma once
 
 #include <cstdint>

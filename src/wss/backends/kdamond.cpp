@@ -54,8 +54,7 @@ base::Status Kdamond::check(const std::string& root) {
   if (number != "0")
     return missingFeature(
         fmt::format("DAMON is in use: {} says {}", kNumber, number),
-        "There is one set for all, which is left to whoever made it; take --backend pte "
-        "or smaps");
+        "There is one set for all, which is left to whoever made it; take --backend pte or smaps");
   for (const char* user : kUsers) {
     auto enabled = readKernelFile(fmt::format("{}/sys/module/{}/parameters/enabled", root, user));
     if (enabled.ok() && enabled.value() == "Y")

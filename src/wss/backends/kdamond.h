@@ -1,12 +1,14 @@
-// A kdamond of our own: the kernel's thread that samples which regions of a process are touched (DAMON),
-// ordered through /sys/kernel/mm/damon/admin/kdamonds.
+// A kdamond of our own: the kernel's thread that samples which regions of a process are touched
+// (DAMON), ordered through /sys/kernel/mm/damon/admin/kdamonds.
 //
-//   start ──► it looks at one page of each region every sampling interval, splits regions whose parts differ,
-//             joins neighbours that are alike ──► regions(): those touched in the last whole interval
+//   start ──► it looks at one page of each region every sampling interval, splits regions whose
+//   parts differ,
+//             joins neighbours that are alike ──► regions(): those touched in the last whole
+//             interval
 //
-// A machine has one set of them, often somebody's own means to reclaim memory; to write their number throws all
-// away. So nothing is written unless there is none, and nothing at the end unless it still is what was
-// started here. Source: Documentation/admin-guide/mm/damon/usage.rst.
+// A machine has one set of them, often somebody's own means to reclaim memory; to write their
+// number throws all away. So nothing is written unless there is none, and nothing at the end unless
+// it still is what was started here. Source: Documentation/admin-guide/mm/damon/usage.rst.
 #pragma once
 
 #include <sys/types.h>

@@ -89,8 +89,8 @@ base::Result<LruGroup> MglruBackend::age() const {
   TG_ASSIGN_OR_RETURN(LruGroup group, look());
   for (const LruNode& node : group.nodes) {
     uint64_t youngest = node.generations.back().number;
-    // "+ cgroup node generation", private memory too, all of its page tables. One that is not the youngest
-    // any more is refused or passed over: the kernel has just aged by itself.
+    // "+ cgroup node generation", private memory too, all of its page tables. One that is not the
+    // youngest any more is refused or passed over: the kernel has just aged by itself.
     for (int i = 0;; ++i) {
       std::string order = fmt::format("+ {} {} {} 1 1", id_, node.node, youngest);
       int error_number = writeKernelFile(root_ + kLruGenFile, order);

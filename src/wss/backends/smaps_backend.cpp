@@ -22,8 +22,8 @@ std::string SmapsBackend::how() const {
 std::vector<std::string> SmapsBackend::limits() const {
   std::vector<std::string> limits = limitsOfFlush(flush_);
   limits.push_back(
-      "of pages that several processes map (libraries, shared memory) it counts what any of them "
-      "touched");
+      "of pages that several processes map (libraries, "
+      "shared memory) it counts what any of them touched");
   return limits;
 }
 

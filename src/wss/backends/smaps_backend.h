@@ -1,8 +1,9 @@
 // smaps: the back-end that always works. /proc/PID/clear_refs takes the accessed bits away, and
 // /proc/PID/smaps says per mapping how many bytes have one again.
 //
-// Cost, measured: 45 ns per page to clear, during which the process cannot map or unmap; 39 ns per page
-// to read. Grain: a mapping; pages are counted, not named. Source: Documentation/filesystems/proc.rst.
+// Cost, measured: 45 ns per page to clear, during which the process cannot map or unmap; 39 ns per
+// page to read. Grain: a mapping; pages are counted, not named. Source:
+// Documentation/filesystems/proc.rst.
 #pragma once
 
 #include "wss/backends/backend.h"

@@ -17,14 +17,13 @@ base::Status WriteBackend::check() {
             : "/proc/self/pagemap cannot be read",
       std::nullopt,
       "It needs CONFIG_MEM_SOFT_DIRTY, as Debian's kernels have; userfaultfd would tell a program "
-      "of its "
-      "own memory alone, and --backend pte or smaps tell reading and writing together"};
+      "of its own memory alone, and --backend pte or smaps tell reading and writing together"};
 }
 
 std::vector<std::string> WriteBackend::limits() const {
   return {
-      "mappings that were made, grown or merged in the window count as written, as far as they are "
-      "in memory",
+      "mappings that were made, grown or merged in the "
+      "window count as written, as far as they are in memory",
       "each page that the process writes first in a window costs it a fault"};
 }
 
@@ -57,7 +56,8 @@ base::Result<Reading> WriteBackend::read(const Process& process, Clock& clock) {
   done.pass.end_ns = clock.now_ns();
   if (auto status = process.check(); !status.ok()) return std::move(status.error());
   done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
-  // Between the text and the entries more may have come; of pages that are no memory (the one of zeros) too.
+  // Between the text and the entries more may have come; of pages that are no memory (the one of
+  // zeros) too.
   for (MappingUse& use : done.uses)
     use.sums.referenced = std::min(use.sums.referenced, use.sums.rss);
   return done;

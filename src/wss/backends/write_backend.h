@@ -1,12 +1,13 @@
-// write: which pages were written to, where the others tell of reading too. What a checkpoint, a live
-// migration or a copy after fork has to carry again.
+// write: which pages were written to, where the others tell of reading too. What a checkpoint, a
+// live migration or a copy after fork has to carry again.
 //
 //   clear_refs 4 ──► every page is write-protected ──► the first write to one marks it (soft-dirty)
 //   pagemap, bit 55 ──► marked pages: Reading's `referenced` is what was written
 //
-// Cost: besides that of smaps some 1 µs of the process for each page that it writes first. Needs a kernel
-// with CONFIG_MEM_SOFT_DIRTY. Of userfaultfd's write protection, which newer kernels have too, every program
-// can make use for its own memory alone. Source: Documentation/admin-guide/mm/soft-dirty.rst.
+// Cost: besides that of smaps some 1 µs of the process for each page that it writes first. Needs a
+// kernel with CONFIG_MEM_SOFT_DIRTY. Of userfaultfd's write protection, which newer kernels have
+// too, every program can make use for its own memory alone. Source:
+// Documentation/admin-guide/mm/soft-dirty.rst.
 #pragma once
 
 #include "wss/backends/backend.h"

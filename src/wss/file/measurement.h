@@ -44,15 +44,18 @@ MeasurementHead headOf(const Process& process, const Choice& choice, const Plan&
 // The first line, without its end.
 std::string headLine(const MeasurementHead& head);
 
-// Rows, without their ends. A reader wants the mappings of the last row alone, and of a process with many of them they
-// are megabytes: so a row has them if those written so far come to 64 KiB a second or less.
+// Rows, without their ends. A reader wants the mappings of the last row alone, and of a process
+// with many of them they are megabytes: so a row has them if those written so far come to 64 KiB a
+// second or less.
 //
-//   row 1  all fields, groups      row 2 … 40  no groups      row 41  groups      …      the last one again, with groups
+//   row 1  all fields, groups      row 2 … 40  no groups      row 41  groups      …      the last
+//          one again, with groups
 class RowLines {
  public:
   explicit RowLines(MeasurementHead head) : head_(std::move(head)) {}
-  // rowJson with the mappings, as many as fit, most touched first; what was counted of memory being short since the row
-  // before; and of a rolling measurement `rolling` and the cells of row.pages, if they fit into a line.
+  // rowJson with the mappings, as many as fit, most touched first; what was counted of memory being
+  // short since the row before; and of a rolling measurement `rolling` and the cells of row.pages,
+  // if they fit into a line.
   std::string next(const Row& row, double unix_s, const Plan& plan, const Rolling* rolling,
                    const PressureWindow& pressure);
   // The last one with its mappings, to stand in its place; not set: it had them, or there was none.
@@ -72,7 +75,8 @@ struct Measurement {
   };
   struct Sample {
     double time_s = 0;  // when it ended, since the beginning of the first; never less than before
-    Row row{};  // without pages; mappings only of the last one, or of one before that (mappings_age_s)
+    // without pages; mappings only of the last one, or of one before that (mappings_age_s)
+    Row row{};
     Rolling rolling{};                   // of a rolling measurement
     std::optional<Pressure> pressure{};  // not set: the file does not tell
   };

@@ -45,18 +45,16 @@ std::vector<std::string> notesOf(const Measurement& measurement) {
     notes.push_back(shortageNote(bytes, measurement.head.pressure_cgroup));
   if (measurement.is_clock_set_back)
     notes.emplace_back(
-        "The clock was set back meanwhile: from there on a row ends as long after the one before "
-        "as "
-        "it took.");
+        "The clock was set back meanwhile: from there on a "
+        "row ends as long after the one before as it took.");
   if (measurement.mappings_left_out > 0)
     notes.push_back(
         fmt::format("Its list of mappings is without the {} of which least was touched.",
                     base::withCommas(measurement.mappings_left_out)));
   if (measurement.mappings_age_s > 0)
     notes.push_back(
-        fmt::format("Its mappings are those of {:.3g} s before the last row: they are written now "
-                    "and then, and "
-                    "at the end, which it did not come to.",
+        fmt::format("Its mappings are those of {:.3g} s before the last row: they are "
+                    "written now and then, and at the end, which it did not come to.",
                     measurement.mappings_age_s));
   if (std::vector<std::string> names = untoldNames(measurement); !names.empty())
     notes.push_back(fmt::format("Not told by this file: {}.", fmt::join(names, ", ")));

@@ -1,5 +1,5 @@
-// What a file of measurements leaves out, takes in or does not know, in sentences: for the terminal and for
-// the page.
+// What a file of measurements leaves out, takes in or does not know, in sentences: for the terminal
+// and for the page.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// A measurement for the page: what `view` answers to api/working_set. docs/formats/page-api.md has every
-// field.
+// A measurement for the page: what `view` answers to api/working_set. docs/formats/page-api.md has
+// every field.
 #pragma once
 
 #include <string>

@@ -201,8 +201,8 @@ void RowReader::readMappings(Fields& fields, const json& line, Row& row) {
   }
 }
 
-// When a row ended, since the beginning of the first; never before the one before it. A clock that was set
-// back says nothing of how long the row took, so that is taken from the row itself.
+// When a row ended, since the beginning of the first; never before the one before it. A clock that
+// was set back says nothing of how long the row took, so that is taken from the row itself.
 double RowReader::timeOf(double unix_s, const Row& row) {
   const auto& samples = measurement_.samples;
   if (samples.empty()) began_s_ = unix_s - seconds(row.window.mean_ns);

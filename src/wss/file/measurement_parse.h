@@ -1,5 +1,5 @@
-// Lines of a measurement that was kept in a file, one by one: the head, then rows. measurement_read.cpp has
-// the file around them.
+// Lines of a measurement that was kept in a file, one by one: the head, then rows.
+// measurement_read.cpp has the file around them.
 #pragma once
 
 #include "wss/file/measurement.h"

@@ -23,9 +23,9 @@ bool isRegularFile(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-// Lists and objects within each other, at the most. Looked at before it is parsed: each takes much more
-// memory than its one character. (The parser could leave them out by itself, but then takes time by the square
-// of the objects of a list.)
+// Lists and objects within each other, at the most. Looked at before it is parsed: each takes much
+// more memory than its one character. (The parser could leave them out by itself, but then takes
+// time by the square of the objects of a list.)
 constexpr size_t kDeepest = 16;
 bool isTooDeep(std::string_view text) {
   size_t depth = 0;

@@ -1,4 +1,5 @@
-// A measurement of a file for people: as `wss` printed it when it was taken, and what a long run adds.
+// A measurement of a file for people: as `wss` printed it when it was taken, and what a long run
+// adds.
 #pragma once
 
 #include <string>

@@ -1,11 +1,12 @@
-// How small a memory limit may be: from a long run, what was touched in a minute, and how often it was more.
+// How small a memory limit may be: from a long run, what was touched in a minute, and how often it
+// was more.
 //
 //   60 to 99 windows of 60 s  ─►  the most of them               ─►  + a tenth  ─►  limit
 //   100 and more              ─►  at most so much in 99 of 100
 //
-// A window of 60 s is what a program would have to read again from disk in a minute: less than that in
-// memory, and it waits all the time. Windows of a rolling measurement are joined until they are as long;
-// those that overlap count once.
+// A window of 60 s is what a program would have to read again from disk in a minute: less than that
+// in memory, and it waits all the time. Windows of a rolling measurement are joined until they are
+// as long; those that overlap count once.
 #pragma once
 
 #include <optional>

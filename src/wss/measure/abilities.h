@@ -1,4 +1,5 @@
-// Which back-ends can measure here, and why the others cannot: `wss --probe`, and a part of `doctor`.
+// Which back-ends can measure here, and why the others cannot: `wss --probe`, and a part of
+// `doctor`.
 //
 //   ok   pte    the page tables, page by page …
 //   no   mglru  …: there is no debugfs. Mount it: …

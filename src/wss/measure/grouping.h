@@ -30,10 +30,12 @@ struct Group {
 std::string nameOf(const Mapping& mapping);
 
 std::vector<Group> groupsOf(const Row& row, Grouping grouping);
-// The mappings of several processes, each as its own process has it: pages that several map are in each of theirs.
+// The mappings of several processes, each as its own process has it: pages that several map are in
+// each of theirs.
 std::vector<Group> mappingsOfAll(const std::vector<std::pair<pid_t, const Row*>>& rows);
-// The same of several processes, by file or kind: what has one name in all of them is one group, without a
-// window. With frames (Row::frames) rss and referenced count a page once, however many map it.
+// The same of several processes, by file or kind: what has one name in all of them is one group,
+// without a window. With frames (Row::frames) rss and referenced count a page once, however many
+// map it.
 std::vector<Group> groupsOfAll(const std::vector<const Row*>& rows, Grouping grouping,
                                bool has_frames);
 

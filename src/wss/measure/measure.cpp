@@ -15,10 +15,12 @@ int64_t pauseBefore(const Plan& plan, int step) {
   return std::min(pause_ns, kLongest_ns);
 }
 
-// What was touched since the beginning stays so, where a bit was taken away by somebody else (the kernel in its
-// search for room, DAMON), too. Which pages those are is not known, only how many the mappings had that lay here:
+// What was touched since the beginning stays so, where a bit was taken away by somebody else (the
+// kernel in its search for room, DAMON), too. Which pages those are is not known, only how many the
+// mappings had that lay here:
 //
-//   before  │ 60 of 100 touched │     now  │ 80 in memory │  → 20 are gone; of the 60 at least 40 are left
+//   before  │ 60 of 100 touched │     now  │ 80 in memory │  → 20 are gone; of the 60 at least 40
+//           are left
 //
 // So a mapping that was split, joined or given back in parts never has more than is certain.
 void keepMost(std::vector<MappingUse>& uses, const std::vector<MappingUse>& before) {
@@ -107,8 +109,8 @@ base::Status measure(const Process& process, Backend& backend, const Plan& plan,
 
 namespace {
 
-// Again, if the thread that was asked ended meanwhile and another one is there to be asked: a few times, as that one may
-// end, too.
+// Again, if the thread that was asked ended meanwhile and another one is there to be asked: a few
+// times, as that one may end, too.
 template <class Act>
 auto withAnyThread(const Process& process, const Act& act) -> decltype(act()) {
   constexpr int kMaxTries = 8;

@@ -3,7 +3,8 @@
 //   single      clear ── d ── read
 //   cumulative  clear ── d ── read ── d ── read ── d ── read …          what is touched grows
 //   snapshots   clear ── d ── read ── pause ── clear ── d ── read …     each by itself
-//   profile     clear ─ d ─ read ─ d ─ read ── 2d ── read ──── 4d ──── read …   windows d, 2d, 4d, 8d
+//   profile     clear ─ d ─ read ─ d ─ read ── 2d ── read ──── 4d ──── read …   windows d, 2d, 4d,
+//               8d
 //
 // A profile clears once, so that each of its windows costs one read.
 #pragma once
@@ -53,15 +54,17 @@ struct Row {
 // What lies in the middle of the memory that was touched says what window the sum has.
 Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns);
 
-// Of what was touched, at most so much is in pages that other processes map too, who may have touched them.
+// Of what was touched, at most so much is in pages that other processes map too, who may have
+// touched them.
 uint64_t maybeOfOthers(const Row& row);
 
-// Of a row of what was written: bytes in a second, and after how long all that is there would be; 0: nothing was.
+// Of a row of what was written: bytes in a second, and after how long all that is there would be;
+// 0: nothing was.
 double writeRate(const Row& row);
 double allWrittenAfter_s(const Row& row);
 
-// Calls `onRow` for each; false ends it. Ends early, without an error, when the clock says so: then the
-// last window is not told.
+// Calls `onRow` for each; false ends it. Ends early, without an error, when the clock says so: then
+// the last window is not told.
 base::Status measure(const Process& process, Backend& backend, const Plan& plan, Clock& clock,
                      const std::function<bool(const Row&)>& onRow);
 
@@ -70,9 +73,9 @@ struct Outcome {
   std::optional<Row> row;           // of this window
   std::optional<base::Error> gone;  // why there is none, from then on
 };
-// The same of several at once: all are cleared, then all are read; each has the windows that it has. What
-// keeps one from being measured is told with the others; when none is left it is an error. What the
-// backend remembers of a process between clear and read it keeps for each.
+// The same of several at once: all are cleared, then all are read; each has the windows that it
+// has. What keeps one from being measured is told with the others; when none is left it is an
+// error. What the backend remembers of a process between clear and read it keeps for each.
 base::Status measureAll(std::span<const Process* const> processes, Backend& backend,
                         const Plan& plan, Clock& clock,
                         const std::function<bool(std::span<const Outcome>)>& onRows);

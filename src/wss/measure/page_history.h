@@ -6,9 +6,9 @@
 //   page c      .  x  .  .  .            c: within 4
 //   page d      .  .  .  .  .            d: never
 //
-// What is touched within the last n windows is a working set of n windows, for every n at once: from one
-// row of measurements, without clearing for each. After how many windows a page is touched again says what
-// a cache of that age keeps. Cost: a byte per page, 3 ns per page and window.
+// What is touched within the last n windows is a working set of n windows, for every n at once:
+// from one row of measurements, without clearing for each. After how many windows a page is touched
+// again says what a cache of that age keeps. Cost: a byte per page, 3 ns per page and window.
 #pragma once
 
 #include <array>
@@ -22,7 +22,8 @@ namespace tidegauge::wss {
 
 // A window in the light of those before it. In bytes.
 struct Rolling {
-  // [k]: again after 2^(k−1)+1 to 2^k windows: 1, 2, 3 to 4, 5 to 8 … 65 to 128; the last: after more.
+  // [k]: again after 2^(k−1)+1 to 2^k windows: 1, 2, 3 to 4, 5 to 8 … 65 to 128; the last: after
+  // more.
   static constexpr size_t kBins = 9;
 
   struct Within {
@@ -41,7 +42,8 @@ class PageHistory {
   // `windows`: how far Rolling::within goes, at most kMaxWindows.
   explicit PageHistory(uint32_t windows) : windows_(windows) {}
 
-  // The next window; tables in the order of addresses, each once. What is not in them any more is forgotten.
+  // The next window; tables in the order of addresses, each once. What is not in them any more is
+  // forgotten.
   Rolling add(std::span<const PageBits> tables);
 
  private:

@@ -10,8 +10,8 @@
 namespace tidegauge::wss {
 namespace {
 
-// How much less there is, or is touched, in a window than in the one before. The largest such loss, if it is
-// more than what the kernel itself takes away here and there: a twentieth.
+// How much less there is, or is touched, in a window than in the one before. The largest such loss,
+// if it is more than what the kernel itself takes away here and there: a twentieth.
 struct Loss {
   size_t row = 0;  // 0: none
   uint64_t bytes = 0;

@@ -1,4 +1,5 @@
-// What windows of several lengths say of a working set, in a sentence: for the terminal and for the page.
+// What windows of several lengths say of a working set, in a sentence: for the terminal and for the
+// page.
 //
 //   touched ▲   ▂▄▆▇▇▇     After 0.8 s little is added          the knee: at 0.8 s
 //           │   ▂▃▄▅▆█     It still grows                       no knee

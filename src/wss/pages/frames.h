@@ -22,8 +22,8 @@ struct Once {
 // Of all lists together. Sorts: some 80 ns per page.
 Once onceOf(const std::vector<std::span<const Frame>>& lists);
 
-// All lists together as tables of 512 frames, in order: as page_history.h wants pages, but by where they
-// lie in memory, so that each is there once.
+// All lists together as tables of 512 frames, in order: as page_history.h wants pages, but by where
+// they lie in memory, so that each is there once.
 std::vector<PageBits> byFrame(const std::vector<std::span<const Frame>>& lists);
 
 }  // namespace tidegauge::wss

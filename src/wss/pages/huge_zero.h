@@ -1,10 +1,12 @@
-// The kernel's huge page of zeros: what a program gets that reads 2 MiB it has never written to. It is nobody's memory
-// (in no RSS), as the page of zeros is not, which its entry tells (kEntrySpecial). Of the huge one the
-// entry tells it only since Linux 6.17 or so; before, /proc/kpageflags does, of its frame.
+// The kernel's huge page of zeros: what a program gets that reads 2 MiB it has never written to. It
+// is nobody's memory (in no RSS), as the page of zeros is not, which its entry tells
+// (kEntrySpecial). Of the huge one the entry tells it only since Linux 6.17 or so; before,
+// /proc/kpageflags does, of its frame.
 //
 //   entry clean, frame 0x12a00 → kpageflags: zero page → no memory
 //
-// Cost: 1 µs for each huge page that nobody wrote to. Source: Documentation/admin-guide/mm/pagemap.rst.
+// Cost: 1 µs for each huge page that nobody wrote to. Source:
+// Documentation/admin-guide/mm/pagemap.rst.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +24,8 @@ class HugeZero {
   HugeZero(HugeZero&&) noexcept;
   HugeZero& operator=(HugeZero&&) noexcept;
   ~HugeZero();
-  // Whether a huge page with this entry of a page table is that. False too where flags cannot be read.
+  // Whether a huge page with this entry of a page table is that. False too where flags cannot be
+  // read.
   bool isIt(uint64_t entry);
 
  private:

@@ -61,7 +61,8 @@ base::Status IdleBitmap::look() {
   at_ = 0;
   return eachRun(O_RDONLY, [&](int file, size_t first, size_t count) {
     std::array<uint64_t, kWordsOfACall> bits{};
-    // The kernel (6.12) does not give the last word if memory ends in its middle: that seems touched.
+    // The kernel (6.12) does not give the last word if memory ends in its middle: that seems
+    // touched.
     if (pread(file, bits.data(), count * sizeof(uint64_t),
               static_cast<off_t>(words_[first].number * sizeof(uint64_t))) < 0)
       return false;

@@ -81,9 +81,9 @@ struct MappingUse {
   MappingSums sums;
 };
 
-// Reads the text of smaps, or of maps, which has the heads alone. Lines of no known form are passed over; numbers that
-// overflow are taken as the largest. `hugetlb_devices`: hugetlb_devices.h; smaps tells them by itself. It is asked at the
-// first file that is on no disk. Cost: 10 ns per line.
+// Reads the text of smaps, or of maps, which has the heads alone. Lines of no known form are passed
+// over; numbers that overflow are taken as the largest. `hugetlb_devices`: hugetlb_devices.h; smaps
+// tells them by itself. It is asked at the first file that is on no disk. Cost: 10 ns per line.
 using HugetlbDevices = std::function<std::vector<std::string>()>;
 class MappingsParser {
  public:

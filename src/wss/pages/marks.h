@@ -1,5 +1,6 @@
-// Marks: parts of a process's memory of which somebody else knows what they are, as pinned host memory that
-// CUDA allocated. Mappings are cut there, so that every list, sum and picture has them by themselves.
+// Marks: parts of a process's memory of which somebody else knows what they are, as pinned host
+// memory that CUDA allocated. Mappings are cut there, so that every list, sum and picture has them
+// by themselves.
 //
 //   anonymous  ├───────────────────────────┤
 //   marks            ├──pinned──┤
@@ -21,11 +22,12 @@ struct Mark {
   std::string path;  // as Mapping::path
 };
 
-// Made whole pages (what a page has is pinned with it), in the order of addresses, none over another.
+// Made whole pages (what a page has is pinned with it), in the order of addresses, none over
+// another.
 std::vector<Mark> orderedMarks(std::vector<Mark> marks);
 
-// `uses` in the order of addresses and without sums, as readMaps() tells them; `marks` as orderedMarks() does.
-// Bytes of marks where nothing is mapped are added to `unmapped_bytes`.
+// `uses` in the order of addresses and without sums, as readMaps() tells them; `marks` as
+// orderedMarks() does. Bytes of marks where nothing is mapped are added to `unmapped_bytes`.
 void cutAt(std::vector<MappingUse>& uses, std::span<const Mark> marks, uint64_t& unmapped_bytes);
 
 }  // namespace tidegauge::wss

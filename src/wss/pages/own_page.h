@@ -1,5 +1,5 @@
-// A page of our own, written just now, and what /proc/self/pagemap says of it: how the kernel treats pages,
-// found out without touching anybody else's.
+// A page of our own, written just now, and what /proc/self/pagemap says of it: how the kernel
+// treats pages, found out without touching anybody else's.
 //
 //   bit 55         has soft-dirty bits (mappings are born with them)
 //   bits 0 to 54   where it lies in memory; 0 for who lacks CAP_SYS_ADMIN

@@ -38,7 +38,8 @@ class FrameFlags {
     return chunk.flags[frame % kFrames];
   }
   int errorNumber() const { return error_number_; }  // of the last read that failed; 0: none did
-  // The first frame of the folio that `frame` is in. Asked in order it goes back to the one asked before.
+  // The first frame of the folio that `frame` is in. Asked in order it goes back to the one asked
+  // before.
   uint64_t firstOf(uint64_t frame) {
     uint64_t first = frame;
     for (uint64_t back = 0; back <= std::min(frame, kMaxFolio); ++back) {

@@ -1,6 +1,7 @@
 #include "wss/pages/page_sums.h"
 
-// Compiled for processors with AVX2 too, which take half the time; which one runs is chosen when the program starts.
+// Compiled for processors with AVX2 too, which take half the time; which one runs is chosen when
+// the program starts.
 #if defined(__x86_64__) && !defined(TIDEGAUGE_SANITIZED)
 #define TG_ALSO_FOR_AVX2 __attribute__((target_clones("avx2", "default")))
 #else
@@ -10,11 +11,12 @@
 namespace tidegauge::wss {
 namespace {
 
-// Entries that are not there but not empty: five bits on top say of which swap file, the last of them
-// that it is something else (pages that move, broken memory, marks).
+// Entries that are not there but not empty: five bits on top say of which swap file, the last of
+// them that it is something else (pages that move, broken memory, marks).
 constexpr uint64_t kSwapFiles = 23;
 
-// Most tables are full: then only two bits of each entry count. False: it is not, and nothing was added.
+// Most tables are full: then only two bits of each entry count. False: it is not, and nothing was
+// added.
 TG_ALSO_FOR_AVX2 bool addFull(MappingSums& sums, std::span<const __u64> entries) {
   uint64_t unlike_full = 0, touched = 0, written = 0;
   for (uint64_t entry : entries) {

@@ -22,8 +22,8 @@ inline constexpr uint64_t kTable = kPage * PAGE_TABLE_ENTRIES;  // that one tabl
 inline constexpr uint64_t kGiant =
     kTable * PAGE_TABLE_ENTRIES;  // that a table of such tables tells of
 
-// Of an entry (SPECIAL: a bit that the processor ignores says "no page of RSS", as the shared page of zeros
-// is; HIDDEN: a page that NUMA balancing hides keeps its place).
+// Of an entry (SPECIAL: a bit that the processor ignores says "no page of RSS", as the shared page
+// of zeros is; HIDDEN: a page that NUMA balancing hides keeps its place).
 inline constexpr uint64_t kEntryPresent = PAGE_ENTRY_PRESENT, kEntryWritable = PAGE_ENTRY_WRITABLE,
                           kEntryHidden = PAGE_ENTRY_HIDDEN, kEntryAccessed = PAGE_ENTRY_ACCESSED,
                           kEntryDirty = PAGE_ENTRY_DIRTY, kEntrySpecial = PAGE_ENTRY_SPECIAL,
@@ -35,7 +35,8 @@ inline bool isThere(uint64_t entry) {
 }
 // … that was touched since its bit was taken.
 inline bool isTouched(uint64_t entry) { return isThere(entry) && (entry & kEntryAccessed) != 0; }
-// Of private memory: no other memory maps it, or the kernel would have to see the write, and copy it. Of arm64 never.
+// Of private memory: no other memory maps it, or the kernel would have to see the write, and copy
+// it. Of arm64 never.
 inline bool isOwn(uint64_t entry) {
   return (entry & (kEntryPresent | kEntryWritable)) == (kEntryPresent | kEntryWritable);
 }
@@ -46,8 +47,8 @@ inline bool hasEntries(page_table_kind kind) {
 
 using Entries = std::span<const __u64, PAGE_TABLE_ENTRIES>;
 
-// What the entries of one table say of the part of a mapping that lies in it. `first` and `last`: the
-// entries of the mapping. Public for tests.
+// What the entries of one table say of the part of a mapping that lies in it. `first` and `last`:
+// the entries of the mapping. Public for tests.
 void addEntries(MappingSums& sums, Entries entries, size_t first, size_t last);
 // The same of one large page, of which `bytes` are the mapping's.
 void addLarge(MappingSums& sums, uint64_t entry, uint64_t bytes, MappingKind kind);
@@ -59,13 +60,14 @@ PageBits bitsOf(uint64_t table, page_table_kind kind, Entries entries);
 void addFrames(std::vector<Frame>& frames, page_table_kind kind, Entries entries, size_t first,
                size_t last);
 
-// Goes through tables in the order of addresses, and with them through the mappings that lie in them.
+// Goes through tables in the order of addresses, and with them through the mappings that lie in
+// them.
 class MappingWalk {
  public:
   using Wanted = bool (*)(const Mapping&);
   MappingWalk(std::vector<MappingUse>& uses, Wanted wanted) : uses_(uses), wanted_(wanted) {}
-  // Calls `add(use, sums, from, to)` for each wanted mapping with what the entries [first, last) say of it;
-  // its own are [from, to).
+  // Calls `add(use, sums, from, to)` for each wanted mapping with what the entries [first, last)
+  // say of it; its own are [from, to).
   template <class Add>
   void visit(uint64_t table, page_table_kind kind, Entries entries, size_t first, size_t last,
              const Add& add) {

@@ -14,7 +14,8 @@ namespace tidegauge::wss {
 namespace {
 
 constexpr size_t kEntriesOfARead = 1 << 16;
-// Holes of fewer pages are read with what is around them: a read costs as much as some hundred entries.
+// Holes of fewer pages are read with what is around them: a read costs as much as some hundred
+// entries.
 constexpr uint64_t kShortHole = 512 * kPage;
 
 // Of linux/fs.h as of Linux 6.7, newer than some headers.
@@ -115,7 +116,8 @@ base::Status readPagemap(const Process& process, const std::vector<MappingUse>& 
       else
         ranges.back().end = range.end;
     };
-    // Of one that may be reserved for the most part: CUDA, sanitizers and garbage collectors have TB of them.
+    // Of one that may be reserved for the most part: CUDA, sanitizers and garbage collectors have
+    // TB of them.
     if (mapping.end - mapping.start <= 2 * kShortHole || scan(pagemap, mapping, true, join) != 0)
       ranges = {{mapping.start, mapping.end}};
     for (const AddressRange& range : ranges)

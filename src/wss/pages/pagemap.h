@@ -1,6 +1,7 @@
 // /proc/PID/pagemap: eight bytes for each page of addresses.
 //
-//   bit 63 in memory   62 swapped out   56 mapped by no other process   55 written since that was cleared (soft-dirty)   0 to 54 its frame
+//   bit 63 in memory   62 swapped out   56 mapped by no other process   55 written since that was
+//                      cleared (soft-dirty)   0 to 54 its frame
 //
 // Source: Documentation/admin-guide/mm/pagemap.rst.
 #pragma once
@@ -37,15 +38,16 @@ class WordFile {
   int file_;
 };
 
-// Calls `visit` with the ranges of whole pages in a mapping that are in memory, and with `swapped` those that are
-// swapped out too, in order; not the page of zeros. Where nothing is costs nothing (PAGEMAP_SCAN, Linux 6.7: 3 ns a
-// page that is there), on older kernels 8 bytes a page. Negative errno of what failed, or 0.
+// Calls `visit` with the ranges of whole pages in a mapping that are in memory, and with `swapped`
+// those that are swapped out too, in order; not the page of zeros. Where nothing is costs nothing
+// (PAGEMAP_SCAN, Linux 6.7: 3 ns a page that is there), on older kernels 8 bytes a page. Negative
+// errno of what failed, or 0.
 int eachRangeThere(const WordFile& pagemap, const Mapping& mapping, bool swapped,
                    const std::function<void(AddressRange)>& visit);
 
-// Calls `visit` with the number of a mapping and entries of its pages, in order; not of a driver's, whose
-// pages are on no list; long stretches where nothing is are left out. Ends without an error if the process is
-// gone: who asks will see.
+// Calls `visit` with the number of a mapping and entries of its pages, in order; not of a driver's,
+// whose pages are on no list; long stretches where nothing is are left out. Ends without an error
+// if the process is gone: who asks will see.
 base::Status readPagemap(const Process& process, const std::vector<MappingUse>& uses,
                          const std::function<void(size_t, std::span<const uint64_t>)>& visit);
 

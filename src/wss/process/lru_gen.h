@@ -5,7 +5,8 @@
 //           7      93010      12400       3100      generation, age (ms), private pages, file pages
 //           8       1004        512          0
 //
-// The youngest generation has the highest number. Source: Documentation/admin-guide/mm/multigen_lru.rst.
+// The youngest generation has the highest number. Source:
+// Documentation/admin-guide/mm/multigen_lru.rst.
 #pragma once
 
 #include <cstdint>

@@ -82,8 +82,8 @@ void addTlb(Machine& machine) {
 void addTlb(Machine&) {}
 #endif
 
-// The least limit from the cgroup up to the root: each of them holds. What is seen as the root has one in a
-// container with cgroups of its own; that of all has no such file.
+// The least limit from the cgroup up to the root: each of them holds. What is seen as the root has
+// one in a container with cgroups of its own; that of all has no such file.
 void addLimit(Machine& machine, const Process& process, const std::string& root) {
   auto file = process.openFile("cgroup", O_RDONLY);
   if (!file.ok()) return;

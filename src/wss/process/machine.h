@@ -1,10 +1,11 @@
-// What a working set may or may not fit: the caches and the TLB of a processor, the limit of a cgroup,
-// memory.
+// What a working set may or may not fit: the caches and the TLB of a processor, the limit of a
+// cgroup, memory.
 //
-//   L2 2 MiB   L3 32 MiB for 16 processors   TLB 3,072 entries: 12 MiB in pages of 4 KiB   limit 512 MiB
+//   L2 2 MiB   L3 32 MiB for 16 processors   TLB 3,072 entries: 12 MiB in pages of 4 KiB   limit
+//              512 MiB
 //
-// Cost: a few small files. Source: Documentation/ABI/testing/sysfs-devices-system-cpu; AMD APM volume 3,
-// Fn8000_0006; Intel SDM volume 2, CPUID leaf 18H.
+// Cost: a few small files. Source: Documentation/ABI/testing/sysfs-devices-system-cpu; AMD APM
+// volume 3, Fn8000_0006; Intel SDM volume 2, CPUID leaf 18H.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,8 @@ struct Machine {
   uint64_t memory_bytes = 0;      // of the machine
 };
 
-// `root`: before /sys and /proc/meminfo, for tests. Virtual machines seldom tell the TLB as it is: there
-// it is left out.
+// `root`: before /sys and /proc/meminfo, for tests. Virtual machines seldom tell the TLB as it is:
+// there it is left out.
 Machine lookAtMachine(const Process& process, const std::string& root = {});
 
 }  // namespace tidegauge::wss

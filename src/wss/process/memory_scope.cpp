@@ -86,8 +86,9 @@ MemoryScope MemoryScope::of(const Process& process, std::string root) {
   int error_number = 0;
   std::string path = memoryCgroup(readAll(file.value(), size_t{1} << 20, error_number));
   close(file.value());
-  // Of version 1 the files are others. In a container with cgroups of its own "/" is its cgroup, and so it is
-  // where the path is that of outside; the root of all has a memory.stat, too, but no memory.current.
+  // Of version 1 the files are others. In a container with cgroups of its own "/" is its cgroup,
+  // and so it is where the path is that of outside; the root of all has a memory.stat, too, but no
+  // memory.current.
   for (const std::string& cgroup : {path, std::string("/")}) {
     MemoryScope scope(cgroup, root);
     auto has = [&](const char* name) {

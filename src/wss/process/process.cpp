@@ -49,7 +49,8 @@ bool hasText(int file) {
 }  // namespace
 
 std::string readAll(int file, size_t most, int& error_number, size_t about) {
-  // Most are small: a large buffer costs more than they do, in pages that the kernel has to fill with zeros.
+  // Most are small: a large buffer costs more than they do, in pages that the kernel has to fill
+  // with zeros.
   std::array<char, size_t{8} << 10> small;
   std::unique_ptr<char[]> large;
   constexpr size_t kLarge = size_t{256} << 10;
@@ -82,7 +83,8 @@ base::Result<Process> Process::open(pid_t pid, const std::string& proc) {
                    "`ps -e` lists those that run; one in a container has another number there");
     return error(fmt::format("{} cannot be opened: {}", path, std::strerror(errno)));
   }
-  // One memory has one number: whoever asks for another thread of it would not be seen to measure the same.
+  // One memory has one number: whoever asks for another thread of it would not be seen to measure
+  // the same.
   if (pid_t first = process.firstThread(); first != pid && first > 0) return open(first, proc);
   process.name_ = process.readName();
   char state = process.state();
@@ -178,9 +180,8 @@ base::Status Process::claim() const {
       base::ErrorKind::kMissingFeature,
       fmt::format("process {} ({}) is being measured by another tidegauge", pid_, name_),
       std::nullopt,
-      "Wait until that has ended: each would take away what the other is to see, and both would "
-      "tell too "
-      "little"};
+      "Wait until that has ended: each would take away what "
+      "the other is to see, and both would tell too little"};
 }
 
 int Process::descriptor() const {
@@ -213,7 +214,8 @@ base::Result<std::string> Process::readFile(const char* name) const {
 }
 
 base::Status Process::readMaps(const std::function<void(std::string_view)>& visit) const {
-  // Of 60,000 mappings it has 3 MB, more than a core's caches, and to fill new pages with it costs as much as to parse it.
+  // Of 60,000 mappings it has 3 MB, more than a core's caches, and to fill new pages with it costs
+  // as much as to parse it.
   constexpr size_t kPart = size_t{64} << 10;
   std::string part(kPart, '\0');
   size_t kept = 0, all = 0;  // of a line that is not whole yet
@@ -257,13 +259,12 @@ std::string Process::smallFile(const char* name) const {
 base::Error Process::whyNothing(const char* name, int error_number) const {
   if (auto status = check(); !status.ok()) return std::move(status.error());
   if (error_number == EACCES || error_number == EPERM)
-    return {
-        base::ErrorKind::kMissingFeature,
-        fmt::format("process {} ({}) may not be looked into: /proc/{}/{}: {}", pid_, name_, pid_,
-                    name, std::strerror(error_number)),
-        std::nullopt,
-        "Run as its user, or as root with CAP_SYS_PTRACE; a process that dropped rights (setuid) "
-        "wants root too"};
+    return {base::ErrorKind::kMissingFeature,
+            fmt::format("process {} ({}) may not be looked into: /proc/{}/{}: {}", pid_, name_,
+                        pid_, name, std::strerror(error_number)),
+            std::nullopt,
+            "Run as its user, or as root with CAP_SYS_PTRACE; a "
+            "process that dropped rights (setuid) wants root too"};
   if (error_number == ENOENT)
     return {base::ErrorKind::kMissingFeature,
             fmt::format("this kernel has no /proc/{}/{}", pid_, name), std::nullopt,
@@ -291,14 +292,15 @@ base::Result<Resident> Process::checkedResident() const {
     return resident();
   }
   bool is_there = hasText(memory_);
-  // Nothing may be read through a thread that ends: it lets go of the memory some time before it is told as over.
+  // Nothing may be read through a thread that ends: it lets go of the memory some time before it is
+  // told as over.
   errno = 0;
   std::string statm = smallFile("statm");
   bool has_none = statm.empty() ? errno == ENOENT || errno == ESRCH : statm.starts_with("0 ");
   if (is_there) {
     if (!has_none) return residentOf(statm);
-    // A process goes on without its first thread, or another one that was asked. Its memory is still there then, so the
-    // number has not gone to somebody else.
+    // A process goes on without its first thread, or another one that was asked. Its memory is
+    // still there then, so the number has not gone to somebody else.
     if (!takeAnotherThread()) return ended();
     return resident();
   }

@@ -2,7 +2,8 @@
 //
 //   /proc/4711 opened as a folder ──► openat(folder, "smaps") …
 //
-// Of a program that goes on without its first thread that folder has no memory; that of another thread has:
+// Of a program that goes on without its first thread that folder has no memory; that of another
+// thread has:
 //
 //   /proc/4711/maps empty ──► /proc/4711/task/4713 opened instead
 //
@@ -29,8 +30,8 @@ struct Resident {
 
 class Process {
  public:
-  // `pid`: or the number of any of its threads. `proc`: where procfs is mounted. Errors say why such a process has no
-  // working set: gone, a zombie, a thread of the kernel, another user's.
+  // `pid`: or the number of any of its threads. `proc`: where procfs is mounted. Errors say why
+  // such a process has no working set: gone, a zombie, a thread of the kernel, another user's.
   static base::Result<Process> open(pid_t pid, const std::string& proc = "/proc");
   Process(Process&& other) noexcept;
   Process& operator=(Process&&) = delete;
@@ -38,8 +39,8 @@ class Process {
   ~Process();
 
   pid_t pid() const { return pid_; }
-  // The thread that is asked for its memory: the first one, which has the process's number, or if that has
-  // ended another. check() may change it.
+  // The thread that is asked for its memory: the first one, which has the process's number, or if
+  // that has ended another. check() may change it.
   pid_t thread() const { return thread_; }
   const std::string& name() const { return name_; }  // as the kernel has it: 15 bytes of anything
 
@@ -51,15 +52,17 @@ class Process {
   base::Result<int> openFile(const char* name, int flags) const;
   // The error that a failed or empty read of such a file means.
   base::Error whyNothing(const char* name, int error_number) const;
-  // It runs, and has the memory that it had when it was opened. If the thread that is asked has ended, another one of it
-  // is asked from now on.
+  // It runs, and has the memory that it had when it was opened. If the thread that is asked has
+  // ended, another one of it is asked from now on.
   base::Status check() const;
   // The same, and what it has in memory, which that reads anyway.
   base::Result<Resident> checkedResident() const;
-  // Until this one is gone it is measured by nobody else: two would take away each other's accessed bits. An error if
-  // somebody else has claimed it. (Among those who see the same /proc; wss.pl claims nothing.)
+  // Until this one is gone it is measured by nobody else: two would take away each other's accessed
+  // bits. An error if somebody else has claimed it. (Among those who see the same /proc; wss.pl
+  // claims nothing.)
   base::Status claim() const;
-  // A descriptor for system calls that take one (pidfd_open), which is of this process for good; -1 with errno: there is none.
+  // A descriptor for system calls that take one (pidfd_open), which is of this process for good; -1
+  // with errno: there is none.
   int descriptor() const;
   bool isStopped() const;     // by a signal or a debugger: it touches nothing
   size_t mappings() const;    // lines of /proc/PID/maps; 0: not known. Cost: 0.5 µs each
@@ -88,8 +91,8 @@ class Process {
   std::string name_;
 };
 
-// As much as there is of a file that is open, from its beginning; at most `most` bytes. What errno says
-// in `error_number` if it cannot be read, else 0. `about`: how
+// As much as there is of a file that is open, from its beginning; at most `most` bytes. What errno
+// says in `error_number` if it cannot be read, else 0. `about`: how
 // much there may be.
 std::string readAll(int file, size_t most, int& error_number, size_t about = 0);
 

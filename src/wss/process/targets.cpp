@@ -30,8 +30,8 @@ base::Error none(std::string what, std::string hint) {
   return {base::ErrorKind::kUnreadable, std::move(what), std::nullopt, std::move(hint)};
 }
 
-// "4711 (na)me (x) S 1 4711 4711 0 -1 4194560 …": name, state, parent, five fields on its flags, and
-// eleven on its threads.
+// "4711 (na)me (x) S 1 4711 4711 0 -1 4194560 …": name, state, parent, five fields on its flags,
+// and eleven on its threads.
 bool parseStat(const std::string& text, Known& known) {
   constexpr unsigned long kThreadOfTheKernel = 0x00200000;  // PF_KTHREAD
   size_t begin = text.find('('), end = text.rfind(')');
@@ -88,7 +88,8 @@ void addProcs(std::set<pid_t>& found, const std::string& folder) {
   }
 }
 
-// Of a cgroup and those below it; false: there is none of that name. Those that end meanwhile are passed over.
+// Of a cgroup and those below it; false: there is none of that name. Those that end meanwhile are
+// passed over.
 bool addCgroup(std::set<pid_t>& found, const std::string& root) {
   std::error_code error;
   if (!fs::is_directory(root, error)) return false;

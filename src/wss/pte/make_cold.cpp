@@ -18,7 +18,8 @@ constexpr int kProcessMadvise = 440, kMadvCold = 20;  // newer than some headers
 // Ranges in one call: the process may map and unmap between two.
 constexpr size_t kRangesOfACall = 32;
 
-// How many of the ranges were made cold before one that could not be; 0 with errno: it is the first.
+// How many of the ranges were made cold before one that could not be; 0 with errno: it is the
+// first.
 size_t coldRanges(int target, std::span<const AddressRange> ranges) {
   std::vector<iovec> call;
   for (const AddressRange& range : ranges)

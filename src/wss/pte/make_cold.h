@@ -1,11 +1,12 @@
-// process_madvise(MADV_COLD): takes the accessed bit from ranges of another process, and flushes what its
-// processors have cached of those pages (x86 Linux, of more than 33 in one range: of all).
+// process_madvise(MADV_COLD): takes the accessed bit from ranges of another process, and flushes
+// what its processors have cached of those pages (x86 Linux, of more than 33 in one range: of all).
 //
 //   {0x7f00_0000…0x7f02_0000, …} → 32 pages are untouched from now on
 //
-// Needs Linux 5.10. Locked memory, and pages that a forked process maps too, stay as they are. Cost, measured: 1.6 µs for
-// each range and 45 ns for each of its pages; of a process that runs also an interrupt to its processor for each range of
-// which a page was touched, 10 to 20 µs in a virtual machine.
+// Needs Linux 5.10. Locked memory, and pages that a forked process maps too, stay as they are.
+// Cost, measured: 1.6 µs for each range and 45 ns for each of its pages; of a process that runs
+// also an interrupt to its processor for each range of which a page was touched, 10 to 20 µs in a
+// virtual machine.
 #pragma once
 
 #include <cstdint>

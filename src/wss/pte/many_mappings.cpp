@@ -14,15 +14,16 @@
 namespace tidegauge::wss {
 namespace {
 
-// Of those that can have pages far enough apart for a flush of all: what can be written to, which is a process's own once
-// it was; the data of programs and libraries, too.
+// Of those that can have pages far enough apart for a flush of all: what can be written to, which
+// is a process's own once it was; the data of programs and libraries, too.
 bool isWide(const Mapping& mapping) {
   bool is_private =
       isPrivateMemory(mapping) || (mapping.kind == MappingKind::kFile && !mapping.shared);
   return is_private && mapping.writable && mapping.end - mapping.start > kFarApart * kPage;
 }
 
-// Those of `tables` that are there, and of pages: of reserved addresses there are few, and a flush looks at a few alone.
+// Those of `tables` that are there, and of pages: of reserved addresses there are few, and a flush
+// looks at a few alone.
 base::Result<TableRuns> ofPages(const TableRuns& tables, PageTables& reader,
                                 const Process& process) {
   constexpr size_t kMaxAsked = 4096;  // 0.1 µs each

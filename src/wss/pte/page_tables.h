@@ -1,13 +1,14 @@
-// The page tables of a process, read by a BPF program (bpf/page_tables.bpf.c): for every page whether
-// the processor has touched it, and written to it, since that was cleared.
+// The page tables of a process, read by a BPF program (bpf/page_tables.bpf.c): for every page
+// whether the processor has touched it, and written to it, since that was cleared.
 //
 //   read(4711, {0x7f0000000000, 0x7f0000200000}, …)
 //     → 0x7f0000000000: 512 entries, one per 4 KiB      0x7f0000200000: one of 2 MiB
 //
-// The tables hold physical addresses; where the kernel has all memory mapped is found by walking our own
-// tables to a page whose number /proc/self/pagemap tells. Needs CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN (for
-// that number), BTF, Linux 5.17, x86-64 or arm64 (with pages of 4 KiB; there the map is told, not searched for:
-// linear_map.h). Cost, measured on x86-64: 0.6 µs per 2 MiB; 30 ms once.
+// The tables hold physical addresses; where the kernel has all memory mapped is found by walking
+// our own tables to a page whose number /proc/self/pagemap tells. Needs CAP_BPF, CAP_PERFMON,
+// CAP_SYS_ADMIN (for that number), BTF, Linux 5.17, x86-64 or arm64 (with pages of 4 KiB; there the
+// map is told, not searched for: linear_map.h). Cost, measured on x86-64: 0.6 µs per 2 MiB; 30 ms
+// once.
 #pragma once
 
 #include <cstdint>
@@ -34,9 +35,10 @@ inline constexpr std::string_view kUntestedOnArm64 =
 // What a kernel says of the mappings of a process without going through them.
 struct MappingsState {
   uint32_t count = 0;
-  // Goes up by one each time that they may be changed: mmap, munmap, mprotect, brk, a stack that grows, a fork; and each
-  // word that clear_refs is told. Not set: they are just being changed, or it is not counted (until Linux 6.3).
-  // Source: mm_struct::mm_lock_seq, include/linux/mmap_lock.h; clear_refs_write, fs/proc/task_mmu.c.
+  // Goes up by one each time that they may be changed: mmap, munmap, mprotect, brk, a stack that
+  // grows, a fork; and each word that clear_refs is told. Not set: they are just being changed, or
+  // it is not counted (until Linux 6.3). Source: mm_struct::mm_lock_seq, include/linux/mmap_lock.h;
+  // clear_refs_write, fs/proc/task_mmu.c.
   std::optional<uint32_t> changes;
 };
 
@@ -49,14 +51,14 @@ class PageTables {
   PageTables& operator=(PageTables&&) noexcept;
   ~PageTables();
 
-  // Makes ready to read those of a process, which the first read of it would do else: 20 µs that are no part of a window
-  // then. What goes wrong here the read tells.
+  // Makes ready to read those of a process, which the first read of it would do else: 20 µs that
+  // are no part of a window then. What goes wrong here the read tells.
   void aimAt(pid_t pid);
   // Not set: the process is gone. Cost: 15 µs.
   std::optional<MappingsState> mappingsOf(pid_t pid);
-  // Calls `visit` for each of `addresses`, in order, with the table that tells of it: where that begins, and
-  // of its entries as many as `part` says, the others being anything; of one large page the first is its
-  // entry. False: the process is gone, or has no memory.
+  // Calls `visit` for each of `addresses`, in order, with the table that tells of it: where that
+  // begins, and of its entries as many as `part` says, the others being anything; of one large page
+  // the first is its entry. False: the process is gone, or has no memory.
   using Visit = std::function<void(uint64_t table, page_table_kind kind, Entries entries)>;
   base::Result<bool> read(pid_t pid, std::span<const uint64_t> addresses, page_table_part part,
                           const Visit& visit);

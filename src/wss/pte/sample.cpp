@@ -23,7 +23,8 @@ double halfIntervalOf(std::span<const double> values, double most, uint32_t ever
   constexpr double kNormal = 1.96, kHidden = 3;
   constexpr ptrdiff_t kFew = 3;  // from so many on their differences tell more
   auto count = static_cast<double>(values.size());
-  // The borders of a set, and of all that there is, lie anywhere among the tables that a value stands for.
+  // The borders of a set, and of all that there is, lie anywhere among the tables that a value
+  // stands for.
   double least = kNormal * every * most / 2, differences = 0;
   if (std::ranges::count_if(values, [](double value) { return value > 0; }) <= kFew)
     least = every * most * std::min(kHidden, count + 1);

@@ -1,14 +1,18 @@
 // Which pages a sampled measurement looks at, and what they say of all.
 //
-//   2 MiB │·······│··▓▓···│·······│·······│·······│·······│·▓▓····│·······│   1/32: 256 KiB somewhere in one of
-//         └ any one of these four ────────┴ any one of these four ────────┘   four; 1/128: 64 in one of four;
-//                                                                             1/512: 64 in one of 16
+//   2 MiB │·······│··▓▓···│·······│·······│·······│·······│·▓▓····│·······│   1/32: 256 KiB
+//                                                                             somewhere in one of
+//         └ any one of these four ────────┴ any one of these four ────────┘   four; 1/128: 64 in
+//                                                                             one of four;
+//                                                                             1/512: 64 in one of
+//                                                                             16
 //
-// Every page has the same chance, so touched ÷ chance is right in the mean (Horvitz-Thompson). Which table of each few
-// is left to chance anew: programs repeat themselves (stacks of 8 MiB, arenas of 64), and a fixed step would meet all of
-// their touched tables or none. How wrong it may be is told by how much neighbours differ: sets that are touched are
-// mostly contiguous, and then neighbours are alike (the successive-difference estimator: Wolter, Introduction to
-// Variance Estimation, chapter 8). A page of 2 MiB is taken whole, or clearing a part would split it.
+// Every page has the same chance, so touched ÷ chance is right in the mean (Horvitz-Thompson).
+// Which table of each few is left to chance anew: programs repeat themselves (stacks of 8 MiB,
+// arenas of 64), and a fixed step would meet all of their touched tables or none. How wrong it may
+// be is told by how much neighbours differ: sets that are touched are mostly contiguous, and then
+// neighbours are alike (the successive-difference estimator: Wolter, Introduction to Variance
+// Estimation, chapter 8). A page of 2 MiB is taken whole, or clearing a part would split it.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +35,10 @@ struct SampleRate {
   }
 };
 
-// Those that are offered: "1/32", "1/128", "1/512". None: another text, so all pages. A part of a table costs as much again
-// as its pages, so larger parts of fewer tables are cheaper; but where a set begins and ends is told to so many tables:
-// 0.9 % of 500 MiB for one in four, 3.7 % for one in 16 (one standard error).
+// Those that are offered: "1/32", "1/128", "1/512". None: another text, so all pages. A part of a
+// table costs as much again as its pages, so larger parts of fewer tables are cheaper; but where a
+// set begins and ends is told to so many tables: 0.9 % of 500 MiB for one in four, 3.7 % for one in
+// 16 (one standard error).
 inline std::optional<SampleRate> rateOf(std::string_view sample) {
   if (sample == "1/32") return SampleRate{4, 64};
   if (sample == "1/128") return SampleRate{4, 16};
@@ -54,10 +59,11 @@ using Sample = std::vector<SamplePart>;
 // One part of one in each `rate.every` of `tables`, beginning anywhere.
 Sample chooseSample(const TableRuns& tables, SampleRate rate, std::mt19937_64& random);
 
-// Half of the interval that holds the sum of all with 95 %, told from values that each stand for `every` tables, of which
-// `most` is the largest possible. `chance`: of a page to be looked at. It is never less than 1.96 times half of what one
-// value can stand for; and where next to nothing was met it is what can hide from such a sample: three times what one can
-// stand for (it would be met with 95 %: 1 − e⁻³), and of fewer than two values as many and one more.
+// Half of the interval that holds the sum of all with 95 %, told from values that each stand for
+// `every` tables, of which `most` is the largest possible. `chance`: of a page to be looked at. It
+// is never less than 1.96 times half of what one value can stand for; and where next to nothing was
+// met it is what can hide from such a sample: three times what one can stand for (it would be met
+// with 95 %: 1 − e⁻³), and of fewer than two values as many and one more.
 double halfIntervalOf(std::span<const double> values, double most, uint32_t every, double chance);
 
 }  // namespace tidegauge::wss

@@ -67,19 +67,17 @@ SampledBackend::SampledBackend(PageTables tables, SampleRate rate, Flush flush, 
 
 std::string SampledBackend::how() const {
   return fmt::format(
-      "a page in {} of private memory, all of files and shared memory; MADV_COLD, clear_refs, "
-      "accessed "
-      "bits of the page tables",
+      "a page in {} of private memory, all of files and shared memory; "
+      "MADV_COLD, clear_refs, accessed bits of the page tables",
       rate_.oneIn());
 }
 
 std::vector<std::string> SampledBackend::limits() const {
   std::vector<std::string> limits{
-      "a sample cannot clear memory that the process shares with one that it forked or was "
-      "forked from, so what was touched of that before counts as touched: take --sample exact if "
-      "it forks",
-      "of huge pages that are mapped by parts (after mprotect of a part, say) the sampled ones "
-      "are split",
+      "a sample cannot clear memory that the process shares with one that it forked or was forked "
+      "from, so what was touched of that before counts as touched: take --sample exact if it forks",
+      "of huge pages that are mapped by parts (after "
+      "mprotect of a part, say) the sampled ones are split",
       "of memory that was moved in the window (mremap, so realloc of large blocks) it cannot tell "
       "whether it was touched; by less than some 4 MiB at once that is not in +-, too",
       "how much of a mapping is resident is told by the sample, too"};
@@ -168,7 +166,8 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
   return done;
 }
 
-// Files and shared memory as a whole, of all else the sample. Whether that flushed all of the TLB, too.
+// Files and shared memory as a whole, of all else the sample. Whether that flushed all of the TLB,
+// too.
 base::Result<bool> SampledBackend::clearSample(const Process& process, const Sample& sample,
                                                const std::vector<MappingUse>& uses, Clock& clock,
                                                Cost& cost, std::vector<AddressRange>& locked) {
@@ -197,7 +196,8 @@ base::Status SampledBackend::flush(const Process& process, const TableRuns& touc
                                    int64_t& stall_ns) {
   TG_ASSIGN_OR_RETURN(WideFlush wide,
                       flushWide(tables_, process, touched, uses, isPrivateMemory, clock));
-  // None of the sample: of so few tables a small process has touched ones elsewhere, a large one at both ends.
+  // None of the sample: of so few tables a small process has touched ones elsewhere, a large one at
+  // both ends.
   if (!wide.is_done) {
     TG_ASSIGN_OR_RETURN(wide, flushWide(tables_, process, known_, uses, isPrivateMemory, clock));
   }
@@ -217,12 +217,14 @@ TableRuns SampledBackend::addToSample(const TableRuns& now) {
   return more;
 }
 
-// What was mapped meanwhile is sampled like all else: what is new is touched, nothing had to be cleared. But what was
-// moved there (mremap) brought its bits along: so much of it as is gone elsewhere may have.
+// What was mapped meanwhile is sampled like all else: what is new is touched, nothing had to be
+// cleared. But what was moved there (mremap) brought its bits along: so much of it as is gone
+// elsewhere may have.
 base::Status SampledBackend::sampleNew(const Process& process,
                                        const std::vector<MappingUse>& uses) {
   if (haveSameRanges(uses, mapped_)) {
-    // Where there was memory at the clearing it is known: only where there was none there may be new one.
+    // Where there was memory at the clearing it is known: only where there was none there may be
+    // new one.
     TG_ASSIGN_OR_RETURN(std::vector<uint64_t> empty, emptyOf(tables_, process, empty_));
     if (empty == empty_) return base::okStatus();
   }
@@ -243,7 +245,8 @@ base::Status SampledBackend::sampleNew(const Process& process,
   return base::okStatus();
 }
 
-// What is looked at as a whole is known: a sample is off by no more than there is of the rest, or was told of it.
+// What is looked at as a whole is known: a sample is off by no more than there is of the rest, or
+// was told of it.
 double SampledBackend::mostSampledBytes(const Resident& resident,
                                         const std::vector<MappingUse>& uses) const {
   uint64_t addresses_bytes = 0;

@@ -1,16 +1,19 @@
 // pte, sampled: for processes so large that to clear every page would stop them for too long.
 //
-//   private memory   parts of some tables (sample.h): process_madvise(MADV_COLD) clears and flushes these
-//   all else         exactly: clear_refs 3, which goes through files and shared memory alone, and a flush of
+//   private memory   parts of some tables (sample.h): process_madvise(MADV_COLD) clears and flushes
+//                    these
+//   all else         exactly: clear_refs 3, which goes through files and shared memory alone, and a
+//                    flush of
 //                    the whole TLB, by making one of those parts larger (wide_flush.h)
 //
-// The parts are chosen once: in each window of a run the same are looked at, so that rows can be compared, and what was
-// cleared for one need not be for the next.
+// The parts are chosen once: in each window of a run the same are looked at, so that rows can be
+// compared, and what was cleared for one need not be for the next.
 //
-// What it costs beside all pages: docs/performance.md. MADV_COLD also tells the kernel that these pages may be
-// reclaimed first: without swap that means nothing to private memory. It does not go into locked memory, nor to pages
-// that a forked process maps too, which then seem touched (uncleared.h); so it is never chosen unasked. Nor where
-// the kernel makes huge pages that are larger than a part, which it would split.
+// What it costs beside all pages: docs/performance.md. MADV_COLD also tells the kernel that these
+// pages may be reclaimed first: without swap that means nothing to private memory. It does not go
+// into locked memory, nor to pages that a forked process maps too, which then seem touched
+// (uncleared.h); so it is never chosen unasked. Nor where the kernel makes huge pages that are
+// larger than a part, which it would split.
 #pragma once
 
 #include <random>

@@ -12,7 +12,8 @@ constexpr uint64_t kOnList = 1 << KPF_LRU,
                    kPartOfMore = 1 << KPF_COMPOUND_HEAD | 1 << KPF_COMPOUND_TAIL,
                    kNoPage = 1 << KPF_NOPAGE;
 
-// Of a page that is there; not set if it cannot be told. What is hidden does not tell its frame plainly.
+// Of a page that is there; not set if it cannot be told. What is hidden does not tell its frame
+// plainly.
 std::optional<uint64_t> flagsOf(uint64_t entry, const WordFile& flags) {
   uint64_t of_frame = 0;
   if ((entry & kEntryPresent) == 0 ||

@@ -1,9 +1,12 @@
-// Page tables by the 2 MiB that each tells of: which are to be looked at, which were, which are new.
+// Page tables by the 2 MiB that each tells of: which are to be looked at, which were, which are
+// new.
 //
-//   16 GiB whose third one is empty → {0x7f00_0000_0000, 1,024 tables}, {0x7f00_c000_0000, 6,656 tables}
+//   16 GiB whose third one is empty → {0x7f00_0000_0000, 1,024 tables}, {0x7f00_c000_0000, 6,656
+//   tables}
 //
-// As runs, because most neighbours are alike: 8,192 addresses of 8 bytes would cost more to write down than the
-// sample of them to read. Cost: of runs, not of tables; at() and has() take the logarithm of the runs.
+// As runs, because most neighbours are alike: 8,192 addresses of 8 bytes would cost more to write
+// down than the sample of them to read. Cost: of runs, not of tables; at() and has() take the
+// logarithm of the runs.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +41,8 @@ class TableRuns {
   std::vector<Run> runs_;
 };
 
-// Those that must be looked at for the mappings that are wanted, but for what lies in one of `empty`, which begin at whole
-// GiB, in order.
+// Those that must be looked at for the mappings that are wanted, but for what lies in one of
+// `empty`, which begin at whole GiB, in order.
 TableRuns tablesOf(const std::vector<MappingUse>& uses, MappingWalk::Wanted wanted,
                    std::span<const uint64_t> empty = {});
 // The GiB that they reach into, in order, each once.

@@ -189,8 +189,8 @@ base::Result<ColdAndFlush> makeColdAndFlush(PageTables& reader, const Process& p
                                             MappingWalk::Wanted wanted, Clock& clock) {
   ColdAndFlush done;
   if (ranges.empty()) return done;
-  // A range in the middle lies among touched pages, more likely than one of a stack does. It is looked at and made cold
-  // when all others are, so that little can happen to it meanwhile.
+  // A range in the middle lies among touched pages, more likely than one of a stack does. It is
+  // looked at and made cold when all others are, so that little can happen to it meanwhile.
   auto at = ranges.begin() + static_cast<ptrdiff_t>(ranges.size() / 2);
   AddressRange middle = *at;
   ranges.erase(at);
@@ -210,7 +210,8 @@ base::Result<ColdAndFlush> makeColdAndFlush(PageTables& reader, const Process& p
     locked.insert(std::ranges::upper_bound(locked, middle.begin, {}, &AddressRange::begin), middle);
   } else if (wide) {
     TG_ASSIGN_OR_RETURN(done.is_flushed, isFlushedNow(*wide, reader, process));
-    // Until Linux 6.8 a large folio that cannot be made cold ended it for all that came behind in its table.
+    // Until Linux 6.8 a large folio that cannot be made cold ended it for all that came behind in
+    // its table.
     if (!done.is_flushed) {
       TG_ASSIGN_OR_RETURN(last, makeCold(process, {&middle, 1}, clock));
       done.made.longest_ns = std::max(done.made.longest_ns, last.longest_ns);

@@ -1,14 +1,19 @@
-// Flushes what the processors have cached of a whole process, without a walk through all of its memory.
+// Flushes what the processors have cached of a whole process, without a walk through all of its
+// memory.
 //
-//   tables │·······▓··▓▓······│··········▓▓·······▓·│  touched pages 40 or more apart: MADV_COLD takes both bits,
-//                  └────── one flush ─────┘             and x86 Linux flushes all rather than more than 33 pages
+//   tables │·······▓··▓▓······│··········▓▓·······▓·│  touched pages 40 or more apart: MADV_COLD
+//                                                      takes both bits,
+//                  └────── one flush ─────┘             and x86 Linux flushes all rather than more
+//                                                       than 33 pages
 //
-// clear_refs 4 does it too, but looks at every entry and every mapping: 4.4 ms at 16 GiB, 21 with 60,000 mappings, during
-// which the process cannot map memory, and with soft-dirty bits it protects each page. Cost here: some 0.05 ms. Clears
-// the bits of some 128 pages in a row (at the most those of two tables), and of up to three more such if those were touched again. Where ranges are made
-// cold anyway, one of them is widened, which takes half of that. arm64 flushes such ranges page by page: there it does
-// nothing.
-// Source: Linux, arch/x86/mm/tlb.c, tlb_single_page_flush_ceiling; mm/madvise.c, madvise_cold_or_pageout_pte_range.
+// clear_refs 4 does it too, but looks at every entry and every mapping: 4.4 ms at 16 GiB, 21 with
+// 60,000 mappings, during which the process cannot map memory, and with soft-dirty bits it protects
+// each page. Cost here: some 0.05 ms. Clears the bits of some 128 pages in a row (at the most those
+// of two tables), and of up to three more such if those were touched again. Where ranges are made
+// cold anyway, one of them is widened, which takes half of that. arm64 flushes such ranges page by
+// page: there it does nothing.
+// Source: Linux, arch/x86/mm/tlb.c, tlb_single_page_flush_ceiling; mm/madvise.c,
+// madvise_cold_or_pageout_pte_range.
 #pragma once
 
 #include <functional>
@@ -38,13 +43,14 @@ struct WideSpan {
   uint64_t first = 0, last = 0;  // addresses of the two
 };
 
-// Of the mappings in a stretch that are `wanted` the first with touched pages that lie far enough apart, of which one is
-// `within` those pages.
+// Of the mappings in a stretch that are `wanted` the first with touched pages that lie far enough
+// apart, of which one is `within` those pages.
 std::optional<WideSpan> wideSpanOf(const Stretch& stretch, const std::vector<MappingUse>& uses,
                                    MappingWalk::Wanted wanted,
                                    AddressRange within = {0, ~uint64_t{0}});
-// Whether the table that tells of a page says that it was made cold: it is untouched. Of one that other memory maps too,
-// or that is locked, the bit stays; of one that was touched again at once it is not known. Both were: all was flushed.
+// Whether the table that tells of a page says that it was made cold: it is untouched. Of one that
+// other memory maps too, or that is locked, the bit stays; of one that was touched again at once it
+// is not known. Both were: all was flushed.
 bool isCold(uint64_t page, page_table_kind kind, Entries entries);
 
 // What is known of a span before it is made cold.
@@ -66,8 +72,8 @@ base::Result<WideFlush> flushWide(
     const std::vector<MappingUse>& uses, MappingWalk::Wanted wanted, Clock& clock,
     const Judge& judge = [](const WideSpan&, const Stretch&) { return Chance::kMaybe; });
 
-// Makes ranges cold, each a part of one mapping in one table, in order, and one of them last and so wide that all is
-// flushed, if that can be.
+// Makes ranges cold, each a part of one mapping in one table, in order, and one of them last and so
+// wide that all is flushed, if that can be.
 struct ColdAndFlush {
   MadeCold made;
   bool is_flushed = false;

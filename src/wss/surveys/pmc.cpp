@@ -46,8 +46,8 @@ enum : size_t {
   kEventCount
 };
 using Events = std::array<std::optional<Event>, kEventCount>;  // not set: not counted here
-// "References" and "misses" are of the last cache for Intel, of the second for AMD (arch/x86/events/amd/core.c), and of the
-// first for arm64, which has others for the last.
+// "References" and "misses" are of the last cache for Intel, of the second for AMD
+// (arch/x86/events/amd/core.c), and of the first for arm64, which has others for the last.
 Events eventsOf(CounterMaker maker) {
   auto missesOf = [](uint64_t cache) {
     return Event{PERF_TYPE_HW_CACHE, cacheEvent(cache, PERF_COUNT_HW_CACHE_RESULT_MISS)};
@@ -114,12 +114,11 @@ base::Error counterError(int error_number, const std::string& whose) {
   if (error_number == EMFILE)
     return {base::ErrorKind::kLimit, "too many files are open for its counters", std::nullopt,
             "Raise the limit (ulimit -n)"};
-  return {
-      base::ErrorKind::kMissingFeature,
-      fmt::format("this machine counts no hits and misses of caches (no PMU, as in most virtual "
-                  "machines): {}",
-                  std::strerror(error_number)),
-      std::nullopt, "Run it on the host; --backend pte and smaps need no counters"};
+  return {base::ErrorKind::kMissingFeature,
+          fmt::format("this machine counts no hits and misses of "
+                      "caches (no PMU, as in most virtual machines): {}",
+                      std::strerror(error_number)),
+          std::nullopt, "Run it on the host; --backend pte and smaps need no counters"};
 }
 
 nlohmann::json fieldsOf(const CacheCounts& counts, double window_s) {
@@ -189,7 +188,8 @@ CacheCounts countsBetween(std::span<const Count> before, std::span<const Count> 
     size_t event = now[i].event;
     double on = now[i].enabled - before[i].enabled, counted = now[i].running - before[i].running;
     if (on > 0) enabled[event] += on, running[event] += std::max(0.0, counted);
-    // There are fewer counters than events: each is counted in turns, and what it counted stands for all.
+    // There are fewer counters than events: each is counted in turns, and what it counted stands
+    // for all.
     double value = counted > 0 ? (now[i].value - before[i].value) * on / counted : 0;
     sums[event] = sums[event].value_or(0) + std::max(0.0, value);
   }
@@ -246,8 +246,8 @@ base::Result<Pmc> Pmc::open(const Process& process) {
   closedir(tasks);
   if (threads.size() > kMaxThreads)
     return base::Error{base::ErrorKind::kLimit,
-                       fmt::format("process {} has {} threads, more than the {} of which counters "
-                                   "are opened",
+                       fmt::format("process {} has {} threads, more than "
+                                   "the {} of which counters are opened",
                                    process.pid(), threads.size(), kMaxThreads),
                        std::nullopt, "--backend pte and smaps do not mind how many there are"};
   int first_error = 0;

@@ -1,14 +1,14 @@
-// pmc: what the processor counts of its caches while a process runs, and between which two sizes its working
-// set so lies.
+// pmc: what the processor counts of its caches while a process runs, and between which two sizes
+// its working set so lies.
 //
 //   L1D 99.2 % hit   LLC 99.8 % of 45 M/s hit   ─►  lines worked with fit the LLC (32 MiB)
 //   LLC 39 % hit                                ─►  they do not
 //
-// In lines of a cache, where all others tell pages. A cross-check, no size: a hot part hides a large
-// cold one (61 % of hits were seen at 100 MiB in 24), and threads on several processors have a cache each.
-// Changes nothing; the counters cost a process some 1 µs per switch. Generic events of the kernel, which
-// knows them for AMD, Intel and Arm. Virtual machines seldom have counters. Source: perf_event_open(2);
-// B. Gregg, Working Set Size Estimation, section 4.
+// In lines of a cache, where all others tell pages. A cross-check, no size: a hot part hides a
+// large cold one (61 % of hits were seen at 100 MiB in 24), and threads on several processors have
+// a cache each. Changes nothing; the counters cost a process some 1 µs per switch. Generic events
+// of the kernel, which knows them for AMD, Intel and Arm. Virtual machines seldom have counters.
+// Source: perf_event_open(2); B. Gregg, Working Set Size Estimation, section 4.
 #pragma once
 
 #include "wss/process/machine.h"
@@ -31,7 +31,8 @@ struct CacheCounts {
 // "fits", "does not fit", by level; a sentence each.
 std::string sentencesOf(const CacheCounts& counts, double window_s, const Machine& machine);
 
-// What one counter of one thread said since it was opened: while it was enabled it ran for a part of the time (ns).
+// What one counter of one thread said since it was opened: while it was enabled it ran for a part
+// of the time (ns).
 struct Count {
   size_t event = 0;
   double value = 0, enabled = 0, running = 0;

@@ -55,9 +55,9 @@ nlohmann::json pressureJson(const PressureWindow& window) {
 
 std::string shortageNote(uint64_t scanned_bytes, const std::string& cgroup) {
   return fmt::format(
-      "Careful: memory was short meanwhile ({} were searched for room{}). The kernel then takes "
-      "accessed bits away, so what was touched can be more than is told; --backend pressure says "
-      "more.",
+      "Careful: memory was short meanwhile ({} were searched for "
+      "room{}). The kernel then takes accessed bits away, so what was "
+      "touched can be more than is told; --backend pressure says more.",
       base::humanBytes(scanned_bytes), cgroup.empty() ? ", on the whole machine" : "");
 }
 
@@ -107,9 +107,8 @@ std::string Pressure::verdict() const {
   switch (shortageOf(all_, watched_ns_)) {
     case Shortage::kShort:
       words = fmt::format(
-          "Memory of {} is short: {} were taken away and came back. What is worked with is more "
-          "than "
-          "what it may have.",
+          "Memory of {} is short: {} were taken away and came back. "
+          "What is worked with is more than what it may have.",
           whose, base::humanBytes(all_.refaulted()));
       break;
     case Shortage::kNear:
@@ -120,9 +119,8 @@ std::string Pressure::verdict() const {
       break;
     case Shortage::kNone:
       words = fmt::format(
-          "Memory of {} is not short: what is worked with fits. --backend pte or smaps tells how "
-          "much "
-          "that is.",
+          "Memory of {} is not short: what is worked with fits. "
+          "--backend pte or smaps tells how much that is.",
           whose);
       break;
   }

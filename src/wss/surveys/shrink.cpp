@@ -113,8 +113,8 @@ base::Result<Shrink> Shrink::open(MemoryScope scope, double most_stalled_percent
   if (access((scope.folder() + "/cgroup.procs").c_str(), F_OK) != 0)
     return base::Error{base::ErrorKind::kUnreadable, fmt::format("there is no cgroup {}", shown),
                        std::nullopt,
-                       "Its path begins below /sys/fs/cgroup: `cat /proc/PID/cgroup` tells that of "
-                       "a process"};
+                       "Its path begins below /sys/fs/cgroup: `cat "
+                       "/proc/PID/cgroup` tells that of a process"};
   if (access(file.c_str(), F_OK) != 0)
     return missing(fmt::format("cgroup {} has no memory.reclaim", shown),
                    "It needs version 2, the memory controller, and Linux 5.19 or later");
@@ -126,8 +126,8 @@ base::Result<Shrink> Shrink::open(MemoryScope scope, double most_stalled_percent
     return missing(
         fmt::format("cgroup {} does not tell how long it waits for memory (memory.pressure)",
                     shown),
-        "That is what ends the experiment in time: boot with psi=1; --backend pte and smaps need "
-        "none");
+        "That is what ends the experiment in time: boot "
+        "with psi=1; --backend pte and smaps need none");
   auto own = readKernelFile(scope.root() + "/proc/self/cgroup");
   if (own.ok() && isWithin(memoryCgroup(own.value()), path))
     return base::Error{base::ErrorKind::kUsage,
@@ -145,9 +145,8 @@ std::string Shrink::how() const {
 
 std::vector<std::string> Shrink::limits() const {
   std::vector<std::string> limits{
-      "it makes the programs wait for what they touch again; no limit is set, and nothing has to "
-      "be "
-      "set back"};
+      "it makes the programs wait for what they touch again; "
+      "no limit is set, and nothing has to be set back"};
   if (!has_swap_)
     limits.push_back(
         "there is no swap for this cgroup, so only pages of files can be taken: all private memory "
@@ -249,9 +248,8 @@ std::string Shrink::verdict() const {
   switch (endOf(steps_, most_stalled_)) {
     case ShrinkEnd::kReached:
       return fmt::format(
-          "What is taken comes back: it works with at most {} in {:g} s. Of {} at the beginning, "
-          "{} "
-          "was not needed.\n",
+          "What is taken comes back: it works with at most {} in "
+          "{:g} s. Of {} at the beginning, {} was not needed.\n",
           least, window_s, base::humanBytes(steps_.front().before),
           base::humanBytes(lessThan(needed(), steps_.front().before)));
     case ShrinkEnd::kGrew:
@@ -261,9 +259,8 @@ std::string Shrink::verdict() const {
           base::humanBytes(steps_.front().before), least);
     case ShrinkEnd::kNothingLeft:
       return fmt::format(
-          "Nothing more can be taken: at most {} are worked with in {:g} s; how much less cannot "
-          "be "
-          "told so{}.\n",
+          "Nothing more can be taken: at most {} are worked "
+          "with in {:g} s; how much less cannot be told so{}.\n",
           least, window_s, has_swap_ ? "" : ", as there is no swap");
     case ShrinkEnd::kPressure:
       return fmt::format(

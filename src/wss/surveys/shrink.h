@@ -1,15 +1,17 @@
-// shrink: an experiment. Takes memory away from a cgroup step by step, and watches how much of it comes back:
+// shrink: an experiment. Takes memory away from a cgroup step by step, and watches how much of it
+// comes back:
 //
 //   in memory │▇▇▇▇▇▇▇
 //             │▇▇▇▇▇▇▇▇▇▇▇▇▇▇              a step takes a twentieth, 64 MiB at a time
 //             │▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇    as much came back as was taken: the end
 //             └──────────────────────────► time
 //
-// The kernel takes what was not touched for longest (memory.reclaim), so what is left when all that is taken
-// comes back is what is worked with in such a window. No limit is set, so nothing has to be set back; what was
-// taken comes back when it is touched, from files or swap, which the program waits for. So it wants to be
-// asked for (--experiment), and ends when the cgroup waits for memory for more than a share of the time.
-// Source: Documentation/admin-guide/cgroup-v2.rst, memory.reclaim (Linux 5.19).
+// The kernel takes what was not touched for longest (memory.reclaim), so what is left when all that
+// is taken comes back is what is worked with in such a window. No limit is set, so nothing has to
+// be set back; what was taken comes back when it is touched, from files or swap, which the program
+// waits for. So it wants to be asked for (--experiment), and ends when the cgroup waits for memory
+// for more than a share of the time. Source: Documentation/admin-guide/cgroup-v2.rst,
+// memory.reclaim (Linux 5.19).
 #pragma once
 
 #include "wss/process/memory_scope.h"
@@ -37,8 +39,8 @@ ShrinkEnd endOf(const std::vector<ShrinkStep>& steps, double most_stalled);
 
 class Shrink final : public Survey {
  public:
-  // An error: no such cgroup, not version 2, no memory.reclaim, no right to write it, it is not told how long it
-  // waits, or this program is in it.
+  // An error: no such cgroup, not version 2, no memory.reclaim, no right to write it, it is not
+  // told how long it waits, or this program is in it.
   static base::Result<Shrink> open(MemoryScope scope, double most_stalled_percent);
   std::string_view name() const override { return "shrink"; }
   std::string how() const override;

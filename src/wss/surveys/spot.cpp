@@ -155,7 +155,8 @@ std::string Spot::lasts(int64_t window_ns) const {
 
 std::string Spot::tableHead() const { return "Round  Words  Touched  Share%   95%: from     to\n"; }
 
-// As many as there are registers, each in a page that is in memory: of mappings that are private and can be written.
+// As many as there are registers, each in a page that is in memory: of mappings that are private
+// and can be written.
 base::Result<std::vector<uint64_t>> Spot::choose() {
   TG_ASSIGN_OR_RETURN(std::string text, process_.readFile("smaps"));
   TG_ASSIGN_OR_RETURN(int opened, process_.openFile("pagemap", O_RDONLY));
@@ -217,10 +218,9 @@ std::string Spot::verdict() const {
     return base::humanBytes(static_cast<uint64_t>(share * static_cast<double>(bytes_)));
   };
   return fmt::format(
-      "{} of {} were touched within {:g} s: {:.1f} to {:.1f} % (95 %) of the words of {} of "
-      "private "
-      "memory, that is {} to {}. If pages say much more (--backend pte), much of what they hold is "
-      "not used.\n",
+      "{} of {} were touched within {:g} s: {:.1f} to {:.1f} % (95 %) of "
+      "the words of {} of private memory, that is {} to {}. If pages say "
+      "much more (--backend pte), much of what they hold is not used.\n",
       hits_, base::counted(watched_, "word"), seconds(window_ns_), 100 * low, 100 * high,
       base::humanBytes(bytes_), part(low), part(high));
 }

@@ -1,14 +1,15 @@
-// spot: how much of a page that counts as touched really is. Words (8 bytes) at random places of a process's own
-// memory are watched by the processor's debug registers, four at a time:
+// spot: how much of a page that counts as touched really is. Words (8 bytes) at random places of a
+// process's own memory are watched by the processor's debug registers, four at a time:
 //
 //   page  │·········x·······│       1 of 512 words is touched: pages say 4 KiB, words 8 bytes
 //   watch      ▲      ▲             here and there, for a window each: 0 of 2
 //
-// What share of them was touched, with its 95 % interval (Wilson), is the share of the words in memory.
-// Where that is far below what pages say, data lies scattered: huge pages then hold much that is cold.
-// A watch ends with its first hit, so that a busy word costs its thread one exception, some 2 µs (more in a
-// virtual machine). Threads that begin meanwhile are not seen, nor what the kernel touches for the process.
-// Source: perf_event_open(2), PERF_TYPE_BREAKPOINT; Intel SDM volume 3, chapter 18.2.
+// What share of them was touched, with its 95 % interval (Wilson), is the share of the words in
+// memory. Where that is far below what pages say, data lies scattered: huge pages then hold much
+// that is cold. A watch ends with its first hit, so that a busy word costs its thread one
+// exception, some 2 µs (more in a virtual machine). Threads that begin meanwhile are not seen, nor
+// what the kernel touches for the process. Source: perf_event_open(2), PERF_TYPE_BREAKPOINT; Intel
+// SDM volume 3, chapter 18.2.
 #pragma once
 
 #include <random>
@@ -24,9 +25,9 @@ namespace tidegauge::wss {
 // The 95 % interval of a share of which `hits` of `count` were seen; {0, 1} of none.
 std::pair<double, double> wilson(uint64_t hits, uint64_t count);
 
-// Takes words at random out of ranges that are told one after another: each word of all of them is as likely as any
-// other, whichever mapping it is in and however thinly that is filled (a reservoir of one for each: Knuth, volume
-// 2, 3.4.2).
+// Takes words at random out of ranges that are told one after another: each word of all of them is
+// as likely as any other, whichever mapping it is in and however thinly that is filled (a reservoir
+// of one for each: Knuth, volume 2, 3.4.2).
 class SpotChooser {
  public:
   SpotChooser(size_t count, uint64_t seed) : addresses_(count), random_(seed) {}

@@ -1,4 +1,5 @@
-// Survey: a way to learn of a working set that looks at no page: what it costs when memory is short.
+// Survey: a way to learn of a working set that looks at no page: what it costs when memory is
+// short.
 //
 //   pressure   what the kernel counts of memory being short       reads
 //   pmc        what the processor counts of its caches            reads
@@ -46,7 +47,8 @@ class Survey {
     (void)window_ns;
     return {};
   }
-  // Of one window, which begins now. Nothing: there is no more to learn, or the clock said that it shall end.
+  // Of one window, which begins now. Nothing: there is no more to learn, or the clock said that it
+  // shall end.
   virtual base::Result<std::optional<SurveyRow>> next(Clock& clock, int64_t window_ns) = 0;
   // After the last row: what all of them say, in sentences; the same for programs.
   virtual std::string verdict() const = 0;

@@ -1,6 +1,8 @@
-// What was not touched in a window: memory that could be given back, swapped out or left out of a limit.
+// What was not touched in a window: memory that could be given back, swapped out or left out of a
+// limit.
 //
-//   1.2 GiB of 2.0 GiB in memory were not touched in 60 s: 900 MiB of anonymous 0x7f12a0000000, 310 MiB of
+//   1.2 GiB of 2.0 GiB in memory were not touched in 60 s: 900 MiB of anonymous 0x7f12a0000000, 310
+//   MiB of
 //   libtorch_cuda.so.
 #pragma once
 
@@ -10,8 +12,8 @@
 
 namespace tidegauge::wss {
 
-// Files and mappings of no file, most untouched first. Empty: the window is too short to say so (under a
-// second), or too little is cold to matter.
+// Files and mappings of no file, most untouched first. Empty: the window is too short to say so
+// (under a second), or too little is cold to matter.
 std::string coldText(const Row& row, size_t columns);
 
 }  // namespace tidegauge::wss

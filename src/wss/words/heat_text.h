@@ -15,7 +15,8 @@
 
 namespace tidegauge::wss {
 
-// A colour of the scale: 0 untouched to 1 touched as a whole. Chosen to be told apart on black and white.
+// A colour of the scale: 0 untouched to 1 touched as a whole. Chosen to be told apart on black and
+// white.
 struct HeatColour {
   uint8_t r = 0, g = 0, b = 0;
 };

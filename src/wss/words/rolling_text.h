@@ -1,4 +1,5 @@
-// Rolling windows for people: a row for each window, and at the end after how long memory is touched again.
+// Rolling windows for people: a row for each window, and at the end after how long memory is
+// touched again.
 //
 //   Time(s)   RSS(MB)   0.1 s   0.2 s   0.4 s   0.8 s Never(MB) CPU(ms) Stall(ms)
 //      0.52    403.66   28.02   31.50   31.50   32.04    371.20     9.1       6.0

@@ -1,4 +1,5 @@
-// Rows for programs. Bytes are bytes and times are seconds; docs/measure/working-set.md has every field.
+// Rows for programs. Bytes are bytes and times are seconds; docs/measure/working-set.md has every
+// field.
 //
 //   {"time": 1784…, "window_s": {"asked": 0.1, "mean": 0.1002, "least": …, "most": …},
 //    "bytes": {"rss": …, "pss": …, "referenced": …}, "cost": {"cpu_s": …, "stall_s": …}, …}
@@ -12,7 +13,8 @@
 
 namespace tidegauge::wss {
 
-// What one of kSums is called: of a back-end that tells writes, what was touched is what was written.
+// What one of kSums is called: of a back-end that tells writes, what was touched is what was
+// written.
 const char* sumName(const char* name, uint64_t MappingSums::*sum, bool tells_writes);
 
 // `unix_s`: when the reading ended.

@@ -18,7 +18,8 @@ bool knowsWhich(const Row& row) {
   });
 }
 
-// The two more times would be wider than a terminal of 80 columns: then sizes have fewer, and Huge% none.
+// The two more times would be wider than a terminal of 80 columns: then sizes have fewer, and Huge%
+// none.
 bool isNarrow(const TextOptions& options) {
   constexpr size_t kWithMoreTimes = 95;
   return options.more_times && options.columns < kWithMoreTimes;
@@ -31,7 +32,8 @@ const char* fifthName(const TextOptions& options) {
   return options.is_sampled ? "+-(MB)" : "Shr(MB)";
 }
 
-// In so many columns. Of a path the folders make room first, then the number of mappings, then its beginning.
+// In so many columns. Of a path the folders make room first, then the number of mappings, then its
+// beginning.
 std::string nameOf(const Group& group, Grouping grouping, size_t columns) {
   std::string path = base::printable(group.name), before, after;
   if (grouping == Grouping::kMapping)
@@ -110,8 +112,7 @@ std::string rowNotes(const Row& row, const TextOptions& options) {
   if (row.uncleared_bytes > sums.referenced / 100)
     note(fmt::format(
         "{} of what counts as touched is shared with a process that it forked or was forked from: "
-        "a "
-        "sample cannot clear that, so it may have been touched before. Take --sample exact.",
+        "a sample cannot clear that, so it may have been touched before. Take --sample exact.",
         base::humanBytes(row.uncleared_bytes)));
   else if (row.error_bytes && *row.error_bytes > 0.25 * static_cast<double>(sums.referenced))
     note(

@@ -3,9 +3,9 @@
 //   Est(s)     RSS(MB)    PSS(MB)    Ref(MB)  Ref%  Shr(MB) Huge% CPU(ms) Stall(ms)
 //   0.100      1027.51    1025.22     100.04   9.7     0.02   0.0    21.4      13.2
 //
-// MB are MiB, as there. Est is the mean window of what was touched. Shr: of Ref, at most so much is in
-// pages that other processes map too, who may have touched them. Stall: the longest that mmap, munmap
-// and brk of the process can have had to wait.
+// MB are MiB, as there. Est is the mean window of what was touched. Shr: of Ref, at most so much is
+// in pages that other processes map too, who may have touched them. Stall: the longest that mmap,
+// munmap and brk of the process can have had to wait.
 #pragma once
 
 #include <string>
@@ -30,8 +30,8 @@ std::string rowText(const Row& row, const TextOptions& options);
 std::vector<std::string> gapsOf(const Row& row);
 // What a sum does not say: that, swap, hugetlb, uneven windows. Empty: nothing to say.
 std::string rowNotes(const Row& row, const TextOptions& options);
-// Of a row of what was written: how fast, and how soon that would be all. Windows that write a page again
-// write no new one, so it is a bound.
+// Of a row of what was written: how fast, and how soon that would be all. Windows that write a page
+// again write no new one, so it is a bound.
 std::string writesText(const Row& row, const TextOptions& options);
 // At most `most` groups, and the sum of the rest.
 std::string groupsText(const std::vector<Group>& groups, Grouping grouping, size_t most,

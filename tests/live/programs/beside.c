@@ -1,5 +1,6 @@
 // What takes driver memory beside PyTorch: a library whose functions are known by name, as a
-// communication library's or a solver's are. Loaded by joins.py, when libcuda and libcudart are there.
+// communication library's or a solver's are. Loaded by joins.py, when libcuda and libcudart are
+// there.
 #include "driver_api.h"
 #include "runtime_api.h"
 

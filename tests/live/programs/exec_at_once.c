@@ -1,5 +1,5 @@
-// Takes memory and becomes another program in the very next moment, as often as it is told: nobody had
-// the time to look where its code lay. exec_at_once TIMES
+// Takes memory and becomes another program in the very next moment, as often as it is told: nobody
+// had the time to look where its code lay. exec_at_once TIMES
 #include "expect.h"
 
 int main(int count, char** words) {

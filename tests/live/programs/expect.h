@@ -1,5 +1,5 @@
-// What a live program says about itself: it counts its own requests as it makes them, and writes one
-// line of JSON per process to the file named by EXPECT, before it ends or is killed.
+// What a live program says about itself: it counts its own requests as it makes them, and writes
+// one line of JSON per process to the file named by EXPECT, before it ends or is killed.
 //
 //   must(cudaMalloc(&p, 4096), 0);  took(DEVICE, 4096);
 //   must(cudaFree(p), 0);           gave(DEVICE, 4096);

@@ -1,5 +1,6 @@
 // Out of memory, and failures of every sort at a chosen call. Run with
-//   FAKE_GPU_BYTES=64m FAKE_GPU_FAIL='cuMemCreate@2=2;cuMemHostAlloc@1=999;cuDevicePrimaryCtxRetain@1=46'
+//   FAKE_GPU_BYTES=64m
+//   FAKE_GPU_FAIL='cuMemCreate@2=2;cuMemHostAlloc@1=999;cuDevicePrimaryCtxRetain@1=46'
 #include "expect.h"
 
 int main(void) {

@@ -1,4 +1,5 @@
-// A child that works and ends, a child that becomes another program (this one again), and the parent.
+// A child that works and ends, a child that becomes another program (this one again), and the
+// parent.
 #include <sys/wait.h>
 
 #include "expect.h"

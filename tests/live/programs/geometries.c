@@ -1,5 +1,5 @@
-// geometries COUNT THREADS [wait]: as many launches, each of a geometry of its own; waits for a line
-// first if it is told to.
+// geometries COUNT THREADS [wait]: as many launches, each of a geometry of its own; waits for a
+// line first if it is told to.
 #include <pthread.h>
 
 #include "expect.h"

@@ -1,4 +1,5 @@
-// hot THREADS BLOCKS: each thread takes blocks of one size and gives back at once all but every 100th.
+// hot THREADS BLOCKS: each thread takes blocks of one size and gives back at once all but every
+// 100th.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>

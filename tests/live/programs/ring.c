@@ -1,6 +1,6 @@
-// Allocates and frees for long enough to fill many parts of a recording, and holds some of all sorts of
-// memory from its beginning to its end: blocks, physical memory that is mapped, a pool's, an array, pinned
-// memory. Then it says what it holds. ring ROUNDS
+// Allocates and frees for long enough to fill many parts of a recording, and holds some of all
+// sorts of memory from its beginning to its end: blocks, physical memory that is mapped, a pool's,
+// an array, pinned memory. Then it says what it holds. ring ROUNDS
 #include "expect.h"
 
 enum { HELD = 40, SLOTS = 200, PAGE = 2 << 20 };
@@ -44,7 +44,8 @@ int main(int count, char** words) {
     usleep(2000);
   }
   // What was there long before any part that is left goes now.
-  for (int i = 0; i < HELD; i += 2) must(cudaFree(held[i]), 0), gave(DEVICE, 1000 * ((size_t)i + 1));
+  for (int i = 0; i < HELD; i += 2)
+    must(cudaFree(held[i]), 0), gave(DEVICE, 1000 * ((size_t)i + 1));
   must(cuMemUnmap(range + PAGE, PAGE), 0), gave(PHYSICAL, PAGE);
   must(cuMemUnmap(range, PAGE), 0);
   must(cuMemRelease(pages[0]), 0), gave(PHYSICAL, PAGE);

@@ -1,5 +1,6 @@
 // threads N M [stopped]: N threads at once, each with M pairs and one block that it holds until all
-// have one; "stopped": the parent process (the recorder) gets no processor until the last has ended.
+// have one; "stopped": the parent process (the recorder) gets no processor until the last has
+// ended.
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// Addresses and memory apart, as PyTorch's expandable segments use them: memory lives until its last
-// handle and its last mapping are gone.
+// Addresses and memory apart, as PyTorch's expandable segments use them: memory lives until its
+// last handle and its last mapping are gone.
 #include "expect.h"
 
 #define M (2ull << 20)

@@ -371,8 +371,8 @@ TEST_F(DatabaseTest, OnlyReadingIsAllowed) {
     EXPECT_EQ(result.error().kind, base::ErrorKind::kUsage) << sql;
   }
   EXPECT_EQ(ask("DELETE FROM events"),
-            "error: only SELECT, WITH and EXPLAIN can run here / this is a read-only view of the "
-            "file");
+            "error: only SELECT, WITH and EXPLAIN can run "
+            "here / this is a read-only view of the file");
   EXPECT_THAT(ask("SELECT * FROM sqlite_master"), HasSubstr("tables: file, devices, events"));
 }
 
@@ -426,8 +426,8 @@ TEST_F(DatabaseTest, TheBoundedFunctionsAreThoseOfSqlite) {
         "typeof(instr(NULL, 'a')), typeof(instr('a', NULL)), instr('aab', 'ab')",
         "replace('aaaa', 'aa', 'b'), replace('abc', '', 'x'), replace('äöü', 'ö', 'oe')",
         "replace('abc', 'c', ''), replace('abc', 'x', 'y'), replace(121, 1, 'one')",
-        "typeof(replace('a', 'b', NULL)), typeof(replace(NULL, 'b', '')), typeof(replace(5, '', "
-        "1))"}) {
+        "typeof(replace('a', 'b', NULL)), typeof(replace(NULL, "
+        "'b', '')), typeof(replace(5, '', 1))"}) {
     std::string query = std::string("SELECT ") + sql;
     sqlite3_stmt* statement = nullptr;
     ASSERT_EQ(sqlite3_prepare_v2(db, query.c_str(), -1, &statement, nullptr), SQLITE_OK) << query;

@@ -18,7 +18,8 @@ class Recorder final : public Listener {
   testing::TraceBuilder builder;
 };
 
-// Blocks of more and more sizes, each freed before the next: what is cached grows until something takes it back.
+// Blocks of more and more sizes, each freed before the next: what is cached grows until something
+// takes it back.
 model::Trace grown(const Settings& settings, uint64_t device_bytes, int rounds) {
   Recorder recorder;
   ModelDriver driver(device_bytes);
@@ -70,7 +71,8 @@ TEST(Limit, WhatGarbageWasCollectedUnderIsFoundToASegment) {
     ASSERT_TRUE(found.verified.first_divergence)
         << fraction;  // without a limit nothing is collected
     ASSERT_TRUE(found.limit_bytes) << fraction;
-    // With it every event is explained, and none is with so much less that a segment more would have gone.
+    // With it every event is explained, and none is with so much less that a segment more would
+    // have gone.
     VerifyOptions options{told, {}};
     options.settings.limit_bytes = found.limit_bytes;
     Verification again = verify(trace, trace.devices[0], options);
@@ -81,7 +83,8 @@ TEST(Limit, WhatGarbageWasCollectedUnderIsFoundToASegment) {
   }
 }
 
-// Under a tenth of 4 GiB: what is cached is flushed again and again, and nothing says why; a request of 409 MiB fails.
+// Under a tenth of 4 GiB: what is cached is flushed again and again, and nothing says why; a
+// request of 409 MiB fails.
 TEST(Limit, RefusalsWithRoomInTheDriverAreALimit) {
   Settings told, real;
   real.fraction = 0.1;

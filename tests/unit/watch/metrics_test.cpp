@@ -151,7 +151,8 @@ TEST(Metrics, UnnamedKernelsAndFunctionsOfKernelsHaveNames) {
   EXPECT_EQ(record::kernelName(made.session.processes()[it], 0x7f1), "kernel at 0x7f1 (no name)");
 }
 
-// A module that is unloaded takes its kernels with it, and what is loaded next may get their handles.
+// A module that is unloaded takes its kernels with it, and what is loaded next may get their
+// handles.
 TEST(Metrics, AHandleThatIsGivenOutAgainIsAnotherKernel) {
   MadeSession made;
   uint32_t it = made.process(42, "python");

@@ -1,5 +1,5 @@
-// A /proc of our own making and a clock that goes as a test says: what is told for both can be written
-// down byte by byte.
+// A /proc of our own making and a clock that goes as a test says: what is told for both can be
+// written down byte by byte.
 #pragma once
 
 #include <unistd.h>

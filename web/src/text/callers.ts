@@ -60,7 +60,7 @@ export function sumsOfAlike<T extends { label: string; bytes: number }>(
   return first.map((sum) => (sum && sum.rows > 1 ? sum : null));
 }
 
-/** How all lists rank stacks by the free bytes that they pin: src/analysis/pinned.h. */
+/** How all lists rank stacks by the free bytes that they pin: src/analysis/layout/pinned.h. */
 export const PIN_ORDER =
   "Those that pin a tenth or more of it stand first, most per live byte first; then the others by what they pin";
 

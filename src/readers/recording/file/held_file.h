@@ -1,11 +1,13 @@
-// A descriptor of a file that this process may read with SQLite at the same time, on another thread.
+// A descriptor of a file that this process may read with SQLite at the same time, on another
+// thread.
 //
 //   auto file = heldFile("run.sqlite");       nullptr: it is not there, or no regular file
 //   fcntl(file->descriptor(), F_OFD_GETLK, …)
 //
-// POSIX drops all locks that a process has on a file when it closes any descriptor of it: a SQLite that
-// reads there would lose its ground, and a recorder that ends meanwhile may change the file under it. So
-// there is one descriptor for all who ask, closed when the last of them is done; SqliteFile is one.
+// POSIX drops all locks that a process has on a file when it closes any descriptor of it: a SQLite
+// that reads there would lose its ground, and a recorder that ends meanwhile may change the file
+// under it. So there is one descriptor for all who ask, closed when the last of them is done;
+// SqliteFile is one.
 //
 // Cost: an open() for the first, two stat() for the others. Safe to call from any thread.
 #pragma once

@@ -84,8 +84,8 @@ base::Result<SqliteFile> SqliteFile::open(const std::string& path) {
   auto file = openWith(path, "?mode=ro", false, bytes);
   if (file.ok()) return file;
   // A journal whose index is missing, where none can be made: read-only media, or another user's
-  // folder. Where nobody writes, the index can be made in memory, without locks. A recorder whose file
-  // could not be opened just now has locks to be heeded.
+  // folder. Where nobody writes, the index can be made in memory, without locks. A recorder whose
+  // file could not be opened just now has locks to be heeded.
   if (auto held = heldFile(path); held != nullptr && held->hasWriter()) return file;
   auto alone = openWith(path, "?mode=ro&vfs=unix-none", true, bytes);
   if (alone.ok()) return alone;

@@ -213,8 +213,8 @@ void EventRows::onBlock(const Effect& effect) {
   blocks_[effect.address] = block;
 }
 
-// An allocator that is refused gives back what it has cached and asks again, twice if need be: only the
-// last refusal is an out of memory, and none is if the memory came in the end.
+// An allocator that is refused gives back what it has cached and asks again, twice if need be: only
+// the last refusal is an out of memory, and none is if the memory came in the end.
 EventRow* EventRows::settleRefusal(const Effect& effect) {
   auto last = last_refusal_.find(effect.thread);
   if (last == last_refusal_.end()) return nullptr;

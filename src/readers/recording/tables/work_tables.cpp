@@ -187,7 +187,8 @@ class WorkReader {
                               return true;
                             }));
     if (run.part.carried_calls == 0) return base::okStatus();
-    // All of them bear the time at which the part before ended; damage is said where calls are read.
+    // All of them bear the time at which the part before ended; damage is said where calls are
+    // read.
     (void)file_.forEachRow("SELECT end_ns FROM calls NOT INDEXED WHERE call_id = 1", [&](Row& row) {
       int64_t time = row.integer(0);
       if (!row.isBad()) run.part.began_ns = time;

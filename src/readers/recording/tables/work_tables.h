@@ -25,7 +25,8 @@ using WorkOf = std::function<model::RecordedWork*(int64_t process_id)>;
 base::Status readWork(SqliteFile& file, model::RecordedRun& run, model::Issues& issues,
                       const WorkOf& work_of);
 
-// A damaged or missing table costs only itself: an issue, and the figures that need it are incomplete.
+// A damaged or missing table costs only itself: an issue, and the figures that need it are
+// incomplete.
 void noteUnread(const char* table, const std::string& why, model::RecordedRun& run,
                 model::Issues& issues);
 

@@ -216,8 +216,8 @@ TEST(Outside, SegmentsOlderThanTheHistoryAreFoundWhereTheyLie) {
   EXPECT_FALSE(outside.isAtLeast());
 }
 
-// A later part of a recording knows what was live when it began, and since when: segments among it are
-// PyTorch's, not outside.
+// A later part of a recording knows what was live when it began, and since when: segments among it
+// are PyTorch's, not outside.
 TEST(Outside, SegmentsThatAPartCarriesAreSegments) {
   TraceBuilder b;
   b.time(1000).segmentAlloc(kA, 20 * kMiB).segmentAlloc(kB, 40 * kMiB).segmentFree(kB, 40 * kMiB);

@@ -233,7 +233,8 @@ TEST(ForecastDescent, ClipsTheGradientTheRightWayUp) {
 }
 
 TEST(ForecastDescent, HoldsWeightsWithinTen) {
-  // A bias moves by 0.01 a round at most: from zero it never gets that far, from 9.5 it would pass 14.
+  // A bias moves by 0.01 a round at most: from zero it never gets that far, from 9.5 it would pass
+  // 14.
   LinearModel start{};
   start[kForecastInputs] = 9.5;
   EXPECT_EQ(descendFrom(start, {ForecastInput{}}, {100})[kForecastInputs], 10);
@@ -286,7 +287,8 @@ std::vector<std::string> tableRows() {
   return rows;
 }
 
-// docs/explain/forecast.md holds the table that this prints. TIDEGAUGE_UPDATE_DOCS=1 writes it there.
+// docs/explain/forecast.md holds the table that this prints. TIDEGAUGE_UPDATE_DOCS=1 writes it
+// there.
 TEST(ForecastTable, TheDocsHoldIt) {
   const char* root = std::getenv("TIDEGAUGE_SOURCE_DIR");
   if (root == nullptr) GTEST_SKIP() << "TIDEGAUGE_SOURCE_DIR names no source tree";

@@ -366,8 +366,8 @@ TEST(AdviceLimits, ASplitLimit) {
 }
 
 // `count` blocks of `live` bytes cut up a segment; `jump` bytes are live beside them. That is the
-// trough: then a segment of `flushed` bytes, which could have gone back there, is used, and a request
-// fails. Up to the jump less than half of all that is live, so nothing before it counts.
+// trough: then a segment of `flushed` bytes, which could have gone back there, is used, and a
+// request fails. Up to the jump less than half of all that is live, so nothing before it counts.
 struct Trough {
   uint64_t segment, count, live, jump, flushed;
 };

@@ -29,7 +29,8 @@ Trace recorded(TraceBuilder& b, bool ended) {
   return trace;
 }
 
-// A temporary of 8 MiB each step; every `kept`-th also a block that is kept; at last everything is freed.
+// A temporary of 8 MiB each step; every `kept`-th also a block that is kept; at last everything is
+// freed.
 struct Program {
   TraceBuilder b;
   std::vector<uint64_t> held;

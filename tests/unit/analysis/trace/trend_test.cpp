@@ -19,8 +19,8 @@ Values countUp(size_t n) {
   return x;
 }
 
-// Expected values: scipy 1.15, stats.theilslopes(y, x, alpha=0.9) and the textbook formula of S with
-// ties and continuity correction, p from stats.norm.
+// Expected values: scipy 1.15, stats.theilslopes(y, x, alpha=0.9) and the textbook formula of S
+// with ties and continuity correction, p from stats.norm.
 TEST(Trend, KnownSeries) {
   Values y = {1, 2, 4, 3, 5};
   Slope slope = theilSen(countUp(5), y);

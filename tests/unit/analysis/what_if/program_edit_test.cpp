@@ -110,7 +110,8 @@ TEST_F(ProgramEditTest, AnEmptyCacheComesWheneverAPhaseBegins) {
   EXPECT_EQ(edit.value().requests, begins.size());
 }
 
-// What lives there is freed there, once; what was freed before and what others asked for is as it was.
+// What lives there is freed there, once; what was freed before and what others asked for is as it
+// was.
 TEST_F(ProgramEditTest, WhatLivesAtAStepIsFreedThere) {
   constexpr Step kWhere = 9000;
   auto edit = changed({ProgramEdit::What::kFreeAt, "linear.py", std::to_string(kWhere)});

@@ -55,7 +55,8 @@ TEST(WhatIf, UnusedIsTheLeastWhileReservedIsAtItsPeak) {
   EXPECT_EQ(ask(b, {}).own.unused_at_peak_bytes, 2 * kMiB);
 }
 
-// Others hold 800 MiB of 2,000; the process may have half of the device, and the driver still has 200.
+// Others hold 800 MiB of 2,000; the process may have half of the device, and the driver still has
+// 200.
 TEST(WhatIf, AFractionIsOfTheDeviceAndNotOfWhatThisProcessCouldHave) {
   testing::TraceBuilder b;
   b.settings().conf = "per_process_memory_fraction:0.5";
@@ -246,7 +247,8 @@ TEST(WhatIf, AMapThatIsTheFirstEventIsNotOlder) {
   EXPECT_EQ(report.own.reserved_at_start_bytes, 20 * kMiB);
 }
 
-// Other streams still have it when the recording begins: it is freed when they are through, and not earlier.
+// Other streams still have it when the recording begins: it is freed when they are through, and not
+// earlier.
 TEST(WhatIf, WhatWaitsFromTheStartCannotBeFreedEarlier) {
   testing::TraceBuilder b;
   b.stack({"f@x.py:1"}).freeCompleted(kBase, 40 * kMiB);

@@ -1,5 +1,5 @@
-// What is live is carried from one part of a recording to the next: a ledger that reads the next part
-// alone says the same as one that has read everything.
+// What is live is carried from one part of a recording to the next: a ledger that reads the next
+// part alone says the same as one that has read everything.
 #include <gtest/gtest.h>
 
 #include <algorithm>

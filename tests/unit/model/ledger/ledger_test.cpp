@@ -489,7 +489,8 @@ TEST(Ledger, NoSumOverflows) {
   EXPECT_EQ(mapped, uint64_t{1} << 60);
 }
 
-// Memory that is older is charged as far as its mappings reach: a small one far behind its begin, too.
+// Memory that is older is charged as far as its mappings reach: a small one far behind its begin,
+// too.
 TEST(Ledger, NoSumOfOlderMemoryOverflows) {
   CallStream calls;
   constexpr uint64_t kTimes = 20'000;  // of 1 PiB each: 2^64 bytes and more

@@ -167,16 +167,13 @@ TEST_F(RecordedTables, TellOfAllProcessesFromEachOfThem) {
   analysis::WholeRecordings wholes = wholesOf(traces_);
   ASSERT_EQ(wholes.size(), 1U);
   const std::string kSums =
-      "SELECT p.process_id, p.pid, p.name, p.command, p.began_ns, p.ended_ns, p.exit_status, "
-      "p.end_reason, "
-      "coalesce((SELECT sum(count) FROM launches l WHERE l.process_id = p.process_id), 0) AS "
-      "launches, "
-      "coalesce((SELECT sum(count) FROM copies c WHERE c.process_id = p.process_id), 0) AS copies, "
-      "coalesce((SELECT sum(size_bytes) FROM copies c WHERE c.process_id = p.process_id), 0) AS "
-      "copied_bytes, "
-      "coalesce((SELECT sum(failures) FROM copies c WHERE c.process_id = p.process_id), 0) AS "
-      "copy_failures "
-      "FROM processes p ORDER BY p.process_id";
+      "SELECT p.process_id, p.pid, p.name, p.command, p.began_ns, p.ended_ns, "
+      "p.exit_status, p.end_reason, coalesce((SELECT sum(count) FROM launches l WHERE "
+      "l.process_id = p.process_id), 0) AS launches, coalesce((SELECT sum(count) "
+      "FROM copies c WHERE c.process_id = p.process_id), 0) AS copies, coalesce((SELECT "
+      "sum(size_bytes) FROM copies c WHERE c.process_id = p.process_id), 0) AS "
+      "copied_bytes, coalesce((SELECT sum(failures) FROM copies c WHERE c.process_id "
+      "= p.process_id), 0) AS copy_failures FROM processes p ORDER BY p.process_id";
   for (const auto& trace : traces_) {
     Database database(*trace, {}, analysis::wholeOf(wholes, *trace));
     EXPECT_EQ(

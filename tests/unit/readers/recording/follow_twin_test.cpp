@@ -1,5 +1,5 @@
-// A recording that is followed while it grows says at each look what one reading of the whole file says:
-// two ways through the same rows, one call after another and all of them in their order.
+// A recording that is followed while it grows says at each look what one reading of the whole file
+// says: two ways through the same rows, one call after another and all of them in their order.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,5 +1,5 @@
-// Recordings whose rows somebody changed: never a crash, and no figure beyond what its rows can be. The
-// target recording_rows_fuzz does the same for longer.
+// Recordings whose rows somebody changed: never a crash, and no figure beyond what its rows can be.
+// The target recording_rows_fuzz does the same for longer.
 #include <gtest/gtest.h>
 
 #include <filesystem>

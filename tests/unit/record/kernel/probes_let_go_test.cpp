@@ -1,4 +1,5 @@
-// Libraries whose processes have ended are let go, and watched again. Needs root, the kernel and gcc.
+// Libraries whose processes have ended are let go, and watched again. Needs root, the kernel and
+// gcc.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -115,7 +115,8 @@ TEST(ElfFile, KnowsItsOwnProgram) {
   EXPECT_EQ(file.value().functions({"cuMemAlloc_v2"}).size(), 0U);
 }
 
-// As a program may do with its own library. Were it mapped, reading it would kill the reader (SIGBUS).
+// As a program may do with its own library. Were it mapped, reading it would kill the reader
+// (SIGBUS).
 TEST(ElfFile, AFileThatIsCutShortMeanwhileSaysNothing) {
   std::string path = (std::filesystem::temp_directory_path() / "tidegauge-XXXXXX").string();
   int made = mkstemp(path.data());

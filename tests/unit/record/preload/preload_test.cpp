@@ -1,5 +1,5 @@
-// What a program writes into the memory that it shares with the recorder is its word alone: what waits
-// because of it is bounded.
+// What a program writes into the memory that it shares with the recorder is its word alone: what
+// waits because of it is bounded.
 #include "record/preload/preload.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// What a session lets go of processes that ended: all that was theirs, and nothing of those that run.
+// What a session lets go of processes that ended: all that was theirs, and nothing of those that
+// run.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -87,7 +88,8 @@ uint64_t residentBytes() {
   return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-// 20,000 processes, none with code of another: 300 bytes kept of each would be 4 MiB after the warm-up.
+// 20,000 processes, none with code of another: 300 bytes kept of each would be 4 MiB after the
+// warm-up.
 TEST(SessionForget, MemoryStaysFlat) {
   Session session(std::nullopt);
   testing::QuietSource source;

@@ -1,4 +1,5 @@
-// A recording that is a ring of files: the last part alone says what is live, by whom and since when.
+// A recording that is a ring of files: the last part alone says what is live, by whom and since
+// when.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -174,10 +175,11 @@ TEST(SessionParts, TheLastPartAloneSaysWhatIsLive) {
   EXPECT_EQ(rowsOf(path, "SELECT device, pid, used_bytes FROM device_memory ORDER BY pid"),
             (Rows{{"0", "NULL", "7"}, {"0", "4000000000", "5"}}));
   // By hand: what was carried and not freed since, and what came since.
-  // The one of the beginning and a hundred, or one less if it begins between a free and what follows.
+  // The one of the beginning and a hundred, or one less if it begins between a free and what
+  // follows.
   EXPECT_EQ(rowsOf(path,
-                   "SELECT count(*) - (SELECT value FROM meta WHERE key = 'carried_calls') "
-                   "FROM calls")[0][0],
+                   "SELECT count(*) - (SELECT value FROM meta "
+                   "WHERE key = 'carried_calls') FROM calls")[0][0],
             std::to_string(churn.session().partCalls()));
   EXPECT_GT(churn.session().calls(), 8 * churn.session().partCalls());
   int carried = std::stoi(rowsOf(path, "SELECT value FROM meta WHERE key = 'carried_calls'")[0][0]);
@@ -191,8 +193,7 @@ TEST(SessionParts, TheLastPartAloneSaysWhatIsLive) {
   auto held =
       rowsOf(path,
              "SELECT call_id, start_ns, end_ns > start_ns, process_id, (SELECT count(*) FROM "
-             "stack_frames s WHERE s.stack_id = c.stack_id) FROM calls c WHERE size_bytes = "
-             "12345");
+             "stack_frames s WHERE s.stack_id = c.stack_id) FROM calls c WHERE size_bytes = 12345");
   ASSERT_EQ(held.size(), 1U);
   EXPECT_LE(std::stoi(held[0][0]), carried);
   EXPECT_EQ(held[0][1], std::to_string(kBegin_ns + 1000));

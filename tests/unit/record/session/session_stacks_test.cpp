@@ -59,8 +59,8 @@ TEST(SessionStacks, NothingIsLostWhereEachHasItsPlace) {
   EXPECT_EQ(ours.session.losses()[LOSS_STACK], 0U);
 }
 
-// Python gives its trampolines back when it ends, before anybody looked where the frames of its last call
-// led: that they are named says enough.
+// Python gives its trampolines back when it ends, before anybody looked where the frames of its
+// last call led: that they are named says enough.
 TEST(SessionStacks, CodeThatIsNamedAndGoneIsCodeAllTheSame) {
   std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
   std::ofstream(path) << "10 10 py::train:/home/me/train.py\n";

@@ -313,7 +313,8 @@ TEST(IndexOfFrames, OfMadeUpSections) {
   for (uint32_t length : {0U, 1U, 3U, 4U, 8U, 0x7fffffffU, 0xfffffffcU, 0xffffffffU})
     for (uint32_t back : {0U, 1U, 4U, 8U, 12U, 16U, 0x80000000U, 0xffffffffU})
       EXPECT_TRUE(indexOf(words({length, back, length, back, 0, length, back}), 0x1000).empty());
-  // A CIE without augmentation (version 1, addresses of 8 bytes), then two functions, the later first.
+  // A CIE without augmentation (version 1, addresses of 8 bytes), then two functions, the later
+  // first.
   std::vector<uint8_t> section = {12, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0x78, 16, 0, 0, 0};
   auto add = [&](uint32_t back, uint64_t begin, uint64_t length) {
     std::vector<uint8_t> fde(4 + 20);
@@ -348,9 +349,7 @@ TEST_F(DamagedTable, AFileThatIsCutShortMeanwhileSaysNothing) {
 }
 
 TEST_F(DamagedTable, WhatIsNoProgramIsRefused) {
-  for (const char* text : {"", "#!/bin/sh\n",
-                           "\x7f"
-                           "ELF\x02\x01\x01"}) {
+  for (const char* text : {"", "#!/bin/sh\n", "\x7fELF\x02\x01\x01"}) {
     write(text);
     EXPECT_FALSE(UnwindTable::open(path_).ok());
   }

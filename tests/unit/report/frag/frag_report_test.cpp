@@ -184,7 +184,8 @@ TEST(FragReport, PinnedHostMemoryHasNoListsAndNoFits) {
   EXPECT_FALSE(fragJson(analysed, report).at("rules_known"));
 }
 
-// Memory of the driver as it is: 30 MiB held at the end; its program was told 40 of 80 MiB before 20 of them.
+// Memory of the driver as it is: 30 MiB held at the end; its program was told 40 of 80 MiB before
+// 20 of them.
 model::Trace ofDriver(bool is_told) {
   TraceBuilder b;
   b.time(1'000'000).stack({"m@m.c:7"}).segmentAlloc(kBase, 10 * kMiB).alloc(kBase, 10 * kMiB);
@@ -573,7 +574,8 @@ void collectKeys(const nlohmann::json& value, const std::string& path,
   }
 }
 
-// docs/formats/json-frag.md lists exactly the keys that the command writes; a sample has those of `now`.
+// docs/formats/json-frag.md lists exactly the keys that the command writes; a sample has those of
+// `now`.
 TEST(FragJson, TheDocumentNamesEveryKey) {
   const char* source = std::getenv("TIDEGAUGE_SOURCE_DIR");
   if (source == nullptr) GTEST_SKIP() << "TIDEGAUGE_SOURCE_DIR is not set; ctest sets it";

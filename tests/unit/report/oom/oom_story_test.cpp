@@ -102,8 +102,8 @@ TEST(OomStory, WithoutAnAllocatorTheDriverIsQuoted) {
             "before; since then this process took 64.0 MiB. 48.0 MiB were missing. It fits only if "
             "this process gives back 48.0 MiB first.");
   EXPECT_EQ(plainText(sumSentence(told.verdict).parts),
-            "448 MiB held by this process + 552 MiB at the driver + 0 B elsewhere = 1,000 MiB, the "
-            "device.");
+            "448 MiB held by this process + 552 MiB at the "
+            "driver + 0 B elsewhere = 1,000 MiB, the device.");
   nlohmann::json json = verdictJson(told.analysed, told.verdict);
   EXPECT_EQ(json["driver_free"]["free_bytes"], 616 * kMiB);
   EXPECT_TRUE(json["from"].is_null()) << "there are no lists of free blocks";

@@ -166,8 +166,8 @@ TEST(RecordingReport, SaysSinceWhenAndHowLongItWasWatched) {
   file.write({});
   auto traces = opened(file);
   std::string text = flat(textOf(*traces[1]));
-  EXPECT_NE(text.find("atched for 61.0 s, from 2026-11-22 15:23:12 UTC on, when it ran already; it "
-                      "ended well"),
+  EXPECT_NE(text.find("atched for 61.0 s, from 2026-11-22 15:23:12 "
+                      "UTC on, when it ran already; it ended well"),
             std::string::npos)
       << text;
   text = flat(textOf(*traces[0]));

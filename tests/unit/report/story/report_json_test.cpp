@@ -166,8 +166,9 @@ TEST(ReportJson, ARefusalNamesItsCallSite) {
   EXPECT_EQ(oom["series"], 1);
 }
 
-// 60 MiB are free in five pieces of 12, and 45 are wanted: expandable segments are advised, and replayed. As the
-// allocator goes about it, or nothing would be proven: each segment is filled before the next is taken.
+// 60 MiB are free in five pieces of 12, and 45 are wanted: expandable segments are advised, and
+// replayed. As the allocator goes about it, or nothing would be proven: each segment is filled
+// before the next is taken.
 model::Trace refusedAmongPieces() {
   constexpr uint64_t kMiB = uint64_t{1} << 20, kBegin = 0x7f0000000000;
   TraceBuilder b;
@@ -201,7 +202,8 @@ TEST(ReportJson, TellsWhatAnAdvisedSettingWouldHaveDone) {
   for (const json& one : device["advice"]) EXPECT_TRUE(one["replayed"].is_null());
 }
 
-// A split limit below a large segment is no setting: neither advised nor replayed, and all else is told.
+// A split limit below a large segment is no setting: neither advised nor replayed, and all else is
+// told.
 TEST(ReportJson, ALimitThatPyTorchWouldRefuseIsNotAdvised) {
   constexpr uint64_t kMiB = uint64_t{1} << 20, kBegin = 0x7f0000000000;
   for (bool is_large : {false, true}) {

@@ -45,8 +45,8 @@ TEST(Story, ComparedSizesShareAUnit) {
                    "driver: together enough, but no piece alone."));
   EXPECT_TRUE(says(told, "For a new segment 166 MiB were missing."));
   EXPECT_TRUE(says(told,
-                   "200 MiB live + 700 MiB free inside segments + 3,842 MiB at the driver = "
-                   "4,742 MiB"));
+                   "200 MiB live + 700 MiB free inside segments "
+                   "+ 3,842 MiB at the driver = 4,742 MiB"));
 }
 
 TEST(Story, OneNumberKeepsItsUnitWhereverItStands) {
@@ -68,8 +68,8 @@ TEST(Story, SaysWhoPinsAndWhatToTry) {
   b.oom(100 * kMiB, 300 * kMiB);
   Told told = tell(b);
   EXPECT_TRUE(says(told,
-                   "12 blocks of 2.0 MiB from optimizer.py:88 step keep 2.32 GiB from being "
-                   "returned."))
+                   "12 blocks of 2.0 MiB from optimizer.py:88 "
+                   "step keep 2.32 GiB from being returned."))
       << told.text;
   ASSERT_FALSE(told.story.advice.empty());
   EXPECT_EQ(told.story.advice[0].kind, analysis::AdviceKind::kExpandable);

@@ -97,7 +97,8 @@ TEST_F(Idle, WhatIsIdleNoMoreWasTouched) {
   EXPECT_EQ(lib.dirty, 0U);
 }
 
-// What the kernel knows of a folio it knows of its first frame; wss-v1 and wss-v2 asked the others, too.
+// What the kernel knows of a folio it knows of its first frame; wss-v1 and wss-v2 asked the others,
+// too.
 TEST_F(Idle, AFolioIsAskedForAtItsFirstFrame) {
   pagemap({{kFirstPage, kPresent | 510},  // over the border of what is read of flags at once
            {kFirstPage + 1, kPresent | 511},

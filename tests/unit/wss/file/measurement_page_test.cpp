@@ -30,8 +30,8 @@ TEST(MeasurementPage, HasTheCurveTheHeatAndTheMappings) {
   EXPECT_EQ(page["curve"][1]["bytes"], 8 * kMiB);
   EXPECT_TRUE(page["knee"].is_null());
   EXPECT_EQ(page["verdict"],
-            "It still grows in the longest window: a longer one (--rolling with more windows) will "
-            "tell more.");
+            "It still grows in the longest window: a longer "
+            "one (--rolling with more windows) will tell more.");
   EXPECT_EQ(page["careful"][0], "Careful: one thing.");
   EXPECT_EQ(page["careful"].size(), 2U);  // and what was not watched
   EXPECT_EQ(page["windows"][0]["shortage"], "none");

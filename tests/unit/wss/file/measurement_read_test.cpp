@@ -56,8 +56,8 @@ TEST(MeasurementRead, KnowsOneVersionAlone) {
   std::string good = file(head("single"), 1);
   for (const char* version : {"0", "-1", "1.0", "1.5", "\"1\"", "null", "true", "[1]"}) {
     EXPECT_EQ(errorOf(with(good, "wss\":1", std::string("wss\":") + version)),
-              "line 1: \"tidegauge_wss\" is no version of the format that there is; this tidegauge "
-              "reads 1")
+              "line 1: \"tidegauge_wss\" is no version of the "
+              "format that there is; this tidegauge reads 1")
         << version;
   }
   auto newer = read(with(good, "wss\":1,", "wss\":2,\"is_new\":true,"));
@@ -235,8 +235,8 @@ TEST(MeasurementRead, FiguresThatNoMachineHasOverflowNothing) {
   EXPECT_EQ(writeRate(fast), 1e18);
 }
 
-// Every field of every line in turn, with whatever does not belong there: an error that names the line, or
-// something that can be told.
+// Every field of every line in turn, with whatever does not belong there: an error that names the
+// line, or something that can be told.
 TEST(MeasurementRead, AnyValueInAnyFieldIsAnErrorOrTold) {
   const std::vector<nlohmann::json> values{nullptr,
                                            true,

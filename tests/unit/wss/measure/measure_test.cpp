@@ -172,7 +172,8 @@ TEST_F(Measure, TheTotalEndsAfterTheRowThatReachesIt) {
   EXPECT_EQ(rows.size(), 3U);
 }
 
-// No window begins, and nothing is waited for, when the time would be over by then; but as wss.pl has it.
+// No window begins, and nothing is waited for, when the time would be over by then; but as wss.pl
+// has it.
 TEST_F(Measure, APauseIsNotLongerThanTheTotal) {
   Plan plan{.course = Course::kSnapshots, .duration_ns = 10, .pause_ns = 90, .total_ns = 150};
   int64_t began_ns = clock.now_ns();
@@ -204,7 +205,8 @@ MappingUse used(uint64_t start, uint64_t rss, uint64_t referenced) {
   return use;
 }
 
-// Accessed bits that others take away between two readings; memory that is given back takes its own with it.
+// Accessed bits that others take away between two readings; memory that is given back takes its own
+// with it.
 TEST_F(Measure, WhatWasTouchedSinceTheBeginningStaysSo) {
   backend.uses = {{used(1000, 50, 40), used(2000, 60, 60)},
                   {used(1000, 50, 30), used(1500, 10, 10), used(2000, 20, 20)},
@@ -224,7 +226,8 @@ TEST_F(Measure, InAProfileTooWhatWasTouchedStaysSo) {
   EXPECT_EQ(rows[2].sums.referenced, 45U);
 }
 
-// 256 pages of which the second half is touched; then it is cut there, as mprotect does, and joined again.
+// 256 pages of which the second half is touched; then it is cut there, as mprotect does, and joined
+// again.
 TEST_F(Measure, AMappingThatIsSplitIsNotToldTwice) {
   backend.uses = {{used(1000, 256, 128)},
                   {used(1000, 128, 0), used(1128, 128, 128)},

@@ -1,5 +1,6 @@
-// Entries of arm64 as Linux writes them, in the form that readers expect, and what those make of them.
-// The bit patterns are put together as arch/arm64/include/asm/pgtable-prot.h does (PAGE_SHARED, PAGE_NONE …).
+// Entries of arm64 as Linux writes them, in the form that readers expect, and what those make of
+// them. The bit patterns are put together as arch/arm64/include/asm/pgtable-prot.h does
+// (PAGE_SHARED, PAGE_NONE …).
 #include "bpf/page_entry_arm64.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +64,8 @@ TEST(PageEntryOfArm64, TablesAndBlocks) {
       << "1 GiB, not touched";
 }
 
-// PROT_NONE, or hidden by NUMA balancing: there, with what was seen before. Readers expect the place inverted.
+// PROT_NONE, or hidden by NUMA balancing: there, with what was seen before. Readers expect the
+// place inverted.
 TEST(PageEntryOfArm64, HiddenPagesAreThere) {
   constexpr uint64_t kNone6_1 = kPlace | 0x0460'0000'0000'0f82;  // bit 58
   constexpr uint64_t kNone6_12 = kPlace | 0x0060'0000'0000'0f82;

@@ -1,4 +1,5 @@
-// What page-table entries say, bit by bit (Intel SDM volume 3, 4.5). Real tables: tests/wss/truth_test.py.
+// What page-table entries say, bit by bit (Intel SDM volume 3, 4.5). Real tables:
+// tests/wss/truth_test.py.
 #include "wss/pages/page_sums.h"
 
 #include <gtest/gtest.h>
@@ -58,8 +59,8 @@ RC_GTEST_PROP(AddEntries, OnlyOfTheMapping, (std::array<uint64_t, 8> some)) {
   RC_ASSERT(all.rss + all.swap <= 2 * kMiB);
 }
 
-// Full tables have a way of their own: it tells what the sum of its entries is, and so does one with a page that is not as the
-// others are.
+// Full tables have a way of their own: it tells what the sum of its entries is, and so does one
+// with a page that is not as the others are.
 RC_GTEST_PROP(AddEntries, OfAFullTableAreThoseOfEachEntry, ()) {
   std::array<__u64, PAGE_TABLE_ENTRIES> entries{};
   for (__u64& entry : entries)

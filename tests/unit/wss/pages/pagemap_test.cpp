@@ -10,7 +10,8 @@
 namespace tidegauge::wss {
 namespace {
 
-// Every 16th page of 64 MiB is there, and a hole of 1 TiB beside it has none: told by the kernel, page by page.
+// Every 16th page of 64 MiB is there, and a hole of 1 TiB beside it has none: told by the kernel,
+// page by page.
 TEST(Pagemap, TellsWhereAnythingIs) {
   constexpr size_t kBytes = size_t{64} << 20, kTera = size_t{1} << 40;
   auto mapped = [](size_t bytes) {

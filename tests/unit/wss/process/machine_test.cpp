@@ -95,10 +95,9 @@ Machine some() {
 }
 
 TEST(FitText, NamesTheNeighbours) {
-  EXPECT_EQ(
-      fitText({100'000'000, 20 * kMiB}, some(), 100),
-      "20.0 MiB touched in 0.1 s: more than L2 (1.0 MiB), within L3 (32.0 MiB, which 2 processors "
-      "share).\n");
+  EXPECT_EQ(fitText({100'000'000, 20 * kMiB}, some(), 100),
+            "20.0 MiB touched in 0.1 s: more than L2 (1.0 MiB), "
+            "within L3 (32.0 MiB, which 2 processors share).\n");
   EXPECT_EQ(fitText({100'000'000, kMiB}, some(), 100),
             "1.0 MiB touched in 0.1 s: within L2 (1.0 MiB).\n");
   EXPECT_EQ(fitText({100'000'000, 33 * kMiB}, some(), 100),
@@ -126,7 +125,8 @@ TEST(ProfileText, DrawsLinesAndTheKnee) {
   EXPECT_EQ(profileText({{1, 0}, {2, 0}}, some(), 80), "Nothing was touched.\n");
 }
 
-// The sentence below the chart, of windows of 0.1, 0.2, 0.4 s … with so many MiB touched, and there.
+// The sentence below the chart, of windows of 0.1, 0.2, 0.4 s … with so many MiB touched, and
+// there.
 std::string verdictOf(const std::vector<std::pair<uint64_t, uint64_t>>& mib) {
   std::vector<Touched> rows;
   for (auto [touched, there] : mib)
@@ -138,9 +138,9 @@ std::string verdictOf(const std::vector<std::pair<uint64_t, uint64_t>>& mib) {
 
 TEST(ProfileText, SaysThatMemoryWasGivenBack) {
   EXPECT_EQ(verdictOf({{40, 100}, {60, 100}, {20, 55}, {20, 55}}),
-            "It gave memory back between windows: 45.0 MiB by the end of that of 0.4 s. What was "
-            "touched in it is missing from there on, so the curve is not comparable and has no "
-            "knee.");
+            "It gave memory back between windows: 45.0 MiB by the end "
+            "of that of 0.4 s. What was touched in it is missing from "
+            "there on, so the curve is not comparable and has no knee.");
   // What is there counts too: of what went nobody knows whether it was touched.
   EXPECT_NE(verdictOf({{10, 100}, {20, 60}, {20, 60}}).find("gave memory back"), std::string::npos);
   // A few pages that the kernel took are nothing of the kind.
@@ -161,8 +161,8 @@ TEST(ProfileText, SaysThatAllThereIsWasTouched) {
             "It touches nearly all it has: 64.0 MiB of 66.0 MiB, 0.4 s are enough for that; a "
             "longer window adds nothing.");
   EXPECT_EQ(verdictOf({{20, 20}, {40, 40}, {64, 66}}),
-            "It touches nearly all it has: 64.0 MiB of 66.0 MiB, and gets more (20.0 MiB in the "
-            "first window).");
+            "It touches nearly all it has: 64.0 MiB of 66.0 "
+            "MiB, and gets more (20.0 MiB in the first window).");
   EXPECT_NE(verdictOf({{20, 100}, {40, 100}, {64, 100}}).find("still grows"), std::string::npos);
 }
 

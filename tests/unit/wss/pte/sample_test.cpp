@@ -109,8 +109,8 @@ TEST(HalfIntervalOf, AContiguousSet) {
   }
 }
 
-// Pages that lie anywhere: nothing is to be learnt from neighbours, so the error is that of counting
-// √(touched ÷ chance), whoever counts: 1.5, 3 and 6 % for 500 MiB.
+// Pages that lie anywhere: nothing is to be learnt from neighbours, so the error is that of
+// counting √(touched ÷ chance), whoever counts: 1.5, 3 and 6 % for 500 MiB.
 TEST(HalfIntervalOf, AScatteredSet) {
   for (SampleRate rate : kRates) {
     auto outcome = outcomeOf(rate, [](uint64_t page) { return scattered(page) % 1000 < 61; });
@@ -121,8 +121,8 @@ TEST(HalfIntervalOf, AScatteredSet) {
   }
 }
 
-// A stack of 8 MiB for each of 1,024 threads, of which each uses 2 MiB; arenas of 64 MiB in which one table is in use: a fixed
-// step would meet all of them or none, and be sure of it.
+// A stack of 8 MiB for each of 1,024 threads, of which each uses 2 MiB; arenas of 64 MiB in which
+// one table is in use: a fixed step would meet all of them or none, and be sure of it.
 TEST(HalfIntervalOf, ASetThatRepeatsItself) {
   for (SampleRate rate : kRates)
     for (uint64_t every : {4, 8, 16, 32}) {
@@ -169,7 +169,8 @@ TEST(HalfIntervalOf, IsNeverSurerThanItsGrain) {
   EXPECT_EQ(halfIntervalOf(all, 512, 4, 0.01), 1.96 * 4 * 512 / 2);
 }
 
-// What lies in a fraction of one table is seen rarely, and then as too much: the interval has room for it.
+// What lies in a fraction of one table is seen rarely, and then as too much: the interval has room
+// for it.
 TEST(HalfIntervalOf, ATinySetIsInsideItsInterval) {
   for (SampleRate rate : kRates) {
     auto outcome = outcomeOf(rate, [](uint64_t page) { return page >= 5'000 && page < 5'100; });

@@ -1,4 +1,5 @@
-// What counts say; that they are counted at all needs a processor that tells, which few virtual ones do.
+// What counts say; that they are counted at all needs a processor that tells, which few virtual
+// ones do.
 #include "wss/surveys/pmc.h"
 
 #include <gmock/gmock.h>
@@ -48,7 +49,8 @@ TEST(Pmc, AmdTellsOfTheSecondCache) {
   EXPECT_THAT(sentencesOf(counts, 1, amd), Not(HasSubstr("last cache")));
 }
 
-// Two threads' cycles. What was counted in turns before the window does not change what was counted in it.
+// Two threads' cycles. What was counted in turns before the window does not change what was counted
+// in it.
 TEST(Pmc, ScalesWhatWasCountedBetweenTwoLooks) {
   std::vector<Count> before{{0, 1000, 100, 10}, {0, 500, 100, 100}, {1, 8, 100, 100}};
   std::vector<Count> now{{0, 1300, 200, 60}, {0, 600, 200, 200}, {1, 8, 100, 100}};

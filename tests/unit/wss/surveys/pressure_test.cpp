@@ -13,8 +13,8 @@ using testing::HasSubstr;
 
 constexpr const char* kFolder = "/sys/fs/cgroup/shop/db/";
 constexpr const char* kNoStall =
-    "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\nfull avg10=0.00 avg60=0.00 avg300=0.00 "
-    "total=0\n";
+    "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\nfull "
+    "avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
 
 TEST(MemoryScope, RowsOfACgroupAndOfTheMachine) {
   auto cgroup = parseMemoryCounters(
@@ -100,7 +100,8 @@ TEST_F(PressureOfCgroup, EndsWithoutARowWhenItShall) {
   EXPECT_EQ(pressure.verdict(), "");
 }
 
-// A container with cgroups of its own sees its own as the root; one without sees a path that is not there.
+// A container with cgroups of its own sees its own as the root; one without sees a path that is not
+// there.
 TEST_F(PressureOfCgroup, OfAContainerIsTheRootThatItSees) {
   for (const char* path : {"0::/\n", "0::/system.slice/docker-1.scope\n"}) {
     proc_.write("cgroup", path);

@@ -1,4 +1,5 @@
-// Over a cgroup of files: what is taken is what a test takes from memory.current when it is asked for.
+// Over a cgroup of files: what is taken is what a test takes from memory.current when it is asked
+// for.
 #include "wss/surveys/shrink.h"
 
 #include <gmock/gmock.h>

@@ -43,8 +43,9 @@ TEST(Growth, IsSeenInTheStampAtEveryCommit) {
   EXPECT_FALSE(stampOf(file.path() + " not there").exists());
 }
 
-// Readers see a commit when the journal's index says it, which no time or size of a file shows. Here
-// the journal begins again from its start, so that it has its size already, and gets its old time.
+// Readers see a commit when the journal's index says it, which no time or size of a file shows.
+// Here the journal begins again from its start, so that it has its size already, and gets its old
+// time.
 TEST(Growth, IsSeenWhereSizesAndTimesAreTheSame) {
   RecordingFile file;
   CallStream calls;
@@ -84,7 +85,8 @@ TEST(Growth, TheWritersLockTellsThatItLives) {
   EXPECT_FALSE(hasWriter(file.path() + " not there"));
 }
 
-// A descriptor that is closed takes all locks of its process along: readers on other threads have some.
+// A descriptor that is closed takes all locks of its process along: readers on other threads have
+// some.
 TEST(Growth, AskingLeavesTheLocksOfReaders) {
   constexpr off_t kSharedByte =
       0x40000002;  // where SQLite says that it reads: 510 bytes from there
@@ -142,8 +144,9 @@ TEST(Growth, AKilledWriterLeavesNoLock) {
   ::close(ready[1]);
 }
 
-// A journal that has been folded is empty; SQLite takes an empty one away with the last connection, and
-// one without locks takes itself for the last. The recorder would go on in a file without a name.
+// A journal that has been folded is empty; SQLite takes an empty one away with the last connection,
+// and one without locks takes itself for the last. The recorder would go on in a file without a
+// name.
 TEST(Growth, NobodyWhoReadsTakesTheJournalAway) {
   std::string folder = ::testing::TempDir() + "journal.XXXXXX";
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
