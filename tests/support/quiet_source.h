@@ -8,6 +8,17 @@
 
 namespace tidegauge::testing {
 
+// A time at which no process of this machine began.
+inline constexpr int64_t kLongAgo_ns = 1'000'000'000'000'000'000;  // 2001
+
+// The id of a watched function.
+inline uint16_t idOf(std::string_view name) {
+  auto functions = record::watchedFunctions();
+  for (size_t i = 0; i < functions.size(); ++i)
+    if (functions[i].name == name) return static_cast<uint16_t>(i);
+  return 0;
+}
+
 class QuietSource final : public record::Source {
  public:
   record::Losses lost{};

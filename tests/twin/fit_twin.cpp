@@ -14,6 +14,7 @@
 #include "analysis/layout/free_blocks.h"
 #include "analysis/trace/analysed_trace.h"
 #include "readers/torch/unpack/open_snapshots.h"
+#include "support/bytes.h"
 #include "support/messy_trace.h"
 #include "support/simulated_heap.h"
 #include "support/slow_layout.h"
@@ -26,8 +27,6 @@ using analysis::DeviceAnalysis;
 using analysis::FreeListKey;
 using analysis::Step;
 
-constexpr uint64_t kKiB = uint64_t{1} << 10;
-constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr uint64_t kEndless = UINT64_MAX;
 
 // 512 bytes at least; then by the divisions of its power of two, else in whole 512 bytes.

@@ -7,14 +7,13 @@
 #include <set>
 
 #include "model/ledger/ledger.h"
+#include "support/bytes.h"
 #include "support/call_stream.h"
 
 namespace tidegauge::model {
 namespace {
 
 using testing::CallStream;
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 // Slow and obvious: lists that are searched from the front.
 struct Truth {

@@ -78,7 +78,7 @@ std::vector<std::string> differences(const Stats& stats, const Recorded& real,
 // "B_train_varlen" → "gc80" → the run.
 using Runs = std::map<std::string, std::map<std::string, Recorded>>;
 
-class ReplayOracle : public testing::TestWithParam<const char*> {
+class ReplayOracle : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     const char* shared = std::getenv("TIDEGAUGE_SHARED");
@@ -349,9 +349,10 @@ TEST_P(ReplayOracle, AForecastIsOffByWhatIsSaidOfIt) {
   EXPECT_LT(same_failures, forecasts / 2);  // "in most of them another number of requests failed"
 }
 
-INSTANTIATE_TEST_SUITE_P(Torch, ReplayOracle, testing::Values("", "torch24"), [](const auto& info) {
-  return std::string(info.param).empty() ? "Torch215" : "Torch24";
-});
+INSTANTIATE_TEST_SUITE_P(Torch, ReplayOracle, ::testing::Values("", "torch24"),
+                         [](const auto& info) {
+                           return std::string(info.param).empty() ? "Torch215" : "Torch24";
+                         });
 
 // ---- recordings of others: how much of each is proven
 // ---------------------------------------------
@@ -361,7 +362,7 @@ struct Share {
   double least;
 };
 
-class ReplayOfReal : public testing::TestWithParam<Share> {};
+class ReplayOfReal : public ::testing::TestWithParam<Share> {};
 
 TEST_P(ReplayOfReal, IsProvenAsFarAsItCanBe) {
   const char* shared = std::getenv("TIDEGAUGE_SHARED");
@@ -388,16 +389,16 @@ TEST_P(ReplayOfReal, IsProvenAsFarAsItCanBe) {
 
 INSTANTIATE_TEST_SUITE_P(
     Files, ReplayOfReal,
-    testing::Values(Share{"tiny-complete.pickle.zst", 1},
-                    Share{"three-gpus-expandable-oom.pickle.zst", 1},
-                    Share{"compile-cached-unused.pickle.zst", 1},
-                    Share{"fsdp-oom-rank0.pickle.zst", 1}, Share{"fsdp-oom-rank1.pickle.zst", 1},
-                    Share{"ten-streams-torch21.pickle.zst", 1},
-                    Share{"snapshots-inside-trace-torch22.pickle.zst", 1},
-                    // which of two older segments came first is not known
-                    Share{"training-midrun-torch211.pickle.zst", 0.999},
-                    // its memory is older than its recording: what looks free was not
-                    Share{"npu-expandable-empty-cache.pickle.zst", 0.68}),
+    ::testing::Values(Share{"tiny-complete.pickle.zst", 1},
+                      Share{"three-gpus-expandable-oom.pickle.zst", 1},
+                      Share{"compile-cached-unused.pickle.zst", 1},
+                      Share{"fsdp-oom-rank0.pickle.zst", 1}, Share{"fsdp-oom-rank1.pickle.zst", 1},
+                      Share{"ten-streams-torch21.pickle.zst", 1},
+                      Share{"snapshots-inside-trace-torch22.pickle.zst", 1},
+                      // which of two older segments came first is not known
+                      Share{"training-midrun-torch211.pickle.zst", 0.999},
+                      // its memory is older than its recording: what looks free was not
+                      Share{"npu-expandable-empty-cache.pickle.zst", 0.68}),
     [](const auto& info) {
       std::string name = info.param.file;
       name = name.substr(0, name.find('.'));

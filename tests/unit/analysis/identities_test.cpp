@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/bytes.h"
 #include "support/messy_trace.h"
 #include "support/trace_builder.h"
 
@@ -12,9 +13,6 @@ using model::Action;
 using model::BlockState;
 using model::SegmentKind;
 using testing::TraceBuilder;
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kA = 0x7f0000000000;
 
 Identity named(const AnalysedTrace& analysed, const std::string& name) {
   for (const Identity& identity : identitiesOf(analysed, *analysed.devices[0])) {

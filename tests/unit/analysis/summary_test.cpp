@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/block_size.h"
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::analysis {
@@ -10,9 +11,6 @@ namespace {
 
 using model::BlockState;
 using testing::TraceBuilder;
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kA = 0x7f0000000000;
 
 TEST(Peak, EachSizeHasItsOwnStepAndTheHoldersAreThoseOfActive) {
   TraceBuilder b;

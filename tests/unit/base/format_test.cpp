@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "support/bytes.h"
+
 namespace tidegauge::base {
 namespace {
 
-constexpr uint64_t kKiB = 1024, kMiB = kKiB << 10, kGiB = kMiB << 10, kTiB = kGiB << 10;
+constexpr uint64_t kTiB = kGiB << 10;
 
 TEST(Format, BytesChangeUnitAtPowersOf1024) {
   EXPECT_EQ(humanBytes(0), "0 B");

@@ -18,7 +18,9 @@ TEST(TextLayout, WidthCountsColumnsNotBytes) {
 
 TEST(TextLayout, ABadByteIsOneCharacterAndSwallowsNothing) {
   EXPECT_EQ(displayWidth("\xe8"), 1U);
-  EXPECT_EQ(displayWidth("\xe8ab"), 3U);
+  EXPECT_EQ(displayWidth("\xe8"
+                         "ab"),
+            3U);
   EXPECT_EQ(displayWidth("\xff\xfe"), 2U);
   EXPECT_EQ(displayWidth("\xc0\x80"), 2U);      // overlong NUL
   EXPECT_EQ(displayWidth("\xed\xa0\x80"), 3U);  // a surrogate

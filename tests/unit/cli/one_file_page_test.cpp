@@ -11,6 +11,7 @@
 #include "assets/assets.h"
 #include "export/page/page_pyramid.h"
 #include "server/application.h"
+#include "support/bytes.h"
 #include "support/simulated_heap.h"
 #include "support/trace_builder.h"
 #include "support/unpacked_page.h"
@@ -22,7 +23,6 @@ namespace {
 using nlohmann::json;
 using testing::UnpackedPage;
 
-constexpr uint64_t kMiB = 1 << 20, kBase = 0x7f0000000000;
 const std::string kShell = "<html><body>" + std::string(assets::kDataMark) + "</body></html>";
 
 class OneFilePageTest : public ::testing::Test {
@@ -44,9 +44,9 @@ class OneFilePageTest : public ::testing::Test {
     return answer.body;
   }
 
-  base::Result<OneFilePage> page(Selection selection = {}, size_t most_bytes = 5'000'000) {
+  base::Result<OneFilePage> page(report::Selection selection = {}, size_t most_bytes = 5'000'000) {
     return oneFilePage({.analysed = *analysed_,
-                        .devices = choose(*analysed_, selection).value().devices,
+                        .devices = report::choose(*analysed_, selection).value().devices,
                         .ask = [this](const std::string& question) { return ask(question); },
                         .shell = kShell,
                         .written = "2026-11-21",
@@ -145,7 +145,7 @@ TEST_F(OneFilePageTest, TooLittleRoomIsAnError) {
 
 TEST_F(OneFilePageTest, ARangeIsZoomedAndTheRestIsThereCoarsely) {
   open(testing::simulate({.seed = 3, .events = 20'000}).trace);
-  Selection selection;
+  report::Selection selection;
   selection.from = "4000";
   selection.to = "4100";
   OneFilePage made = page(selection).value();
@@ -164,15 +164,15 @@ TEST_F(OneFilePageTest, ARangeIsZoomedAndTheRestIsThereCoarsely) {
 // Phases and out-of-memory events elsewhere neither take room nor count.
 TEST_F(OneFilePageTest, StepsAreDescribedAndCountedInTheRange) {
   testing::TraceBuilder b;
-  b.time(1).segmentAlloc(kBase, 64 * kMiB);
+  b.time(1).segmentAlloc(kA, 64 * kMiB);
   for (int i = 0; i < 1500; ++i) {
-    b.stack({fmt::format("f{}@a.py:{}", i % 40, i)}).alloc(kBase, kMiB).free(kBase, kMiB);
+    b.stack({fmt::format("f{}@a.py:{}", i % 40, i)}).alloc(kA, kMiB).free(kA, kMiB);
     if (i % 10 == 0) b.oom(kMiB, 64 * kMiB);
   }
   for (int i = 0; i < 190; ++i) b.annotation(fmt::format("step {}", i), 1 + 2 * i, 2 + 2 * i);
   b.annotation("late", 4050, 4060);
   open(b.build());
-  Selection selection;
+  report::Selection selection;
   selection.from = "4000";
   selection.to = "4199";
   bool some_not_all = false;
@@ -200,9 +200,9 @@ TEST_F(OneFilePageTest, StepsAreDescribedAndCountedInTheRange) {
 // The overview leads to the first block of each holder, drawn as itself or not.
 TEST_F(OneFilePageTest, BlocksAreCountedAmongThoseDrawn) {
   testing::TraceBuilder b;
-  b.segmentAlloc(kBase, 8192 * kMiB).stack({"large@a.py:1"}).alloc(kBase, 4096 * kMiB);
+  b.segmentAlloc(kA, 8192 * kMiB).stack({"large@a.py:1"}).alloc(kA, 4096 * kMiB);
   for (uint64_t i = 0; i < 600; ++i) {
-    b.stack({fmt::format("small{}@a.py:1", i % 8)}).alloc(kBase + 4100 * kMiB + i * 512, 512);
+    b.stack({fmt::format("small{}@a.py:1", i % 8)}).alloc(kA + 4100 * kMiB + i * 512, 512);
   }
   open(b.build());
   OneFilePage made = page().value();
@@ -264,7 +264,7 @@ TEST_F(OneFilePageTest, OnlyTheDevicesThatWereChosen) {
   b.device(1).segmentAlloc(0x7f1000000000, 64 * kMiB).alloc(0x7f1000000000, kMiB);
   open(b.build());
   EXPECT_EQ(page().value().devices.size(), 2u);
-  Selection selection;
+  report::Selection selection;
   selection.device = 1;
   OneFilePage made = page(selection).value();
   UnpackedPage unpacked(made.html);

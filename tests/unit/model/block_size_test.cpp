@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "support/bytes.h"
+
 namespace tidegauge::model {
 namespace {
-
-constexpr uint64_t kMiB = uint64_t{1} << 20, kGiB = uint64_t{1} << 30;
 
 AllocatorSettings divisions(uint32_t all) {
   AllocatorSettings settings;

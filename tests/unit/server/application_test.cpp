@@ -7,14 +7,13 @@
 
 #include "server/http/json.h"
 #include "server/session/questions.h"
+#include "support/bytes.h"
 #include "support/simulated_heap.h"
 #include "support/trace_builder.h"
 #include "view/timeline/stack_tile.h"
 
 namespace tidegauge::server {
 namespace {
-
-constexpr uint64_t kMiB = 1 << 20;
 
 class ApplicationTest : public ::testing::Test {
  protected:

@@ -3,14 +3,12 @@
 
 #include "server/application.h"
 #include "server/http/json.h"
+#include "support/bytes.h"
 #include "support/messy_trace.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::server {
 namespace {
-
-constexpr uint64_t kMiB = 1 << 20;
-constexpr uint64_t kA = 0x7f0000000000;
 
 class DiffAnswersTest : public ::testing::Test {
  protected:

@@ -9,6 +9,7 @@
 #include "server/http/json.h"
 #include "server/session/kept.h"
 #include "server/session/questions.h"
+#include "support/bytes.h"
 #include "support/simulated_heap.h"
 #include "support/trace_builder.h"
 #include "view/map/address_map.h"
@@ -16,8 +17,6 @@
 
 namespace tidegauge::server {
 namespace {
-
-constexpr uint64_t kMiB = 1 << 20;
 
 class ViewsTest : public ::testing::Test {
  protected:

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 #include "view/filter/filter.h"
 #include "view/map/address_map.h"
@@ -15,22 +16,19 @@ using analysis::AnalysedTrace;
 using model::BlockState;
 using testing::TraceBuilder;
 
-constexpr uint64_t kMiB = 1 << 20;
-constexpr uint64_t kBase = 0x7f0000000000;
-
 // A 20 MiB segment with a block of 1 MiB and one of 3 MiB (2 MiB asked for), and an empty one.
 AnalysedTrace twoSegments() {
   TraceBuilder b;
-  b.segmentAlloc(kBase, 20 * kMiB).segmentAlloc(kBase + 64 * kMiB, 32 * kMiB);
-  b.stack({"attention@attn.py:7"}).alloc(kBase, kMiB);
-  b.stack({"forward@model.py:5"}).alloc(kBase + 8 * kMiB, 2 * kMiB);
+  b.segmentAlloc(kA, 20 * kMiB).segmentAlloc(kA + 64 * kMiB, 32 * kMiB);
+  b.stack({"attention@attn.py:7"}).alloc(kA, kMiB);
+  b.stack({"forward@model.py:5"}).alloc(kA + 8 * kMiB, 2 * kMiB);
   b.oom(3 * kMiB, 100 * kMiB);
-  b.finalSegment(kBase, 20 * kMiB);
+  b.finalSegment(kA, 20 * kMiB);
   b.block(kMiB, BlockState::kActiveAllocated, kMiB);
   b.block(7 * kMiB, BlockState::kInactive);
   b.block(3 * kMiB, BlockState::kActiveAllocated, 2 * kMiB);
   b.block(9 * kMiB, BlockState::kInactive);
-  b.finalSegment(kBase + 64 * kMiB, 32 * kMiB).block(32 * kMiB, BlockState::kInactive);
+  b.finalSegment(kA + 64 * kMiB, 32 * kMiB).block(32 * kMiB, BlockState::kInactive);
   return AnalysedTrace(b.build());
 }
 
@@ -55,10 +53,10 @@ TEST(State, SaysWhatPinsASegment) {
 
 TEST(State, PinsOfAnExpandableSegmentAreByPage) {
   TraceBuilder b;  // large pool: pages of 20 MiB
-  b.map(kBase, 60 * kMiB);
-  b.alloc(kBase, 2 * kMiB);
-  b.alloc(kBase + 40 * kMiB, 20 * kMiB);
-  b.finalSegment(kBase, 60 * kMiB, model::SegmentKind::kExpandable);
+  b.map(kA, 60 * kMiB);
+  b.alloc(kA, 2 * kMiB);
+  b.alloc(kA + 40 * kMiB, 20 * kMiB);
+  b.finalSegment(kA, 60 * kMiB, model::SegmentKind::kExpandable);
   b.block(2 * kMiB, BlockState::kActiveAllocated, 2 * kMiB);
   b.block(38 * kMiB, BlockState::kInactive);
   b.block(20 * kMiB, BlockState::kActiveAllocated, 20 * kMiB);
@@ -85,7 +83,7 @@ TEST(State, MergesWhatIsNarrowerThanAPixel) {
 
 TEST(State, ShowsBlocksOutsideEverySegment) {
   TraceBuilder b;
-  b.alloc(kBase, kMiB);
+  b.alloc(kA, kMiB);
   AnalysedTrace trace(b.build());
   State state = stateAt(trace, *trace.devices[0], {.step = 0});
   ASSERT_EQ(state.segments.size(), 1u);
@@ -99,11 +97,11 @@ TEST(OwnedAxis, LeavesOutWhatIsNotOwned) {
   OwnedAxis axis(trace.trace, trace.devices[0]->device);
   ASSERT_EQ(axis.ranges().size(), 2u);
   EXPECT_EQ(axis.totalBytes(), 52 * kMiB);
-  EXPECT_EQ(axis.axisOf(kBase + 64 * kMiB), 20 * kMiB);
-  EXPECT_EQ(axis.addressAt(21 * kMiB), kBase + 65 * kMiB);
+  EXPECT_EQ(axis.axisOf(kA + 64 * kMiB), 20 * kMiB);
+  EXPECT_EQ(axis.addressAt(21 * kMiB), kA + 65 * kMiB);
   OwnedAxis plain(trace.trace, trace.devices[0]->device, true);
   EXPECT_EQ(plain.totalBytes(), 96 * kMiB);
-  EXPECT_EQ(plain.axisOf(kBase + 64 * kMiB), 64 * kMiB);
+  EXPECT_EQ(plain.axisOf(kA + 64 * kMiB), 64 * kMiB);
 }
 
 TEST(Coverage, AHoleAndABlockOfAnySizeAreSeen) {
@@ -194,10 +192,10 @@ TEST(EventList, FiltersByStackAndVersion) {
   filter.stack = &pattern.value();
   EXPECT_EQ(matchingSteps(trace, device, filter), (std::vector<Step>{2}));
   EventFilter inside;
-  inside.address = kBase + 10 * kMiB;  // only the block, not what was asked for, reaches so far
+  inside.address = kA + 10 * kMiB;  // only the block, not what was asked for, reaches so far
   EXPECT_EQ(matchingSteps(trace, device, inside), (std::vector<Step>{0, 3}));
   inside.version = 0;
-  inside.address = kBase + 8 * kMiB;
+  inside.address = kA + 8 * kMiB;
   EXPECT_EQ(matchingSteps(trace, device, inside), (std::vector<Step>{3}));
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/bytes.h"
 #include "support/made_session.h"
 #include "watch/prometheus_text.h"
 
@@ -10,7 +11,6 @@ namespace {
 
 using model::MemoryKind;
 using support::MadeSession;
-constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 MetricInputs inputsOf(const MadeSession& made) {
   MetricInputs inputs;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text_layout.h"
+#include "support/bytes.h"
 #include "support/made_session.h"
 
 namespace tidegauge::watch {
@@ -12,7 +13,6 @@ namespace {
 
 using model::MemoryKind;
 using support::MadeSession;
-constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 std::vector<uint32_t> pidsOf(const std::vector<TopRow>& rows) {
   std::vector<uint32_t> pids;

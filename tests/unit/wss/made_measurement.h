@@ -6,11 +6,12 @@
 #include <sstream>
 #include <string>
 
+#include "support/bytes.h"
 #include "wss/file/measurement.h"
 
 namespace tidegauge::wss {
 
-inline constexpr uint64_t kMiB = 1 << 20, kAddress = 0x7f0000000000;
+inline constexpr uint64_t kAddress = 0x7f0000000000;
 
 inline MeasurementHead head(const std::string& course, double window_s = 0.1) {
   return {.pid = 4711,

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::analysis {
@@ -11,7 +12,6 @@ namespace {
 
 using testing::TraceBuilder;
 
-constexpr uint64_t kA = 0x7f0000000000;
 using Frames = std::vector<std::string>;
 
 // One allocation per stack; stack ids are 0, 1, … in that order.

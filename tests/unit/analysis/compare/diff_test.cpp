@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/compare/diff_ranks.h"
+#include "support/bytes.h"
 #include "support/messy_trace.h"
 #include "support/trace_builder.h"
 
@@ -11,9 +12,6 @@ namespace {
 
 using model::SegmentKind;
 using testing::TraceBuilder;
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kA = 0x7f0000000000;
 
 DiffSide sideAt(const AnalysedTrace& analysed, const std::string& place,
                 std::optional<int32_t> device = std::nullopt) {

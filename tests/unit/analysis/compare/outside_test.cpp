@@ -4,6 +4,7 @@
 
 #include "analysis/oom/oom.h"
 #include "model/recorded_work.h"
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::analysis {
@@ -14,8 +15,6 @@ using model::kLiveAtEnd;
 using model::MemoryKind;
 using testing::TraceBuilder;
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kA = 0x7f0000000000;
 constexpr uint64_t kB = kA + 64 * kMiB;
 constexpr uint64_t kC = kA + 256 * kMiB;
 

@@ -7,6 +7,7 @@
 
 #include "analysis/growth/churn.h"
 #include "analysis/growth/outstanding.h"
+#include "support/bytes.h"
 #include "support/messy_trace.h"
 #include "support/trace_builder.h"
 
@@ -14,8 +15,6 @@ namespace tidegauge::analysis {
 namespace {
 
 using testing::TraceBuilder;
-constexpr uint64_t kMiB = 1 << 20;
-constexpr uint64_t kBase = 0x7f0000000000;
 
 // A program of steps; every address is used once.
 class Steps {
@@ -52,7 +51,7 @@ class Steps {
  private:
   bool annotated_;
   int64_t now_us_ = 1'000'000;
-  uint64_t next_ = kBase;
+  uint64_t next_ = kA;
   std::map<uint64_t, uint64_t> size_;
 };
 
@@ -233,7 +232,7 @@ TEST(Outstanding, ByStackAndAge) {
 
 TEST(Outstanding, PendingBlocksAreFreedByTheProgram) {
   TraceBuilder b;
-  b.stack({"f@a.py:1"}).alloc(kBase, kMiB).freeRequested(kBase, kMiB);
+  b.stack({"f@a.py:1"}).alloc(kA, kMiB).freeRequested(kA, kMiB);
   AnalysedTrace trace(b.build());
   EXPECT_EQ(neverFreed(trace, *trace.devices[0]).blocks, 0u);
 }

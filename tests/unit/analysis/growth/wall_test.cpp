@@ -2,23 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::analysis {
 namespace {
 
 using testing::TraceBuilder;
-constexpr uint64_t kBase = 0x7f0000000000;
-constexpr uint64_t kMiB = 1 << 20;
 
 // Steps of 4 temporaries each; each step also leaves `kept` bytes.
 AnalysedTrace stepsThatKeep(uint64_t kept, int steps, uint64_t oom_free = 0) {
   TraceBuilder b;
   b.time(1'000'000);
   for (int step = 0; step < steps; ++step) {
-    for (uint64_t i = 0; i < 4; ++i) b.alloc(kBase + i * 64 * kMiB, 8 * kMiB);
-    for (uint64_t i = 0; i < 4; ++i) b.free(kBase + i * 64 * kMiB, 8 * kMiB);
-    if (kept > 0) b.alloc(2 * kBase + static_cast<uint64_t>(step) * 64 * kMiB, kept);
+    for (uint64_t i = 0; i < 4; ++i) b.alloc(kA + i * 64 * kMiB, 8 * kMiB);
+    for (uint64_t i = 0; i < 4; ++i) b.free(kA + i * 64 * kMiB, 8 * kMiB);
+    if (kept > 0) b.alloc(2 * kA + static_cast<uint64_t>(step) * 64 * kMiB, kept);
   }
   if (oom_free > 0) b.oom(oom_free, 512 * kMiB);
   return AnalysedTrace(b.build());
@@ -73,14 +72,14 @@ TEST(Wall, TooShortToTell) {
   AnalysedTrace trace = stepsThatKeep(kMiB, 3);  // 39 events, 9 slices
   EXPECT_FALSE(wallOf(trace, *trace.devices[0], kMiB).enough);
   TraceBuilder empty;
-  empty.finalSegment(kBase, 2 * kMiB).block(2 * kMiB, model::BlockState::kActiveAllocated);
+  empty.finalSegment(kA, 2 * kMiB).block(2 * kMiB, model::BlockState::kActiveAllocated);
   AnalysedTrace state_only(empty.build());
   EXPECT_FALSE(wallOf(state_only, *state_only.devices[0], kMiB).enough);
 }
 
 TEST(Wall, WithoutTimesThereAreNoSeconds) {
   TraceBuilder b;
-  for (uint64_t i = 0; i < 100; ++i) b.alloc(kBase + i * kMiB, 512);
+  for (uint64_t i = 0; i < 100; ++i) b.alloc(kA + i * kMiB, 512);
   AnalysedTrace trace(b.build());
   Wall wall = wallOf(trace, *trace.devices[0]);
   EXPECT_TRUE(wall.enough);

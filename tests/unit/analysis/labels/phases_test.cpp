@@ -3,14 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "analysis/trace/analysed_trace.h"
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::analysis {
 namespace {
 
 using testing::TraceBuilder;
-
-constexpr uint64_t kA = 0x7f0000000000;
 
 TraceBuilder& eventsAt(TraceBuilder& b, const std::vector<int64_t>& times) {
   for (int64_t time : times) b.time(time).alloc(kA, 512);

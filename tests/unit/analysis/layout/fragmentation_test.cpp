@@ -2,6 +2,7 @@
 
 #include "analysis/layout/fragmentation_details.h"
 #include "analysis/layout/fragmentation_series.h"
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::analysis {
@@ -10,8 +11,6 @@ namespace {
 using model::BlockState;
 using testing::TraceBuilder;
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kBase = 0x7f0000000000;
 constexpr uint64_t kOther = 0x7f8000000000;
 
 TEST(SampleSteps, HaveBothEndsAndNoStepTwice) {
@@ -25,8 +24,8 @@ TEST(SampleSteps, HaveBothEndsAndNoStepTwice) {
 
 TEST(TypicalRequest, IsTheNearestRankInWholeBlocks) {
   TraceBuilder b;
-  b.segmentAlloc(kBase, 200 * kMiB);
-  for (uint64_t i = 1; i <= 100; ++i) b.alloc(kBase + i * kMiB, i * 1000);
+  b.segmentAlloc(kA, 200 * kMiB);
+  for (uint64_t i = 1; i <= 100; ++i) b.alloc(kA + i * kMiB, i * 1000);
   model::Trace trace = b.build();
   // The 95th of 100 is 95,000 bytes; 95,232 is the next multiple of 512.
   EXPECT_EQ(typicalRequest(trace, trace.devices[0]), 95'232);
@@ -38,10 +37,10 @@ TEST(TypicalRequest, IsTheNearestRankInWholeBlocks) {
 
 model::Trace twoPools() {
   TraceBuilder b;
-  b.finalSegment(kBase, 40 * kMiB)
+  b.finalSegment(kA, 40 * kMiB)
       .block(30 * kMiB, BlockState::kActiveAllocated, 30 * kMiB)
       .block(10 * kMiB, BlockState::kInactive);
-  b.pool(2, 0).finalSegment(kBase + 40 * kMiB, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
+  b.pool(2, 0).finalSegment(kA + 40 * kMiB, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
   b.pool(0, 0)
       .finalSegment(kOther, 100 * kMiB)
       .block(60 * kMiB, BlockState::kInactive)
@@ -65,14 +64,14 @@ TEST(Fragmentation, PoolsAreNeverMixed) {
   EXPECT_NEAR(details.sample.sums.free.external(), 1 - 60.0 / 90, 1e-12);
   EXPECT_NEAR(details.sample.sums.free.externalBySegment(), 0, 1e-12);
   // The graph's segment lies between the two of the default pool: it is owned, so it is no hole.
-  double span = static_cast<double>(kOther + 100 * kMiB - kBase);
-  double gap = static_cast<double>(kOther - kBase - 60 * kMiB);
+  double span = static_cast<double>(kOther + 100 * kMiB - kA);
+  double gap = static_cast<double>(kOther - kA - 60 * kMiB);
   EXPECT_NEAR(details.sample.address.external, gap / span, 1e-12);
 }
 
 TEST(Fragmentation, AFreePageOfAnExpandableSegmentIsReleasable) {
   TraceBuilder b;
-  b.finalSegment(kBase, 60 * kMiB, model::SegmentKind::kExpandable)
+  b.finalSegment(kA, 60 * kMiB, model::SegmentKind::kExpandable)
       .block(5 * kMiB, BlockState::kActiveAllocated, 5 * kMiB)
       .block(55 * kMiB, BlockState::kInactive);
   AnalysedTrace analysed(b.build());
@@ -105,7 +104,7 @@ TEST(StrandedCurve, JumpsJustAboveEachHole) {
 
 TEST(SizeClasses, AreByPowersOfTwo) {
   TraceBuilder b;
-  b.finalSegment(kBase, 20 * kMiB)
+  b.finalSegment(kA, 20 * kMiB)
       .block(512, BlockState::kActiveAllocated, 4)
       .block(1024, BlockState::kActiveAllocated, 1000)
       .block(1536, BlockState::kActiveAllocated, 1200)

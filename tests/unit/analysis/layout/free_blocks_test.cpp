@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/bytes.h"
 #include "support/simulated_heap.h"
 #include "support/trace_builder.h"
 
@@ -12,9 +13,6 @@ using model::PoolId;
 using model::StreamId;
 using testing::TraceBuilder;
 
-constexpr uint64_t kKiB = uint64_t{1} << 10;
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kA = 0x7f0000000000;
 constexpr PoolId kDefaultPool(0);
 constexpr StreamId kDefaultStream(0);
 

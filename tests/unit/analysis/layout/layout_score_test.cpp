@@ -5,11 +5,10 @@
 #include <cmath>
 #include <string>
 
+#include "support/bytes.h"
+
 namespace tidegauge::analysis {
 namespace {
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kGiB = uint64_t{1} << 30;
 
 std::vector<LayoutRange> layoutOf(const std::vector<std::pair<uint64_t, uint64_t>>& blocks) {
   std::vector<LayoutRange> ranges;

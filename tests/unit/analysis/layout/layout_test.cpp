@@ -4,6 +4,7 @@
 
 #include "analysis/layout/free_sums.h"
 #include "analysis/trace/analysed_trace.h"
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::analysis {
@@ -12,9 +13,6 @@ namespace {
 using model::BlockState;
 using model::SegmentKind;
 using testing::TraceBuilder;
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kA = 0x7f0000000000;
 
 std::vector<LayoutBlock> blocksOf(const AnalysedTrace& analysed, Step step) {
   const DeviceAnalysis& device = *analysed.devices[0];

@@ -2,10 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "support/bytes.h"
+
 namespace tidegauge::analysis {
 namespace {
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
 using model::LiveRange;
 
 TEST(LiveLayout, CountsWhatLiesFreeInsideTheFrameworksRanges) {

@@ -7,6 +7,7 @@
 
 #include "analysis/layout/free_sums.h"
 #include "analysis/trace/analysed_trace.h"
+#include "support/bytes.h"
 #include "support/messy_trace.h"
 #include "support/simulated_heap.h"
 #include "support/trace_builder.h"
@@ -15,10 +16,6 @@ namespace tidegauge::analysis {
 namespace {
 
 using testing::TraceBuilder;
-
-constexpr uint64_t kKiB = uint64_t{1} << 10;
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kA = 0x7f0000000000;
 
 SegmentedLayout layoutOf(const AnalysedTrace& analysed, Step step = model::kNoStep) {
   const DeviceAnalysis& device = *analysed.devices[0];

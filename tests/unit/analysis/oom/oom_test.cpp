@@ -4,15 +4,13 @@
 
 #include "analysis/summary.h"
 #include "model/recorded_work.h"
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::analysis {
 namespace {
 
 using testing::TraceBuilder;
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kA = 0x7f0000000000;
 
 TEST(Oom, ARequestOfUnknownSizeIsShortByNobodyKnowsWhat) {
   TraceBuilder b;

@@ -4,6 +4,7 @@
 
 #include "analysis/oom/advice.h"
 #include "model/recorded_work.h"
+#include "support/bytes.h"
 #include "support/messy_trace.h"
 #include "support/trace_builder.h"
 
@@ -12,10 +13,6 @@ namespace {
 
 using model::BlockState;
 using testing::TraceBuilder;
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kGiB = uint64_t{1} << 30;
-constexpr uint64_t kA = 0x7f0000000000;
 
 // The verdict on the last out-of-memory event of a built trace.
 struct Judged {
@@ -41,7 +38,7 @@ struct Judged {
 using Names = std::vector<std::string>;
 
 // `count` segments of 20 MiB with a live block of 8 MiB in each: 12 MiB free in each.
-void pieces(TraceBuilder& b, uint64_t count) {
+void freePieces(TraceBuilder& b, uint64_t count) {
   for (uint64_t i = 0; i < count; ++i) {
     uint64_t a = kA + i * 32 * kMiB;
     b.segmentAlloc(a, 20 * kMiB).alloc(a, 8 * kMiB);
@@ -51,7 +48,7 @@ void pieces(TraceBuilder& b, uint64_t count) {
 TEST(OomVerdict, TheDeviceBoundsWhatTheDriverHadLeft) {
   auto most = [](std::optional<uint64_t> total_bytes, uint64_t free_bytes) {
     TraceBuilder b;
-    pieces(b, 5);  // 100 reserved
+    freePieces(b, 5);  // 100 reserved
     b.oom(free_bytes, 45 * kMiB);
     model::Trace trace = b.build();
     trace.devices[0].total_bytes = total_bytes.value_or(model::kUnknownBytes);
@@ -69,7 +66,7 @@ TEST(OomVerdict, TheDeviceBoundsWhatTheDriverHadLeft) {
 
 TEST(OomVerdict, Fragmentation) {
   TraceBuilder b;
-  pieces(b, 5);
+  freePieces(b, 5);
   b.oom(30 * kMiB, 45 * kMiB);  // 60 free inside, 30 at the driver, 46 wanted
   Judged judged(b);
   const OomVerdict& v = judged.verdict;
@@ -156,7 +153,7 @@ TEST(OomVerdict, PiecesThatAreNotEnoughWithoutAnotherPoolAreNoReason) {
 
 TEST(OomVerdict, Capacity) {
   TraceBuilder b;
-  pieces(b, 5);
+  freePieces(b, 5);
   b.oom(30 * kMiB, 200 * kMiB);
   Judged judged(b);
   EXPECT_EQ(judged.rows(), Names{"capacity"});
@@ -165,11 +162,11 @@ TEST(OomVerdict, Capacity) {
   EXPECT_EQ(judged.verdict.lackingBytes(), 110 * kMiB);
 }
 
-// One byte decides between pieces and capacity.
+// One byte decides between freePieces and capacity.
 TEST(OomVerdict, CapacityBeginsWhereAPerfectHeapIsFull) {
   for (uint64_t more : {0, 512}) {
     TraceBuilder b;
-    pieces(b, 5);
+    freePieces(b, 5);
     b.oom(30 * kMiB, 90 * kMiB + more);
     EXPECT_EQ(Judged(b).rows(), more == 0 ? Names{"fragmentation"} : Names{"capacity"});
   }
@@ -177,7 +174,7 @@ TEST(OomVerdict, CapacityBeginsWhereAPerfectHeapIsFull) {
 
 TEST(OomVerdict, OthersHoldADeviceOfKnownSize) {
   TraceBuilder b;
-  pieces(b, 5);
+  freePieces(b, 5);
   b.oom(30 * kMiB, 200 * kMiB);
   Judged judged(b, kGiB);
   EXPECT_EQ(judged.rows(), (Names{"others", "capacity"}));
@@ -199,7 +196,7 @@ TEST(OomVerdict, ALittleElsewhereIsNoReason) {
 // Without the device's size, an earlier event shows what this process could have had.
 TEST(OomVerdict, OthersTookWhatWasThereBefore) {
   TraceBuilder b;
-  pieces(b, 5);
+  freePieces(b, 5);
   b.oom(400 * kMiB, 600 * kMiB).alloc(kA + 8 * kMiB, 2 * kMiB);
   b.oom(30 * kMiB, 200 * kMiB);
   Judged judged(b);
@@ -211,7 +208,7 @@ TEST(OomVerdict, OthersTookWhatWasThereBefore) {
 
 TEST(OomVerdict, ALimitOfTheProcess) {
   TraceBuilder b;
-  pieces(b, 5);
+  freePieces(b, 5);
   b.segmentAlloc(kA + 5 * kGiB, 60 * kMiB).segmentFree(kA + 5 * kGiB, 60 * kMiB);
   b.oom(70 * kGiB, 80 * kMiB);
   Judged judged(b);
@@ -261,7 +258,7 @@ TEST(OomVerdict, TheAllocatorDoesNotSearchAgain) {
 
 TEST(OomVerdict, SeveralHoldTheLargestFirst) {
   TraceBuilder b;
-  pieces(b, 5);  // 60 MiB in pieces
+  freePieces(b, 5);  // 60 MiB in freePieces
   b.stream(7).segmentAlloc(kA + kGiB, 100 * kMiB).alloc(kA + kGiB, 52 * kMiB).stream(0);
   b.oom(30 * kMiB, 40 * kMiB);
   Judged judged(b, kGiB);
@@ -272,7 +269,7 @@ TEST(OomVerdict, SeveralHoldTheLargestFirst) {
 
 TEST(OomVerdict, ALimitAndAFittingBlock) {
   TraceBuilder b;
-  pieces(b, 1);
+  freePieces(b, 1);
   b.oom(70 * kGiB, 12 * kMiB);
   EXPECT_EQ(Judged(b).rows(), (Names{"cap", "flaw"}));
 }
@@ -290,7 +287,7 @@ TEST(OomVerdict, ExpandableSegmentsWantPages) {
 
 TEST(OomVerdict, BeforeAndAfterTheFlush) {
   TraceBuilder b;
-  pieces(b, 2);
+  freePieces(b, 2);
   b.segmentAlloc(kA + kGiB, 50 * kMiB);
   b.map(kA + 2 * kGiB, 20 * kMiB).unmap(kA + 2 * kGiB, 20 * kMiB);  // in vain
   b.segmentFree(kA + kGiB, 50 * kMiB).oom(60 * kMiB, 100 * kMiB);
@@ -327,7 +324,7 @@ TEST(OomVerdict, WhatTheFileDoesNotSayIsNotClaimed) {
            {model::kUnknownBytes, 100 * kMiB, {}},                   // capacity? nobody knows
            {model::kUnknownBytes, 40 * kMiB, {"fragmentation"}}}) {  // 60 were there anyway
     TraceBuilder b;
-    pieces(b, 5);
+    freePieces(b, 5);
     b.oom(driver, request);
     Judged judged(b);
     EXPECT_EQ(judged.rows(), rows);

@@ -6,6 +6,7 @@
 #include "analysis/growth/growth.h"
 #include "analysis/growth/wall.h"
 #include "model/recorded_work.h"
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::analysis {
@@ -13,8 +14,6 @@ namespace {
 
 using model::Trace;
 using testing::TraceBuilder;
-constexpr uint64_t kMiB = 1 << 20;
-constexpr uint64_t kBase = 0x7f0000000000;
 
 // A program that was recorded, and whose end was seen, or not.
 Trace recorded(TraceBuilder& b, bool ended) {
@@ -34,7 +33,7 @@ Trace recorded(TraceBuilder& b, bool ended) {
 struct Program {
   TraceBuilder b;
   std::vector<uint64_t> held;
-  uint64_t next = kBase;
+  uint64_t next = kA;
 
   Program() { b.time(1'000'000); }
   uint64_t alloc(const char* stack, uint64_t bytes) {
@@ -89,9 +88,9 @@ TEST(CleanUp, ARefusedRequestIsWorkToo) {
 
 TEST(CleanUp, WaitsForTheLastDevice) {
   TraceBuilder b;
-  b.device(0).time(100).alloc(kBase, kMiB).freeRequested(kBase, kMiB).freeCompleted(kBase, kMiB);
-  b.time(300).freeRequested(kBase + kMiB, kMiB);
-  b.device(1).time(200).alloc(kBase, kMiB).freeCompleted(kBase, kMiB);
+  b.device(0).time(100).alloc(kA, kMiB).freeRequested(kA, kMiB).freeCompleted(kA, kMiB);
+  b.time(300).freeRequested(kA + kMiB, kMiB);
+  b.device(1).time(200).alloc(kA, kMiB).freeCompleted(kA, kMiB);
   Trace trace = recorded(b, true);
   EXPECT_EQ(cleanUpStep(trace, trace.devices[0]), 3U);  // the free at 300 µs
   EXPECT_EQ(cleanUpStep(trace, trace.devices[1]), 1U);
@@ -99,7 +98,7 @@ TEST(CleanUp, WaitsForTheLastDevice) {
 
 TEST(CleanUp, ADeviceOfWhichNothingWasAskedHasNone) {
   TraceBuilder b;
-  b.time(100).freeRequested(kBase, kMiB).freeCompleted(kBase, kMiB);
+  b.time(100).freeRequested(kA, kMiB).freeCompleted(kA, kMiB);
   Trace trace = recorded(b, true);
   EXPECT_EQ(cleanUpStep(trace, trace.devices[0]), 2U);
 }

@@ -2,14 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::analysis {
 namespace {
 
 using testing::TraceBuilder;
-
-constexpr uint64_t kMiB = 1 << 20;
 
 // main → a (1 MiB), main → b → a (2 MiB), no stack (4 MiB).
 AnalysedTrace threeWays() {

@@ -2,14 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::analysis {
 namespace {
 
 using testing::TraceBuilder;
-
-constexpr uint64_t kA = 0x7f0000000000;
 
 TEST(LiveSet, EqualsAScanAtEveryStepAlsoPastCheckpoints) {
   TraceBuilder b;

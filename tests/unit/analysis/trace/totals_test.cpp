@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/trace/analysed_trace.h"
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::analysis {
@@ -12,8 +13,7 @@ using model::BlockState;
 using model::SegmentKind;
 using testing::TraceBuilder;
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kA = 0x7f0000000000, kB = kA + 0x10000;
+constexpr uint64_t kB = kA + 0x10000;
 
 TraceBuilder& whole(TraceBuilder& b) {
   return b.finalSegment(kA, 2 * kMiB, SegmentKind::kSmall).block(2 * kMiB, BlockState::kInactive);

@@ -5,12 +5,13 @@
 
 #include "analysis/what_if/program_edit.h"
 #include "analysis/what_if/what_if_runs.h"
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::analysis {
 namespace {
 
-constexpr uint64_t kMiB = uint64_t{1} << 20, kBase = uint64_t{1} << 40;
+constexpr uint64_t kBase = uint64_t{1} << 40;
 
 WhatIf ask(testing::TraceBuilder& builder, const WhatIfWish& wish) {
   AnalysedTrace analysed(builder.build());

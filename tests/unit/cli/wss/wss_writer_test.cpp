@@ -7,12 +7,11 @@
 #include <fstream>
 #include <type_traits>
 
+#include "support/bytes.h"
 #include "support/temp_folder.h"
 
 namespace tidegauge::cli {
 namespace {
-
-constexpr uint64_t kMiB = 1 << 20;
 
 // Measures nothing.
 class NoBackend final : public wss::Backend {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/bytes.h"
 #include "support/call_stream.h"
 
 namespace tidegauge::model {
@@ -9,7 +10,6 @@ namespace {
 
 using testing::CallStream;
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr auto kDevice = MemoryKind::kDevice;
 
 struct Ran {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "model/call_words.h"
+#include "support/bytes.h"
 #include "support/call_stream.h"
 
 namespace tidegauge::model {
@@ -13,7 +14,6 @@ namespace {
 
 using testing::CallStream;
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr int64_t kSecond = 1'000'000'000;
 
 struct Books {

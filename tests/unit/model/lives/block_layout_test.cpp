@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/block_size.h"
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::model {
@@ -10,17 +11,14 @@ namespace {
 
 using testing::TraceBuilder;
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kBase = 0x7f0000000000;
-
 // One large segment with a request in front and one behind, which is what is asked about.
 Trace twoInASegment(uint64_t first, uint64_t second, uint64_t segment,
                     uint64_t max_split = kUnknownBytes) {
   TraceBuilder b;
   b.settings().max_split_bytes = max_split;
-  b.segmentAlloc(kBase, segment).alloc(kBase, first).alloc(kBase + first, second);
-  b.free(kBase + first, second).free(kBase, first);
-  b.finalSegment(kBase, segment).block(segment, BlockState::kInactive);
+  b.segmentAlloc(kA, segment).alloc(kA, first).alloc(kA + first, second);
+  b.free(kA + first, second).free(kA, first);
+  b.finalSegment(kA, segment).block(segment, BlockState::kInactive);
   return b.build();
 }
 
@@ -36,14 +34,14 @@ TEST(BlockLayout, SplitsOffOneMebibyteAnd512Bytes) {
 
 TEST(BlockLayout, LooksAtTheNextLiveBlockNotOnlyAtTheEnd) {
   TraceBuilder b;
-  b.segmentAlloc(kBase, 20 * kMiB);
-  b.alloc(kBase, 4 * kMiB).alloc(kBase + 4 * kMiB, 6 * kMiB).free(kBase, 4 * kMiB);
-  b.alloc(kBase, 3 * kMiB + 512 * 3);  // 1 MiB − 1,536 B would be left before the second
-  b.finalSegment(kBase, 20 * kMiB);
+  b.segmentAlloc(kA, 20 * kMiB);
+  b.alloc(kA, 4 * kMiB).alloc(kA + 4 * kMiB, 6 * kMiB).free(kA, 4 * kMiB);
+  b.alloc(kA, 3 * kMiB + 512 * 3);  // 1 MiB − 1,536 B would be left before the second
+  b.finalSegment(kA, 20 * kMiB);
   b.block(4 * kMiB, BlockState::kActiveAllocated, 3 * kMiB + 512 * 3);
   b.block(6 * kMiB, BlockState::kActiveAllocated, 6 * kMiB);
   b.block(10 * kMiB, BlockState::kInactive);
-  b.free(kBase, 3 * kMiB + 512 * 3).alloc(kBase, 3 * kMiB);
+  b.free(kA, 3 * kMiB + 512 * 3).alloc(kA, 3 * kMiB);
   Trace trace = b.build();
   ASSERT_EQ(trace.allocations.size(), 4U);
   EXPECT_EQ(trace.allocations.block_bytes[2], 4 * kMiB);  // inferred
@@ -55,8 +53,8 @@ TEST(BlockLayout, LooksAtTheNextLiveBlockNotOnlyAtTheEnd) {
 
 TEST(BlockLayout, SmallPoolsAreRoundedOnly) {
   TraceBuilder b;
-  b.segmentAlloc(kBase, 2 * kMiB).alloc(kBase, 1000);
-  b.free(kBase, 1000).finalSegment(kBase, 2 * kMiB, SegmentKind::kSmall);
+  b.segmentAlloc(kA, 2 * kMiB).alloc(kA, 1000);
+  b.free(kA, 1000).finalSegment(kA, 2 * kMiB, SegmentKind::kSmall);
   b.block(2 * kMiB, BlockState::kInactive);
   Trace trace = b.build();
   EXPECT_EQ(trace.allocations.block_bytes[0], 1024U);
@@ -66,8 +64,8 @@ TEST(BlockLayout, SmallPoolsAreRoundedOnly) {
 TEST(BlockLayout, ExpandableSegmentsAreRoundedOnly) {
   TraceBuilder b;
   b.settings().expandable_segments = true;
-  b.map(kBase, 20 * kMiB).alloc(kBase, 19 * kMiB + 512).free(kBase, 19 * kMiB + 512);
-  b.finalSegment(kBase, 20 * kMiB, SegmentKind::kExpandable);
+  b.map(kA, 20 * kMiB).alloc(kA, 19 * kMiB + 512).free(kA, 19 * kMiB + 512);
+  b.finalSegment(kA, 20 * kMiB, SegmentKind::kExpandable);
   b.block(20 * kMiB, BlockState::kInactive);
   Trace trace = b.build();
   EXPECT_EQ(trace.allocations.block_bytes[0], 19 * kMiB + 512);
@@ -85,8 +83,8 @@ TEST(BlockLayout, OversizeRequestsTakeTheWholeBlock) {
 
 TEST(BlockLayout, BlocksOlderThanTheRecordingStayUncertain) {
   TraceBuilder b;
-  b.free(kBase, 3 * kMiB);
-  b.finalSegment(kBase, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
+  b.free(kA, 3 * kMiB);
+  b.finalSegment(kA, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
   Trace trace = b.build();
   EXPECT_EQ(trace.allocations.block_bytes[0], 3 * kMiB);
   EXPECT_TRUE(trace.allocations.has(0, kBlockUncertain));
@@ -96,14 +94,14 @@ TEST(BlockLayout, BlocksOlderThanTheRecordingStayUncertain) {
 TEST(BlockLayout, SlackIsLargerForOversizeAndNoneForTheSmall) {
   TraceBuilder b;
   b.settings().max_split_bytes = 20 * kMiB;
-  b.free(kBase, 30 * kMiB).free(kBase + 40 * kMiB, 1000);
-  b.finalSegment(kBase, 60 * kMiB).block(60 * kMiB, BlockState::kInactive);
+  b.free(kA, 30 * kMiB).free(kA + 40 * kMiB, 1000);
+  b.finalSegment(kA, 60 * kMiB).block(60 * kMiB, BlockState::kInactive);
   Trace trace = b.build();
   // Drawing order: the longer life is lower.
   ASSERT_EQ(trace.allocations.requested_bytes[1], 30 * kMiB);
   EXPECT_EQ(blockSlackBytes(trace, 1), 20 * kMiB);
   TraceBuilder small;
-  small.free(kBase, 1000).finalSegment(kBase, 2 * kMiB, SegmentKind::kSmall);
+  small.free(kA, 1000).finalSegment(kA, 2 * kMiB, SegmentKind::kSmall);
   small.block(2 * kMiB, BlockState::kInactive);
   EXPECT_EQ(blockSlackBytes(small.build(), 0), 0U);
 }
@@ -111,8 +109,8 @@ TEST(BlockLayout, SlackIsLargerForOversizeAndNoneForTheSmall) {
 TEST(BlockLayout, AContradictionIsUncertainNotExact) {
   // The second alloc lies at a live address: what the allocator set aside cannot be told.
   TraceBuilder b;
-  b.segmentAlloc(kBase, 20 * kMiB).alloc(kBase, 3 * kMiB).alloc(kBase, 4 * kMiB);
-  b.free(kBase, 4 * kMiB).finalSegment(kBase, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
+  b.segmentAlloc(kA, 20 * kMiB).alloc(kA, 3 * kMiB).alloc(kA, 4 * kMiB);
+  b.free(kA, 4 * kMiB).finalSegment(kA, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
   Trace trace = b.build();
   EXPECT_EQ(trace.allocations.block_bytes[1], 4 * kMiB);
   EXPECT_TRUE(trace.allocations.has(1, kBlockUncertain));
@@ -120,8 +118,8 @@ TEST(BlockLayout, AContradictionIsUncertainNotExact) {
 
 TEST(BlockLayout, ABlockLongerThanItsSegmentKeepsItsRoundedSize) {
   TraceBuilder b;
-  b.segmentAlloc(kBase, 20 * kMiB).alloc(kBase, 30 * kMiB).free(kBase, 30 * kMiB);
-  b.finalSegment(kBase, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
+  b.segmentAlloc(kA, 20 * kMiB).alloc(kA, 30 * kMiB).free(kA, 30 * kMiB);
+  b.finalSegment(kA, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
   Trace trace = b.build();
   EXPECT_EQ(trace.allocations.block_bytes[0], 30 * kMiB);
   EXPECT_TRUE(trace.allocations.has(0, kBlockUncertain));

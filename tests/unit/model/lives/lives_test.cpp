@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::model {
@@ -10,8 +11,7 @@ namespace {
 
 using testing::TraceBuilder;
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kA = 0x7f0000000000, kB = kA + 0x10000, kC = kA + 0x20000;
+constexpr uint64_t kB = kA + 0x10000, kC = kA + 0x20000;
 
 // A small segment that was there all the time; `free_bytes` more follow the blocks given before.
 TraceBuilder& inSegment(TraceBuilder& b) {

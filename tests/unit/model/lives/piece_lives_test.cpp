@@ -3,15 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "model/lives/owned_ranges.h"
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::model {
 namespace {
 
 using testing::TraceBuilder;
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kA = 0x7f0000000000;
 
 struct Row {
   uint64_t mib, size_mib;  // from kA

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/block_size.h"
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::model {
@@ -10,12 +11,9 @@ namespace {
 
 using testing::TraceBuilder;
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kBase = 0x7f0000000000;
-
 TEST(StatedSums, SegmentsAreComparedWithTheirBlocks) {
   TraceBuilder b;
-  b.finalSegment(kBase, 2 * kMiB, SegmentKind::kSmall);
+  b.finalSegment(kA, 2 * kMiB, SegmentKind::kSmall);
   b.block(1024, BlockState::kActiveAllocated, 1000);
   b.block(512, BlockState::kActivePendingFree, 500);
   b.block(2 * kMiB - 1536, BlockState::kInactive, 77);  // stale: does not count
@@ -33,15 +31,15 @@ TEST(StatedSums, SegmentsAreComparedWithTheirBlocks) {
 
 TEST(StatedSums, ABrokenTotalIsAnIssue) {
   TraceBuilder b;
-  b.finalSegment(kBase, 2 * kMiB).block(kMiB, BlockState::kInactive);
+  b.finalSegment(kA, 2 * kMiB).block(kMiB, BlockState::kInactive);
   Trace trace = b.build();
   ASSERT_EQ(trace.issues.count(IssueKind::kFinalTotalsDiffer), 1U);
 }
 
 TEST(StatedSums, LiveAtTheEndAgainstTheFinalBlocks) {
   TraceBuilder b;
-  b.segmentAlloc(kBase, 2 * kMiB).alloc(kBase, 700);  // never freed, and not there at the end
-  b.finalSegment(kBase, 2 * kMiB).block(2 * kMiB, BlockState::kInactive);
+  b.segmentAlloc(kA, 2 * kMiB).alloc(kA, 700);  // never freed, and not there at the end
+  b.finalSegment(kA, 2 * kMiB).block(2 * kMiB, BlockState::kInactive);
   Trace trace = b.build();
   ASSERT_EQ(trace.issues.count(IssueKind::kFinalLiveDiffers), 1U);
   for (const Issue& issue : trace.issues.all()) {
@@ -54,13 +52,13 @@ TEST(StatedSums, LiveAtTheEndAgainstTheFinalBlocks) {
 TEST(StatedSums, SnapshotEventsStateTheActiveBytesOfTheirStep) {
   TraceBuilder b;
   b.event(Action::kSnapshot, 0, 512);  // an older block
-  b.segmentAlloc(kBase, 2 * kMiB).alloc(kBase, 700);
+  b.segmentAlloc(kA, 2 * kMiB).alloc(kA, 700);
   b.event(Action::kSnapshot, 0, 1536);
-  b.freeRequested(kBase, 700).event(Action::kSnapshot, 0, 1536);  // still active
-  b.freeCompleted(kBase, 700).event(Action::kSnapshot, 0, 512);
-  b.free(kBase + kMiB, 100);
+  b.freeRequested(kA, 700).event(Action::kSnapshot, 0, 1536);  // still active
+  b.freeCompleted(kA, 700).event(Action::kSnapshot, 0, 512);
+  b.free(kA + kMiB, 100);
   b.event(Action::kSnapshot, 0, 0);
-  b.finalSegment(kBase, 2 * kMiB, SegmentKind::kSmall).block(2 * kMiB, BlockState::kInactive);
+  b.finalSegment(kA, 2 * kMiB, SegmentKind::kSmall).block(2 * kMiB, BlockState::kInactive);
   Trace trace = b.build();
   std::vector<Checksum> sums = snapshotChecksums(trace, trace.devices[0]);
   ASSERT_EQ(sums.size(), 5U);
@@ -75,8 +73,8 @@ TEST(StatedSums, SnapshotEventsStateTheActiveBytesOfTheirStep) {
 TEST(StatedSums, UncertainBlocksExplainADifferenceUpToTheirSlack) {
   auto differenceFor = [](uint64_t stated) {
     TraceBuilder b;
-    b.event(Action::kSnapshot, 0, stated).free(kBase, 3 * kMiB);
-    b.finalSegment(kBase, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
+    b.event(Action::kSnapshot, 0, stated).free(kA, 3 * kMiB);
+    b.finalSegment(kA, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
     Trace trace = b.build();
     EXPECT_EQ(trace.issues.count(IssueKind::kSnapshotChecksum),
               snapshotChecksums(trace, trace.devices[0])[0].differenceBytes() > 0 ? 1U : 0U);

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "model/ledger/ledger.h"
+#include "support/bytes.h"
 #include "support/call_stream.h"
 #include "support/recording_file.h"
 
@@ -18,7 +19,6 @@ using model::MemoryKind;
 using testing::CallStream;
 using testing::RecordingFile;
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr int64_t kSecond = 1'000'000'000;
 
 LiveSnapshot look(RecordingFollower& follower, const model::LiveWish& wish = {}) {

@@ -5,6 +5,7 @@
 #include "analysis/trace/analysed_trace.h"
 #include "model/recorded_work.h"
 #include "readers/recording/open_recording.h"
+#include "support/bytes.h"
 #include "support/call_stream.h"
 #include "support/recording_file.h"
 
@@ -17,8 +18,6 @@ using model::IssueKind;
 using model::MemoryKind;
 using testing::CallStream;
 using testing::RecordingFile;
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 struct Opened {
   explicit Opened(const CallStream& calls) {

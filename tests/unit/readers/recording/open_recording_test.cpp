@@ -13,6 +13,7 @@
 #include "model/incomplete.h"
 #include "model/ledger/ledger.h"
 #include "model/recorded_work.h"
+#include "support/bytes.h"
 #include "support/call_stream.h"
 #include "support/recording_file.h"
 #include "support/worked_recording.h"
@@ -26,8 +27,6 @@ using model::MemoryKind;
 using model::Trace;
 using testing::CallStream;
 using testing::RecordingFile;
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 std::vector<Trace> open(const std::string& path) {
   auto traces = openRecording(path, {});

@@ -41,7 +41,10 @@ TEST(Utf8, TellsValidFromInvalid) {
     EXPECT_FALSE(base::isUtf8(bad));
     EXPECT_TRUE(base::isUtf8(base::repairedUtf8(bad)));
   }
-  EXPECT_EQ(base::repairedUtf8("a\xffb"), "a\xef\xbf\xbdb");
+  EXPECT_EQ(base::repairedUtf8("a\xff"
+                               "b"),
+            "a\xef\xbf\xbd"
+            "b");
 }
 
 TEST(Value, KeepsSmallIntegersItself) {

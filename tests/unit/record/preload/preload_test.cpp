@@ -8,11 +8,10 @@
 #include <cstring>
 
 #include "record/session/session.h"
+#include "support/bytes.h"
 
 namespace tidegauge::record {
 namespace {
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 // Entries as the library in the programs writes them.
 class Writer {

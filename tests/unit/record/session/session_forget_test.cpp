@@ -13,14 +13,7 @@
 namespace tidegauge::record {
 namespace {
 
-constexpr int64_t kLongAgo_ns = 1'000'000'000'000'000'000;  // 2001
-
-uint16_t idOf(std::string_view name) {
-  auto functions = watchedFunctions();
-  for (size_t i = 0; i < functions.size(); ++i)
-    if (functions[i].name == name) return static_cast<uint16_t>(i);
-  return 0;
-}
+using testing::idOf;
 
 // A process with code of its own at `place`: two stacks, a kernel, memory that it does not free.
 void live(Session& session, uint32_t index, uint64_t place, bool ends) {
@@ -28,14 +21,14 @@ void live(Session& session, uint32_t index, uint64_t place, bool ends) {
   process.index = index;
   process.pid = 4'000'000'000U - index;  // none of this machine
   process.name = "short";
-  process.first_ns = kLongAgo_ns;
+  process.first_ns = testing::kLongAgo_ns;
   session.processSeen(process);
   session.kernelNamed({index, 0x10, 0, fmt::format("kernel_{}", index)});
   session.stackSeen(index, 1, {place, place + 1, place + 2});
   session.stackSeen(index, 2, {place, place + 3});
   model::MemoryCall call;
   call.process = index;
-  call.start_ns = call.end_ns = kLongAgo_ns + 1;
+  call.start_ns = call.end_ns = testing::kLongAgo_ns + 1;
   call.address = 0x7f0000000000;
   call.size_bytes = 4096;
   call.device = 0;
@@ -48,7 +41,7 @@ void live(Session& session, uint32_t index, uint64_t place, bool ends) {
   launch.function = idOf("cuLaunchKernel");
   launch.launches = 7;
   session.launchesSeen({launch});
-  if (ends) session.processEnded(index, kLongAgo_ns + 2, 0);
+  if (ends) session.processEnded(index, testing::kLongAgo_ns + 2, 0);
 }
 
 TEST(SessionForget, TheEndedGoWithAllThatWasTheirs) {

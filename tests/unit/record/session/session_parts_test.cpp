@@ -16,23 +16,18 @@
 #include "model/memory_call.h"
 #include "record/kernel/functions.h"
 #include "record/session/session.h"
+#include "support/bytes.h"
 #include "support/quiet_source.h"
 #include "support/temp_folder.h"
 
 namespace tidegauge::record {
 namespace {
 
+using testing::idOf;
+
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr int64_t kBegin_ns = 1'700'000'000'000'000'000;
-
-uint16_t idOf(std::string_view name) {
-  auto functions = watchedFunctions();
-  for (size_t i = 0; i < functions.size(); ++i)
-    if (functions[i].name == name) return static_cast<uint16_t>(i);
-  return 0;
-}
 
 std::vector<std::vector<std::string>> rowsOf(const std::string& path, const std::string& sql) {
   std::vector<std::vector<std::string>> rows;

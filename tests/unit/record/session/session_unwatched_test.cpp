@@ -7,8 +7,7 @@
 namespace tidegauge::record {
 namespace {
 
-constexpr int64_t kLongAgo_ns = 1'000'000'000'000'000'000;  // 2001
-constexpr uint32_t kPid = 4'000'000'000U;                   // none of this machine
+constexpr uint32_t kPid = 4'000'000'000U;  // none of this machine
 
 void begin(Session& session, uint32_t index, uint32_t pid, int64_t time_ns) {
   SeenProcess process;
@@ -33,9 +32,9 @@ constexpr model::FigureSet kNone, kMemory = {model::Figures::kMemory};
 
 TEST(SessionUnwatched, IsOfTheProcessThatMapsItOnly) {
   Session session(std::nullopt);
-  begin(session, 0, kPid, kLongAgo_ns);
-  begin(session, 1, kPid + 1, kLongAgo_ns);
-  session.unwatched(locked(kPid), kLongAgo_ns + 1);
+  begin(session, 0, kPid, testing::kLongAgo_ns);
+  begin(session, 1, kPid + 1, testing::kLongAgo_ns);
+  session.unwatched(locked(kPid), testing::kLongAgo_ns + 1);
   testing::QuietSource source;
   ASSERT_TRUE(session.finish(source).ok());
   EXPECT_EQ(session.incompleteOf(session.processes()[0]), kMemory);
@@ -44,8 +43,8 @@ TEST(SessionUnwatched, IsOfTheProcessThatMapsItOnly) {
 
 TEST(SessionUnwatched, OfAProcessThatIsSeenLater) {
   Session session(std::nullopt);
-  session.unwatched(locked(kPid), kLongAgo_ns);
-  begin(session, 0, kPid, kLongAgo_ns + 5);
+  session.unwatched(locked(kPid), testing::kLongAgo_ns);
+  begin(session, 0, kPid, testing::kLongAgo_ns + 5);
   testing::QuietSource source;
   ASSERT_TRUE(session.finish(source).ok());
   EXPECT_EQ(session.incompleteOf(session.processes()[0]), kMemory);
@@ -53,10 +52,11 @@ TEST(SessionUnwatched, OfAProcessThatIsSeenLater) {
 
 TEST(SessionUnwatched, AfterAnExecItIsOfTheNewProgram) {
   Session session(std::nullopt);
-  begin(session, 0, kPid, kLongAgo_ns);
-  session.unwatched(locked(kPid), kLongAgo_ns + 7);  // told before the exec takes its place
-  session.processEnded(0, kLongAgo_ns + 7, std::nullopt);
-  begin(session, 1, kPid, kLongAgo_ns + 8);
+  begin(session, 0, kPid, testing::kLongAgo_ns);
+  session.unwatched(locked(kPid),
+                    testing::kLongAgo_ns + 7);  // told before the exec takes its place
+  session.processEnded(0, testing::kLongAgo_ns + 7, std::nullopt);
+  begin(session, 1, kPid, testing::kLongAgo_ns + 8);
   testing::QuietSource source;
   ASSERT_TRUE(session.finish(source).ok());
   EXPECT_EQ(session.incompleteOf(session.processes()[0]), kNone);
@@ -65,7 +65,7 @@ TEST(SessionUnwatched, AfterAnExecItIsOfTheNewProgram) {
 
 TEST(SessionUnwatched, ALossIsOfAllProcesses) {
   Session session(std::nullopt);
-  begin(session, 0, kPid, kLongAgo_ns);
+  begin(session, 0, kPid, testing::kLongAgo_ns);
   testing::QuietSource source;
   source.lost[COUNT_NESTED] = 9;  // no loss
   ASSERT_TRUE(session.finish(source).ok());

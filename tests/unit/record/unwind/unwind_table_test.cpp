@@ -349,7 +349,9 @@ TEST_F(DamagedTable, AFileThatIsCutShortMeanwhileSaysNothing) {
 }
 
 TEST_F(DamagedTable, WhatIsNoProgramIsRefused) {
-  for (const char* text : {"", "#!/bin/sh\n", "\x7fELF\x02\x01\x01"}) {
+  for (const char* text : {"", "#!/bin/sh\n",
+                           "\x7f"
+                           "ELF\x02\x01\x01"}) {
     write(text);
     EXPECT_FALSE(UnwindTable::open(path_).ok());
   }

@@ -12,6 +12,7 @@
 #include "report/diff/diff_text.h"
 #include "report/diff/diff_words.h"
 #include "report/diff/ranks_text.h"
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::report {
@@ -22,10 +23,6 @@ using analysis::Diff;
 using analysis::DiffSide;
 using nlohmann::json;
 using testing::TraceBuilder;
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kGiB = uint64_t{1} << 30;
-constexpr uint64_t kA = 0x7f0000000000;
 
 DiffSide endOf(const AnalysedTrace& analysed) {
   auto devices = analysis::diffDevices(analysed, std::nullopt);

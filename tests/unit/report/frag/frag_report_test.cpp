@@ -10,10 +10,10 @@
 
 #include "base/csv.h"
 #include "base/text_layout.h"
-#include "export/plot/frag_plot.h"
-#include "export/plot/plot_lines.h"
 #include "model/recorded_work.h"
 #include "report/frag/frag_limits.h"
+#include "support/bytes.h"
+#include "support/frag_traces.h"
 #include "support/simulated_heap.h"
 #include "support/trace_builder.h"
 
@@ -22,10 +22,10 @@ namespace {
 
 using analysis::AnalysedTrace;
 using model::BlockState;
+using testing::combOf;
+using testing::movingHeap;
+using testing::ofDriver;
 using testing::TraceBuilder;
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kBase = 0x7f0000000000;
 
 FragReport reportOf(const AnalysedTrace& analysed, const FragOptions& options = {}) {
   return gatherFrag(analysed, {.device = analysed.devices.at(0).get(), .range = {}}, options);
@@ -43,27 +43,11 @@ std::string saidOf(const AnalysedTrace& analysed, const FragReport& report,
   return line;
 }
 
-// A segment of `blocks` blocks with a hole behind each, then `events` that change nothing.
-model::Trace combOf(uint64_t blocks, uint64_t block_bytes, uint64_t hole_bytes) {
-  TraceBuilder b;
-  uint64_t total = blocks * (block_bytes + hole_bytes);
-  b.stack({"build@model.py:7"}).segmentAlloc(kBase, total);
-  for (uint64_t i = 0; i < blocks; ++i) {
-    b.alloc(kBase + i * (block_bytes + hole_bytes), block_bytes);
-  }
-  b.finalSegment(kBase, total);
-  for (uint64_t i = 0; i < blocks; ++i) {
-    b.block(block_bytes, BlockState::kActiveAllocated, block_bytes);
-    if (hole_bytes > 0) b.block(hole_bytes, BlockState::kInactive);
-  }
-  return b.build();
-}
-
 model::Trace harmlessHole() {
   TraceBuilder b;
   uint64_t gib = 1024 * kMiB;
-  b.segmentAlloc(kBase, 66 * gib).alloc(kBase, gib).alloc(kBase + 65 * gib, gib);
-  b.finalSegment(kBase, 66 * gib)
+  b.segmentAlloc(kA, 66 * gib).alloc(kA, gib).alloc(kA + 65 * gib, gib);
+  b.finalSegment(kA, 66 * gib)
       .block(gib, BlockState::kActiveAllocated, gib)
       .block(64 * gib, BlockState::kInactive)
       .block(gib, BlockState::kActiveAllocated, gib);
@@ -72,7 +56,7 @@ model::Trace harmlessHole() {
 
 TEST(FragReport, ARecordingThatContradictsItselfIsNamed) {
   TraceBuilder b;  // without a final state that holds the block
-  b.segmentAlloc(kBase, 2 * kMiB).alloc(kBase, kMiB);
+  b.segmentAlloc(kA, 2 * kMiB).alloc(kA, kMiB);
   AnalysedTrace contradictory(b.build());
   std::string said = fragText(contradictory, reportOf(contradictory), {});
   EXPECT_NE(said.find("The recording contradicts itself: Live at the end"), std::string::npos)
@@ -136,7 +120,7 @@ model::Trace holesOf(const std::vector<uint64_t>& sizes, uint64_t max_split_byte
   TraceBuilder b;
   b.settings().max_split_bytes = max_split_bytes;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    b.finalSegment(kBase + i * 4096 * kMiB, sizes[i]).block(sizes[i], BlockState::kInactive);
+    b.finalSegment(kA + i * 4096 * kMiB, sizes[i]).block(sizes[i], BlockState::kInactive);
   }
   return b.build();
 }
@@ -184,29 +168,6 @@ TEST(FragReport, PinnedHostMemoryHasNoListsAndNoFits) {
   EXPECT_FALSE(fragJson(analysed, report).at("rules_known"));
 }
 
-// Memory of the driver as it is: 30 MiB held at the end; its program was told 40 of 80 MiB before
-// 20 of them.
-model::Trace ofDriver(bool is_told) {
-  TraceBuilder b;
-  b.time(1'000'000).stack({"m@m.c:7"}).segmentAlloc(kBase, 10 * kMiB).alloc(kBase, 10 * kMiB);
-  b.time(3'000'000).segmentAlloc(kBase + 64 * kMiB, 20 * kMiB).alloc(kBase + 64 * kMiB, 20 * kMiB);
-  b.finalSegment(kBase, 10 * kMiB).block(10 * kMiB, BlockState::kActiveAllocated, 10 * kMiB);
-  b.finalSegment(kBase + 64 * kMiB, 20 * kMiB)
-      .block(20 * kMiB, BlockState::kActiveAllocated, 20 * kMiB);
-  model::Trace trace = b.build();
-  trace.devices.at(0).has_allocator = false;
-  auto work = std::make_shared<model::RecordedWork>();
-  work->run = std::make_shared<model::RecordedRun>();
-  if (is_told) {
-    work->answers.time_ns = {1'000'500'000, 2'000'000'000, 2'500'000'000};
-    work->answers.device = {0, 0, 1};
-    work->answers.free_bytes = {60 * kMiB, 40 * kMiB, 1};
-    work->answers.total_bytes = {80 * kMiB, 80 * kMiB, 80 * kMiB};
-  }
-  trace.work = work;
-  return trace;
-}
-
 TEST(FragReport, WithoutAnAllocatorNothingIsFreeAndNothingIsForecast) {
   AnalysedTrace analysed(ofDriver(false));
   FragReport report = reportOf(analysed, {.request_bytes = 3 * kMiB});
@@ -238,27 +199,6 @@ TEST(FragReport, WithoutAnAllocatorTheScoresOfTheCsvAreEmpty) {
   std::string csv = fragCsv(reportOf(analysed, {.samples = 1}));
   EXPECT_EQ(fields(csv), fields(fragCsvHead()));
   EXPECT_TRUE(csv.ends_with(std::string(14, ',') + base::kCsvLineEnd)) << csv;
-}
-
-TEST(FragReport, WithoutAnAllocatorThePictureHasANoteForTheScore) {
-  for (bool has_allocator : {true, false}) {
-    model::Trace trace = ofDriver(false);
-    trace.devices.at(0).has_allocator = has_allocator;
-    AnalysedTrace analysed(std::move(trace));
-    std::unique_ptr<Canvas> canvas = svgCanvas(kPlotWidth, kPlotHeight, "a picture");
-    drawFrag(*canvas, analysed, reportOf(analysed), {.name = "a"});
-    std::string svg = canvas->finish();
-    auto count = [&](std::string_view text) {
-      size_t times = 0;
-      for (size_t at = svg.find(text); at != std::string::npos; at = svg.find(text, at + 1))
-        ++times;
-      return times;
-    };
-    EXPECT_EQ(count("none: no allocator cuts this memory up"), has_allocator ? 0U : 2U);
-    EXPECT_EQ(count(">address space<"), has_allocator ? 1U : 0U);
-    EXPECT_EQ(count("forecast"), has_allocator ? 1U : 0U);
-    EXPECT_EQ(count(">large gaps<"), has_allocator ? 1U : 0U);
-  }
 }
 
 TEST(FragReport, WithoutAnAllocatorTheDriverIsAskedAsItWasHeard) {
@@ -310,14 +250,12 @@ TEST(FragReport, NvmlIsHeardWhereThereIsOneGpu) {
 // What lies free in lists of the other size class is of no use to the typical request.
 TEST(FragReport, StrandedBytesAreThoseOfTheListsThatServeTheSize) {
   TraceBuilder b;
-  b.stack({"build@model.py:7"})
-      .segmentAlloc(kBase, 110 * kMiB)
-      .segmentAlloc(kBase - 2 * kMiB, 2 * kMiB);
-  b.alloc(kBase - 2 * kMiB, 600 * 1024);
-  b.finalSegment(kBase - 2 * kMiB, 2 * kMiB, model::SegmentKind::kSmall)
+  b.stack({"build@model.py:7"}).segmentAlloc(kA, 110 * kMiB).segmentAlloc(kA - 2 * kMiB, 2 * kMiB);
+  b.alloc(kA - 2 * kMiB, 600 * 1024);
+  b.finalSegment(kA - 2 * kMiB, 2 * kMiB, model::SegmentKind::kSmall)
       .block(600 * 1024, BlockState::kActiveAllocated, 600 * 1024)
       .block(2 * kMiB - 600 * 1024, BlockState::kInactive);
-  b.finalSegment(kBase, 110 * kMiB).block(110 * kMiB, BlockState::kInactive);
+  b.finalSegment(kA, 110 * kMiB).block(110 * kMiB, BlockState::kInactive);
   AnalysedTrace analysed(b.build());
   FragReport report = reportOf(analysed);
   ASSERT_EQ(report.typical_fits.size(), 1);
@@ -326,17 +264,6 @@ TEST(FragReport, StrandedBytesAreThoseOfTheListsThatServeTheSize) {
   EXPECT_NE(said.find("110 MiB of the free bytes cannot serve requests of 600 KiB"),
             std::string::npos)
       << said;
-}
-
-// 600 events of a heap whose score moves.
-model::Trace movingHeap() {
-  TraceBuilder b;
-  b.stack({"build@model.py:7"}).segmentAlloc(kBase, 1024 * kMiB);
-  for (uint64_t i = 0; i < 200; ++i) {
-    b.alloc(kBase + i * 4 * kMiB, (1 + i * 7 % 3) * kMiB);
-    if (i % 3 != 0) b.free(kBase + i * 4 * kMiB, (1 + i * 7 % 3) * kMiB);
-  }
-  return b.build();
 }
 
 TEST(FragReport, TheForecastHasSlicesOfItsOwn) {
@@ -354,7 +281,7 @@ TEST(FragReport, TheForecastHasSlicesOfItsOwn) {
 
 TEST(FragReport, TellsWhenReservedBytesMeetTheWall) {
   TraceBuilder b;
-  for (uint64_t i = 0; i < 100; ++i) b.segmentAlloc(kBase + i * 64 * kMiB, 20 * kMiB);
+  for (uint64_t i = 0; i < 100; ++i) b.segmentAlloc(kA + i * 64 * kMiB, 20 * kMiB);
   b.oom(1000 * kMiB, 2000 * kMiB);
   AnalysedTrace analysed(b.build());
   FragReport report = reportOf(analysed);
@@ -389,8 +316,8 @@ TEST(FragReport, AModelThatIsWorseThanNoChangeWarnsOfNothing) {
 
 TEST(FragReport, ABlockOlderThanTheRecordingHasNoStep) {
   TraceBuilder b;
-  for (int i = 0; i < 3; ++i) b.alloc(kBase + 8 * kMiB, kMiB).free(kBase + 8 * kMiB, kMiB);
-  b.finalSegment(kBase, 20 * kMiB)
+  for (int i = 0; i < 3; ++i) b.alloc(kA + 8 * kMiB, kMiB).free(kA + 8 * kMiB, kMiB);
+  b.finalSegment(kA, 20 * kMiB)
       .block(2 * kMiB, BlockState::kActiveAllocated, 2 * kMiB)
       .block(18 * kMiB, BlockState::kInactive);
   AnalysedTrace analysed(b.build());
@@ -430,7 +357,7 @@ TEST(FragReport, AFitSaysWhatItIsRoundedTo) {
 
 TEST(FragReport, ARequestLargerThanTheDeviceNeverFits) {
   TraceBuilder b;
-  for (uint64_t i = 0; i < 100; ++i) b.segmentAlloc(kBase + i * 64 * kMiB, 20 * kMiB);
+  for (uint64_t i = 0; i < 100; ++i) b.segmentAlloc(kA + i * 64 * kMiB, 20 * kMiB);
   b.oom(1000 * kMiB, 1000 * kMiB);
   AnalysedTrace analysed(b.build());
   std::string said = saidOf(analysed, reportOf(analysed, {.request_bytes = 1024 * 1024 * kMiB}));
@@ -443,7 +370,7 @@ TEST(FragReport, ARequestLargerThanTheDeviceNeverFits) {
 // One quantity, one unit: what was left at the driver is told twice.
 TEST(FragReport, WhatWasLeftHasOneUnit) {
   TraceBuilder b;
-  b.segmentAlloc(kBase, 20 * kMiB).alloc(kBase, 2 * kMiB);
+  b.segmentAlloc(kA, 20 * kMiB).alloc(kA, 2 * kMiB);
   b.oom(3842 * kMiB, 4008 * kMiB);
   AnalysedTrace analysed(b.build());
   std::string said = saidOf(analysed, reportOf(analysed, {.request_bytes = 512 * kMiB}));
@@ -454,8 +381,8 @@ TEST(FragReport, WhatWasLeftHasOneUnit) {
 
 TEST(FragReport, PinsOfOlderBlocksSaySo) {
   TraceBuilder b;
-  for (int i = 0; i < 3; ++i) b.alloc(kBase + 8 * kMiB, kMiB).free(kBase + 8 * kMiB, kMiB);
-  b.finalSegment(kBase, 20 * kMiB)
+  for (int i = 0; i < 3; ++i) b.alloc(kA + 8 * kMiB, kMiB).free(kA + 8 * kMiB, kMiB);
+  b.finalSegment(kA, 20 * kMiB)
       .block(2 * kMiB, BlockState::kActiveAllocated, 2 * kMiB)
       .block(18 * kMiB, BlockState::kInactive);
   AnalysedTrace analysed(b.build());
@@ -468,85 +395,6 @@ TEST(FragReport, ItsWordsAreExplainedOnce) {
   FragReport report = reportOf(analysed);
   EXPECT_TRUE(says(saidOf(analysed, report), "stranded: free, in pieces of no use to requests of"));
   EXPECT_FALSE(says(saidOf(analysed, report, {.words = false}), "stranded: free"));
-}
-
-// Texts where they stand; all else is not kept.
-class Texts : public Canvas {
- public:
-  struct Text {
-    Point at;
-    std::string text;
-  };
-  explicit Texts(std::vector<Text>& texts) : texts_(texts) {}
-  void boxes(std::span<const Box>, const Colour&) override {}
-  void line(std::span<const Point>, const Stroke&) override {}
-  void area(std::span<const Point>, const Colour&) override {}
-  void text(Point at, std::string_view text, const TextStyle&) override {
-    texts_.push_back({at, std::string(text)});
-  }
-  std::string finish() override { return {}; }
-
- private:
-  std::vector<Text>& texts_;
-};
-
-std::vector<Texts::Text> textsOf(model::Trace trace) {
-  AnalysedTrace analysed(std::move(trace));
-  FragReport report = reportOf(analysed);
-  std::vector<Texts::Text> texts;
-  Texts canvas(texts);
-  drawFrag(canvas, analysed, report, {.name = "a"});
-  return texts;
-}
-
-const Texts::Text* find(const std::vector<Texts::Text>& texts, std::string_view begin) {
-  for (const Texts::Text& text : texts) {
-    if (text.text.starts_with(begin)) return &text;
-  }
-  return nullptr;
-}
-
-TEST(FragPlot, TheForecastHasItsRoomForItself) {
-  std::vector<Texts::Text> texts = textsOf(movingHeap());
-  const Texts::Text* score = find(texts, "Layout score");
-  const Texts::Text* features = find(texts, "Features");
-  ASSERT_NE(score, nullptr);
-  ASSERT_NE(features, nullptr);
-  double right = 0;  // of the panels: legends of the others stand there
-  for (const Texts::Text& text : texts) {
-    if (text.text == "stranded") right = text.at.x - 36;
-  }
-  for (const char* entry : {"reserved bytes", "address space", "forecast"}) {
-    const Texts::Text* text = find(texts, entry);
-    ASSERT_NE(text, nullptr) << entry;
-    EXPECT_EQ(text->at.y, score->at.y) << "in the line of the title";
-  }
-  for (const Texts::Text& text : texts) {
-    bool beside = text.at.y > score->at.y && text.at.y < features->at.y - 4 && text.at.x > right;
-    EXPECT_FALSE(beside) << text.text;
-  }
-}
-
-TEST(FragPlot, StepsHaveTheirTimes) {
-  TraceBuilder b;
-  b.time(0).segmentAlloc(kBase, 1024 * kMiB);
-  for (uint64_t i = 0; i < 40; ++i) {
-    b.time(static_cast<int64_t>(1000 + i * 250'000)).alloc(kBase + i * 4 * kMiB, kMiB);
-  }
-  std::vector<Texts::Text> texts = textsOf(b.build());
-  const Texts::Text* time = find(texts, "time");
-  ASSERT_NE(time, nullptr);
-  const Texts::Text* zero = find(texts, "0.000 s");
-  ASSERT_NE(zero, nullptr);
-  EXPECT_EQ(zero->at.y, time->at.y);
-  std::vector<Texts::Text> timeless = textsOf(movingHeap());
-  EXPECT_EQ(find(timeless, "time"), nullptr) << "it has none";
-}
-
-TEST(FragPlot, TimesHaveOneForm) {
-  EXPECT_EQ(timeLabel(250'000, 2'000'000), "0.250 s");
-  EXPECT_EQ(timeLabel(250'000'000, 2'000'000'000), "250 s");
-  EXPECT_EQ(timeLabel(3'840'000'000, 20'000'000'000), "1 h 04 m");
 }
 
 TEST(FragReport, CsvHasARowPerSampleAndAHead) {
@@ -646,67 +494,11 @@ TEST(FragLimits, SayWhatThereIs) {
   EXPECT_NE(parseLimit("spoon>1").error().hint.find("largest_hole"), std::string::npos);
 }
 
-// What the picture is made of: lives as marks, red at an out-of-memory event, no name unescaped.
-TEST(FragPlot, DrawsLivesHolesAndTheOom) {
-  TraceBuilder b;
-  b.segmentAlloc(kBase, 40 * kMiB).alloc(kBase, 10 * kMiB).alloc(kBase + 20 * kMiB, 20 * kMiB);
-  b.freeRequested(kBase, 10 * kMiB).freeCompleted(kBase, 10 * kMiB).oom(kMiB, 100 * kMiB);
-  b.segmentAlloc(kBase + 400 * kMiB, 20 * kMiB).alloc(kBase + 400 * kMiB, 20 * kMiB);
-  b.finalSegment(kBase, 40 * kMiB)
-      .block(20 * kMiB, BlockState::kInactive)
-      .block(20 * kMiB, BlockState::kActiveAllocated, 20 * kMiB);
-  b.finalSegment(kBase + 400 * kMiB, 20 * kMiB)
-      .block(20 * kMiB, BlockState::kActiveAllocated, 20 * kMiB);
-  AnalysedTrace analysed(b.build());
-  FragReport report = reportOf(analysed);
-  auto canvas = svgCanvas(kPlotWidth, kPlotHeight, "a <b> & \"c\"");
-  drawFrag(*canvas, analysed, report, {.name = "x<script>&.pickle"});
-  std::string svg = canvas->finish();
-  EXPECT_TRUE(svg.starts_with("<svg xmlns="));
-  EXPECT_TRUE(svg.ends_with("</svg>\n"));
-  EXPECT_NE(svg.find("<title>a &lt;b&gt; &amp; &quot;c&quot;</title>"), std::string::npos);
-  EXPECT_EQ(svg.find("<script"), std::string::npos);
-  EXPECT_NE(svg.find("#7f0818"), std::string::npos);  // dark red: the largest, live at the event
-  EXPECT_NE(svg.find("#0a3a5e"), std::string::npos);  // dark blue: the largest, born after it
-  EXPECT_NE(svg.find("out of memory"), std::string::npos);
-  EXPECT_NE(svg.find("2 ranges owned, addresses between are left out"), std::string::npos);
-  EXPECT_NE(svg.find("0x7f0000000000"), std::string::npos);
-  EXPECT_NE(svg.find("no forecast:"), std::string::npos);
-  EXPECT_EQ(svg.find("nan"), std::string::npos);
-  auto plain = svgCanvas(kPlotWidth, kPlotHeight, "plain");
-  drawFrag(*plain, analysed, report, {.name = "x", .plain_address = true});
-  EXPECT_EQ(plain->finish().find("ranges owned"), std::string::npos);
-}
-
-TEST(FragPlot, SaysHowManyOomsItLeavesOut) {
-  TraceBuilder b;
-  b.segmentAlloc(kBase, 40 * kMiB);
-  for (int i = 0; i < 1201; ++i) b.oom(kMiB, 100 * kMiB);
-  AnalysedTrace analysed(b.build());
-  auto canvas = svgCanvas(kPlotWidth, kPlotHeight, "");
-  drawFrag(*canvas, analysed, reportOf(analysed), {.name = "x"});
-  EXPECT_NE(canvas->finish().find("the first 200 of 1,201 out-of-memory events"),
-            std::string::npos);
-}
-
-TEST(FragPlot, PngIsAPngWhereThereIsOne) {
-  if (!hasPng()) GTEST_SKIP() << "this build has no cairo: libcairo2-dev was not installed";
-  AnalysedTrace analysed(combOf(4, 20 * kMiB, 30 * kMiB));
-  auto canvas = pngCanvas(kPlotWidth, kPlotHeight);
-  drawFrag(*canvas, analysed, reportOf(analysed), {.name = "x"});
-  std::string png = canvas->finish();
-  EXPECT_TRUE(png.starts_with("\x89PNG\r\n\x1a\n"));
-  EXPECT_NE(png.find("IEND"), std::string::npos);
-}
-
-TEST(FragPlot, OfADeviceThatNeverOwnedMemory) {
+TEST(FragReport, OfADeviceThatNeverOwnedMemory) {
   TraceBuilder b;
   b.oom(5, 10);
   AnalysedTrace analysed(b.build());
-  auto canvas = svgCanvas(kPlotWidth, kPlotHeight, "");
   FragReport report = reportOf(analysed);
-  drawFrag(*canvas, analysed, report, {.name = "x"});
-  EXPECT_NE(canvas->finish().find("never owned memory"), std::string::npos);
   EXPECT_NE(fragText(analysed, report, {}).find("Nothing was reserved."), std::string::npos);
   EXPECT_TRUE(fragJson(analysed, report).is_object());
 }

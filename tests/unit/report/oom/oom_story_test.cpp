@@ -4,6 +4,7 @@
 
 #include "model/recorded_work.h"
 #include "report/oom/oom_json.h"
+#include "support/bytes.h"
 #include "support/messy_trace.h"
 #include "support/trace_builder.h"
 
@@ -14,10 +15,6 @@ using analysis::AnalysedTrace;
 using analysis::OomVerdict;
 using analysis::Verdict;
 using testing::TraceBuilder;
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kGiB = uint64_t{1} << 30;
-constexpr uint64_t kA = 0x7f0000000000;
 
 struct Told {
   AnalysedTrace analysed;

@@ -13,6 +13,7 @@
 #include "report/story/report_json.h"
 #include "report/story/report_text.h"
 #include "report/story/story.h"
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 #include "support/worked_recording.h"
 
@@ -24,8 +25,6 @@ using model::MemoryKind;
 using nlohmann::json;
 using testing::CallStream;
 using testing::RecordingFile;
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 std::vector<std::unique_ptr<AnalysedTrace>> opened(const RecordingFile& file) {
   std::vector<std::unique_ptr<AnalysedTrace>> all;

@@ -9,6 +9,7 @@
 
 #include "model/recorded_work.h"
 #include "report/recording/outside_report.h"
+#include "support/bytes.h"
 #include "support/messy_trace.h"
 #include "support/trace_builder.h"
 
@@ -19,9 +20,6 @@ using analysis::AnalysedTrace;
 using model::BlockState;
 using nlohmann::json;
 using testing::TraceBuilder;
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kA = 0x7f0000000000;
 
 // A trace that fills every part of the report.
 model::Trace everything() {

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "base/text_layout.h"
+#include "support/bytes.h"
 #include "support/messy_trace.h"
 #include "support/trace_builder.h"
 
@@ -15,9 +16,6 @@ using analysis::AnalysedTrace;
 using model::BlockState;
 using model::SegmentKind;
 using testing::TraceBuilder;
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kA = 0x7f0000000000;
 
 void expectFits(const std::string& text, size_t columns) {
   std::istringstream lines(text);

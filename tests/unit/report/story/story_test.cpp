@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::report {
@@ -10,9 +11,6 @@ namespace {
 using analysis::AnalysedTrace;
 using model::BlockState;
 using testing::TraceBuilder;
-
-constexpr uint64_t kMiB = uint64_t{1} << 20, kGiB = uint64_t{1} << 30;
-constexpr uint64_t kA = 0x7f0000000000;
 
 struct Told {
   Story story;

@@ -3,12 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::report {
 namespace {
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 // Half of a device of 4 GiB: of what the driver had where that is known, else by itself.
 TEST(WhatIfText, AFractionIsOfTheDriversMemoryWhereThatIsKnown) {

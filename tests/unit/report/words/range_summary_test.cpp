@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "report/story/report_text.h"
+#include "support/bytes.h"
 #include "support/messy_trace.h"
 #include "support/trace_builder.h"
 
@@ -12,8 +13,6 @@ namespace {
 
 using analysis::AnalysedTrace;
 using testing::TraceBuilder;
-
-constexpr uint64_t kMiB = uint64_t{1} << 20, kA = 0x7f0000000000;
 
 model::Trace twoDevices() {
   TraceBuilder b;

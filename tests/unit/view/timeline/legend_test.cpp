@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 #include "view/timeline/siblings.h"
 #include "view/timeline/slots.h"
@@ -10,8 +11,6 @@ namespace tidegauge::view {
 namespace {
 
 using analysis::AnalysedTrace;
-
-constexpr uint64_t kMiB = 1 << 20;
 
 AnalysedTrace threeStacks() {
   testing::TraceBuilder b;

@@ -2,14 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::view {
 namespace {
 
 using analysis::AnalysedTrace;
-
-constexpr uint64_t kMiB = 1 << 20;
 
 StackTile tileOf(const AnalysedTrace& trace, double steps, uint32_t columns, double row_bytes,
                  const MarkSet* mark = nullptr) {

@@ -16,7 +16,7 @@
 namespace tidegauge::wss {
 namespace {
 
-constexpr uint64_t kFirstPage = 0x400, kHere = kPagemapPresent,
+constexpr uint64_t kFirstWritten = 0x400, kHere = kPagemapPresent,
                    kWritten = kPagemapPresent | kPagemapSoftDirty;
 
 // 16 pages of heap, 12 of them there, and 4 of a library.
@@ -30,8 +30,8 @@ class Write : public testing::Test {
                 "Referenced: 16 kB\n");
   }
   void pagemap(const std::map<uint64_t, uint64_t>& entries) {
-    std::string bytes((kFirstPage + 0x14) * 8, '\0');
-    for (auto [page, entry] : entries) memcpy(bytes.data() + (kFirstPage + page) * 8, &entry, 8);
+    std::string bytes((kFirstWritten + 0x14) * 8, '\0');
+    for (auto [page, entry] : entries) memcpy(bytes.data() + (kFirstWritten + page) * 8, &entry, 8);
     proc_.write("pagemap", bytes);
   }
   Row row(int64_t window_ns) {

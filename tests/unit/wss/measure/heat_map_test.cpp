@@ -120,7 +120,7 @@ TEST(HeatPicture, ARowIsTheShareOfItsPages) {
   EXPECT_FLOAT_EQ(small.at(0, 0), 640.0F / (512 * 3));
 }
 
-MappingUse use(uint64_t start, uint64_t end, const char* path) {
+MappingUse namedUse(uint64_t start, uint64_t end, const char* path) {
   MappingUse one;
   one.mapping = {.start = start, .end = end, .path = path};
   one.sums.rss = kPage;
@@ -130,8 +130,8 @@ MappingUse use(uint64_t start, uint64_t end, const char* path) {
 TEST(HeatText, NamesTheMappingsOnce) {
   HeatMap map;
   map.add(0, 1, {{tableOf(0, 0, 512), tableOf(kTable, 0, 0)}});
-  std::string text =
-      heatText(map, {use(0, kTable, "/lib/liba.so"), use(kTable, 2 * kTable, "")}, 60, false);
+  std::string text = heatText(
+      map, {namedUse(0, kTable, "/lib/liba.so"), namedUse(kTable, 2 * kTable, "")}, 60, false);
   EXPECT_EQ(text.find("liba.so"), text.rfind("liba.so"));
   EXPECT_NE(text.find("anonymous          ·\n"), std::string::npos);
   EXPECT_NE(text.find("liba.so            █\n"), std::string::npos);
@@ -144,8 +144,8 @@ TEST(HeatText, NoLineIsWiderThanThePage) {
   for (int window = 0; window < 300; ++window)
     map.add(window, window + 1, {{tableOf(0, 0, 100), tableOf(kTable, 0, 500)}});
   for (size_t columns : {40U, 80U, 100U}) {
-    std::string text = heatText(map, {use(0, kTable, "\xff\x1b[31m a very long name of a mapping")},
-                                columns, false);
+    std::string text = heatText(
+        map, {namedUse(0, kTable, "\xff\x1b[31m a very long name of a mapping")}, columns, false);
     EXPECT_EQ(text.find('\x1b'), std::string::npos);
     size_t width = 0;
     for (char c : text) {

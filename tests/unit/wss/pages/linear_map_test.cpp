@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "support/bytes.h"
 #include "support/temp_folder.h"
 
 namespace tidegauge::wss {
@@ -33,7 +34,6 @@ Elf64_Phdr part(uint64_t address, uint64_t physical, uint64_t bytes) {
   return header;
 }
 
-constexpr uint64_t kGiB = uint64_t{1} << 30;
 const std::vector<Elf64_Phdr> kParts{
     part(0xffff'8000'8000'0000, ~uint64_t{0}, 1000 * kGiB),  // vmalloc
     part(0xffff'0000'4000'0000, 0x8000'0000, 2 * kGiB),      // memory

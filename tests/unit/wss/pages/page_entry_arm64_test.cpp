@@ -29,7 +29,7 @@ uint64_t of(uint64_t entry, __u32 linux_version = k6_12, __u32 levels = 4) {
   return pageEntryOfArm64(entry, &form);
 }
 
-MappingSums sumsOf(uint64_t entry, __u32 linux_version = k6_12) {
+MappingSums sumsOnArm64(uint64_t entry, __u32 linux_version = k6_12) {
   std::array<__u64, PAGE_TABLE_ENTRIES> entries{};
   entries[7] = of(entry, linux_version);
   MappingSums sums;
@@ -45,7 +45,7 @@ TEST(PageEntryOfArm64, TouchedAndWritten) {
   uint64_t shared_and_clean = kReadOnly | ARM64_DBM;
   EXPECT_EQ(of(kPlace | shared_and_clean), kPlace | 0x21) << "it may be written, and was not";
   EXPECT_EQ(of(kPlace | kReadOnly | ARM64_SPECIAL), kPlace | 0x221);
-  EXPECT_EQ(sumsOf(kPlace | kReadOnly | ARM64_SPECIAL).rss, 0U) << "the shared page of zeros";
+  EXPECT_EQ(sumsOnArm64(kPlace | kReadOnly | ARM64_SPECIAL).rss, 0U) << "the shared page of zeros";
   EXPECT_EQ(of(0), 0U);
 }
 
@@ -70,7 +70,7 @@ TEST(PageEntryOfArm64, HiddenPagesAreThere) {
   constexpr uint64_t kNone6_1 = kPlace | 0x0460'0000'0000'0f82;  // bit 58
   constexpr uint64_t kNone6_12 = kPlace | 0x0060'0000'0000'0f82;
   for (auto [entry, version] : {std::pair{kNone6_1, k6_1}, {kNone6_12, k6_12}}) {
-    MappingSums sums = sumsOf(entry, version);
+    MappingSums sums = sumsOnArm64(entry, version);
     EXPECT_EQ(sums.rss, kPage);
     EXPECT_EQ(sums.referenced, kPage);
     EXPECT_EQ(sums.swap, 0U);
@@ -88,17 +88,17 @@ TEST(PageEntryOfArm64, HiddenPagesAreThere) {
 TEST(PageEntryOfArm64, SwappedPagesByKernel) {
   constexpr uint64_t kSlot = 0x1abcd;
   for (uint64_t file : {0, 3, 22}) {
-    EXPECT_EQ(sumsOf(kSlot << 8 | file << 2, k5_17).swap, kPage) << file;
-    EXPECT_EQ(sumsOf(kSlot << 8 | file << 3 | 4, k6_1).swap, kPage) << file;
-    EXPECT_EQ(sumsOf(kSlot << 8 | file << 3 | 4, k6_9).swap, kPage) << file;
-    EXPECT_EQ(sumsOf(kSlot << 12 | file << 6 | 4 | 8, k6_12).swap, kPage) << file;
-    EXPECT_EQ(sumsOf(kSlot << 12 | file << 6 | 4, k6_12).rss, 0U);
+    EXPECT_EQ(sumsOnArm64(kSlot << 8 | file << 2, k5_17).swap, kPage) << file;
+    EXPECT_EQ(sumsOnArm64(kSlot << 8 | file << 3 | 4, k6_1).swap, kPage) << file;
+    EXPECT_EQ(sumsOnArm64(kSlot << 8 | file << 3 | 4, k6_9).swap, kPage) << file;
+    EXPECT_EQ(sumsOnArm64(kSlot << 12 | file << 6 | 4 | 8, k6_12).swap, kPage) << file;
+    EXPECT_EQ(sumsOnArm64(kSlot << 12 | file << 6 | 4, k6_12).rss, 0U);
     // Any place in the file, also one that sets what says "hidden" on the other kernels.
-    EXPECT_EQ(sumsOf((uint64_t{1} << 58) | file << 6, k6_12).rss, 0U);
-    EXPECT_EQ(sumsOf(ARM64_NG | file << 3, k6_1).rss, 0U);
+    EXPECT_EQ(sumsOnArm64((uint64_t{1} << 58) | file << 6, k6_12).rss, 0U);
+    EXPECT_EQ(sumsOnArm64(ARM64_NG | file << 3, k6_1).rss, 0U);
   }
   for (uint64_t other : {23, 30, 31})  // on the move, a mark, broken memory
-    EXPECT_EQ(sumsOf(kSlot << 12 | other << 6, k6_12).swap, 0U) << other;
+    EXPECT_EQ(sumsOnArm64(kSlot << 12 | other << 6, k6_12).swap, 0U) << other;
 }
 
 TEST(PageEntryOfArm64, PlacesOf52BitsWithFiveLevels) {

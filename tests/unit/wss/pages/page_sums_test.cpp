@@ -7,11 +7,11 @@
 
 #include <array>
 
+#include "support/bytes.h"
+
 namespace tidegauge::wss {
 namespace {
 bool anyOne(const Mapping&) { return true; }
-
-constexpr uint64_t kMiB = 1 << 20;
 
 MappingSums sumsOf(uint64_t entry) {
   std::array<__u64, PAGE_TABLE_ENTRIES> entries{};

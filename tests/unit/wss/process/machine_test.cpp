@@ -3,14 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "base/text_layout.h"
+#include "support/bytes.h"
 #include "unit/wss/fake_proc.h"
 #include "unit/wss/fake_sys.h"
 #include "wss/words/fit_text.h"
 
 namespace tidegauge::wss {
 namespace {
-
-constexpr uint64_t kMiB = 1 << 20;
 
 void addCache(const FakeSys& sys, int index, const char* level, const char* type, const char* size,
               const char* processors) {

@@ -9,7 +9,7 @@
 namespace tidegauge::wss {
 namespace {
 
-constexpr uint64_t kAt = 5 * kTable;
+constexpr uint64_t kFlushedAt = 5 * kTable;
 
 class WideSpanOf : public testing::Test {
  protected:
@@ -18,17 +18,22 @@ class WideSpanOf : public testing::Test {
   }
   void map(size_t first, size_t last, MappingKind kind = MappingKind::kAnonymous) {
     uses_.emplace_back();
-    uses_.back().mapping = {
-        .start = kAt + first * kPage, .end = kAt + last * kPage, .kind = kind, .path = {}};
+    uses_.back().mapping = {.start = kFlushedAt + first * kPage,
+                            .end = kFlushedAt + last * kPage,
+                            .kind = kind,
+                            .path = {}};
   }
   static bool isAnonymous(const Mapping& mapping) {
     return mapping.kind == MappingKind::kAnonymous;
   }
-  std::optional<WideSpan> span() const { return wideSpanOf({kAt, entries_}, uses_, isAnonymous); }
-  std::optional<WideSpan> spanAround(size_t from, size_t to) const {
-    return wideSpanOf({kAt, entries_}, uses_, isAnonymous, {kAt + from * kPage, kAt + to * kPage});
+  std::optional<WideSpan> span() const {
+    return wideSpanOf({kFlushedAt, entries_}, uses_, isAnonymous);
   }
-  static uint64_t page(size_t i) { return kAt + i * kPage; }
+  std::optional<WideSpan> spanAround(size_t from, size_t to) const {
+    return wideSpanOf({kFlushedAt, entries_}, uses_, isAnonymous,
+                      {kFlushedAt + from * kPage, kFlushedAt + to * kPage});
+  }
+  static uint64_t page(size_t i) { return kFlushedAt + i * kPage; }
   std::array<__u64, size_t{2} * PAGE_TABLE_ENTRIES> entries_{};  // of two tables
   std::vector<MappingUse> uses_;
 };
@@ -40,8 +45,8 @@ TEST_F(WideSpanOf, FromTheFirstTouchedPageToTheNextThatIsFarFromIt) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->first, page(80));
   EXPECT_EQ(found->last, page(200));
-  EXPECT_EQ(found->range.begin, kAt + 64 * kPage);  // so that no folio is cut
-  EXPECT_EQ(found->range.end, kAt + 256 * kPage);
+  EXPECT_EQ(found->range.begin, kFlushedAt + 64 * kPage);  // so that no folio is cut
+  EXPECT_EQ(found->range.end, kFlushedAt + 256 * kPage);
 }
 
 TEST_F(WideSpanOf, NotOutsideOfTheMapping) {
@@ -49,8 +54,8 @@ TEST_F(WideSpanOf, NotOutsideOfTheMapping) {
   touch({30, 100});
   auto found = span();
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->range.begin, kAt + 10 * kPage);
-  EXPECT_EQ(found->range.end, kAt + 102 * kPage);
+  EXPECT_EQ(found->range.begin, kFlushedAt + 10 * kPage);
+  EXPECT_EQ(found->range.end, kFlushedAt + 102 * kPage);
 }
 
 TEST_F(WideSpanOf, NotIfTheyLieCloseTogether) {
@@ -105,8 +110,8 @@ TEST_F(WideSpanOf, AroundGivenPagesToThoseBehind) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->first, page(80));
   EXPECT_EQ(found->last, page(130));
-  EXPECT_EQ(found->range.begin, kAt + 64 * kPage);
-  EXPECT_EQ(found->range.end, kAt + 192 * kPage);
+  EXPECT_EQ(found->range.begin, kFlushedAt + 64 * kPage);
+  EXPECT_EQ(found->range.end, kFlushedAt + 192 * kPage);
 }
 
 TEST_F(WideSpanOf, AroundGivenPagesToThoseBefore) {
@@ -116,8 +121,8 @@ TEST_F(WideSpanOf, AroundGivenPagesToThoseBefore) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->first, page(280));  // the nearest that is far enough
   EXPECT_EQ(found->last, page(400));
-  EXPECT_EQ(found->range.begin, kAt + 256 * kPage);
-  EXPECT_EQ(found->range.end, kAt + 448 * kPage);
+  EXPECT_EQ(found->range.begin, kFlushedAt + 256 * kPage);
+  EXPECT_EQ(found->range.end, kFlushedAt + 448 * kPage);
 }
 
 TEST_F(WideSpanOf, AroundGivenPagesNeedsOneOfThem) {
@@ -152,12 +157,13 @@ TEST_F(WideSpanOf, IsColdIfItIsThereAndUntouched) {
 
 TEST_F(WideSpanOf, AMappingThatBeginsBeforeTheTable) {
   uses_.emplace_back();
-  uses_.back().mapping = {.start = kAt - 3 * kTable, .end = kAt + 3 * kTable, .path = {}};
+  uses_.back().mapping = {
+      .start = kFlushedAt - 3 * kTable, .end = kFlushedAt + 3 * kTable, .path = {}};
   touch({0, 1023});
   auto found = span();
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->range.begin, kAt);
-  EXPECT_EQ(found->range.end, kAt + 2 * kTable);
+  EXPECT_EQ(found->range.begin, kFlushedAt);
+  EXPECT_EQ(found->range.end, kFlushedAt + 2 * kTable);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/bytes.h"
 #include "unit/wss/fake_proc.h"
 #include "unit/wss/fake_sys.h"
 
@@ -13,9 +14,8 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr uint64_t kMiB = 1 << 20;
 constexpr int64_t kWindow_ns = 1'000'000'000;
-const std::string kFolder = "/sys/fs/cgroup/shop/";
+const std::string kShrunkFolder = "/sys/fs/cgroup/shop/";
 
 TEST(Shrink, Ends) {
   ShrinkStep quiet{.before = 100 * kMiB, .taken = 5 * kMiB, .refaulted = 0, .after = 95 * kMiB};
@@ -47,22 +47,24 @@ TEST(Shrink, Ends) {
 class ShrinkOfCgroup : public testing::Test {
  protected:
   ShrinkOfCgroup() {
-    for (const char* file : {"cgroup.procs", "memory.reclaim"}) sys_.write(kFolder + file, "");
+    for (const char* file : {"cgroup.procs", "memory.reclaim"})
+      sys_.write(kShrunkFolder + file, "");
     sys_.write("/proc/swaps", "Filename Type Size Used Priority\n/dev/zram0 partition 1 0 1\n");
     tell();
     clock_.onSleep = [this] { run(); };
   }
   void tell() {
-    sys_.write(kFolder + "memory.current", std::to_string(current_) + "\n");
-    sys_.write(kFolder + "memory.stat",
+    sys_.write(kShrunkFolder + "memory.current", std::to_string(current_) + "\n");
+    sys_.write(kShrunkFolder + "memory.stat",
                "workingset_refault_anon " + std::to_string(back_ / 4096) + "\npgscan 1\n");
-    sys_.write(kFolder + "memory.pressure", "some total=" + std::to_string(waited_us_) + "\n");
+    sys_.write(kShrunkFolder + "memory.pressure",
+               "some total=" + std::to_string(waited_us_) + "\n");
   }
   // What the kernel does at once when memory.reclaim is written comes with the first sleep here.
   void run() {
-    std::string wanted = sys_.read(kFolder + "memory.reclaim");
+    std::string wanted = sys_.read(kShrunkFolder + "memory.reclaim");
     if (!wanted.empty()) {
-      sys_.write(kFolder + "memory.reclaim", "");
+      sys_.write(kShrunkFolder + "memory.reclaim", "");
       asked_.push_back(std::stoull(wanted));
       current_ -= asked_.back();
     }
@@ -138,13 +140,13 @@ TEST_F(ShrinkOfCgroup, RefusesWhatItMayNotTake) {
   EXPECT_THAT(whyNot("/shop"), HasSubstr("this program is in cgroup /shop itself"));
   sys_.write("/proc/self/cgroup", "0::/shopping\n");
   EXPECT_EQ(whyNot("/shop"), "it may");
-  std::filesystem::remove(sys_.at(kFolder + "memory.pressure"));
+  std::filesystem::remove(sys_.at(kShrunkFolder + "memory.pressure"));
   EXPECT_THAT(whyNot("/shop"), HasSubstr("does not tell how long it waits"));
 }
 
 TEST_F(ShrinkOfCgroup, ThatGoesAway) {
   auto shrink = open();
-  std::filesystem::remove(sys_.at(kFolder + "memory.current"));
+  std::filesystem::remove(sys_.at(kShrunkFolder + "memory.current"));
   auto row = shrink.value().next(clock_, kWindow_ns);
   ASSERT_FALSE(row.ok());
   EXPECT_THAT(row.error().what, HasSubstr("went away"));

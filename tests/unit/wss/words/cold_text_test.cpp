@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/bytes.h"
+
 namespace tidegauge::wss {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr uint64_t kMiB = 1 << 20;
 
 void add(Row& row, uint64_t start, const std::string& path, uint64_t rss_mib, uint64_t ref_mib) {
   MappingUse use;

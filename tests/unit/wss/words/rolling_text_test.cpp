@@ -3,12 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "base/text_layout.h"
+#include "support/bytes.h"
 #include "wss/words/row_json.h"
 
 namespace tidegauge::wss {
 namespace {
-
-constexpr uint64_t kMiB = 1 << 20;
 
 Rolling rolling() {
   return {.within = {{1, 20 * kMiB}, {2, 24 * kMiB}, {4, 24 * kMiB}, {8, 30 * kMiB}},

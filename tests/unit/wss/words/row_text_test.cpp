@@ -3,11 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "base/text_layout.h"
+#include "support/bytes.h"
 
 namespace tidegauge::wss {
 namespace {
-
-constexpr uint64_t kMiB = 1 << 20;
 
 Row row() {
   Row row;
