@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""The README's promise on fresh systems: from nothing but a compiler's absence to the example.
+
+    tests/distros/distros_test.py               all of CASES, an hour on two cores
+    tests/distros/distros_test.py trixie-view   those named
+
+Each case gets a Debian root of its own by debootstrap, with a copy of this checkout, and runs there
+in a mount and process namespace of its own:
+
+    view      `./dev view --no-browser`: installs, builds, and serves the example, which is fetched
+    g++-13 …  the release preset by that compiler, and `report` of the example
+
+Needs root, debootstrap, and the package registries. Roots are kept below build/distros for the next
+run; --fresh makes new ones. The last line counts: "3 passed, 1 failed, 0 skipped".
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ROOTS = ROOT / "build/distros"
+LIMIT_S = 3600
+
+CASES = [  # Debian, what
+    ("bookworm", "view"),
+    ("bookworm", "clang++"),
+    ("trixie", "view"),
+    ("trixie", "g++-13"),
+    ("trixie", "clang++"),
+]
+
+# What tells this machine's package managers where to fetch by name.
+SETTINGS = ["etc/apt/apt.conf.d", "etc/pip.conf", "root/.npmrc", "root/.config/pip",
+            "etc/resolv.conf", "etc/hosts", "etc/ssl/certs"]
+
+
+def mirror():
+    """The address from which this machine's own apt fetches Debian."""
+    sources = [pathlib.Path("/etc/apt/sources.list"),
+               *sorted(pathlib.Path("/etc/apt/sources.list.d").glob("*"))]
+    for path in filter(pathlib.Path.is_file, sources):
+        found = re.search(r"^(?:URIs:|deb(?: \[.*?\])?) *(\S+/debian)/?\s", path.read_text(), re.MULTILINE)
+        if found:
+            return found[1]
+    sys.exit("no Debian mirror in /etc/apt: distros_test needs a Debian machine")
+
+
+def make_root(suite, folder):
+    """A root with the checkout in /src."""
+    if not (folder / "etc/debian_version").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        subprocess.run(["debootstrap", "--variant=minbase", "--include=ca-certificates,git,procps",
+                        suite, folder, mirror()], check=True, stdout=subprocess.DEVNULL)
+    for name in SETTINGS:
+        source, target = pathlib.Path("/", name), folder / name
+        if source.is_dir():
+            shutil.copytree(source, target, dirs_exist_ok=True)
+        elif source.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.unlink(missing_ok=True)
+            shutil.copy(source, target)
+    checkout = folder / "src"
+    if checkout.exists():  # what was built there stays, as in a checkout that is updated
+        subprocess.run(["git", "-C", checkout, "fetch", "-q", "origin"], check=False)
+    shutil.rmtree(checkout, ignore_errors=True)
+    subprocess.run(["git", "clone", "-q", "--no-hardlinks", ROOT, checkout], check=True)
+
+
+def inside(folder, script, log):
+    """A process that runs the script in the root; its processes end with it."""
+    command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "chroot", folder, "bash",
+               "-c", "mount -t proc proc /proc && mount -t devtmpfs dev /dev 2>/dev/null; "
+               f"export HOME=/root CCACHE_DISABLE=1; cd /src && {script}"]
+    return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, text=True)
+
+
+def view_works(folder, log_path):
+    """`./dev view` prints an address, at which the page is."""
+    with open(log_path, "w") as log:
+        process = inside(folder, "./dev view --no-browser", log)
+        try:
+            end = time.monotonic() + LIMIT_S
+            while time.monotonic() < end and process.poll() is None:
+                found = re.search(r"http://127\.0\.0\.1:\d+/\S+", log_path.read_text(errors="replace"))
+                if found:
+                    with urllib.request.urlopen(found[0], timeout=30) as page:
+                        return b"<!doctype html" in page.read().lower()
+                time.sleep(1)
+            return False
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def compiler_works(folder, compiler, log_path):
+    script = f"""
+      sed -i 's/^  node_ready$//' dev && . /etc/os-release &&
+      apt-get update -qq && apt-get install -y -qq --no-install-recommends {compiler.replace('clang++', 'clang')} &&
+      bash -c 'set -- help; . ./dev >/dev/null; packages $build_packages' &&
+      cmake --preset release -B build/other -DTIDEGAUGE_WEB=OFF -DCMAKE_CXX_COMPILER={compiler} &&
+      cmake --build build/other --target tidegauge -j "$(nproc)" &&
+      build/other/tidegauge report examples/oom.pickle.zst"""
+    with open(log_path, "w") as log:
+        process = inside(folder, script, log)
+        try:
+            return process.wait(timeout=LIMIT_S) == 0
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            return False
+
+
+def main():
+    names = [name for name in sys.argv[1:] if not name.startswith("--")]
+    if os.geteuid() != 0 or not shutil.which("debootstrap"):
+        print("skipped: needs root and debootstrap (apt-get install debootstrap)")
+        print("0 passed, 0 failed, 1 skipped")
+        sys.exit(77)
+    passed = failed = 0
+    for suite, what in CASES:
+        if names and f"{suite}-{what}" not in names:
+            continue
+        folder = ROOTS / f"{suite}-{what}"
+        if "--fresh" in sys.argv:
+            shutil.rmtree(folder, ignore_errors=True)
+        began = time.monotonic()
+        make_root(suite, folder)
+        log_path = ROOTS / f"{suite}-{what}.log"
+        works = (view_works(folder, log_path) if what == "view"
+                 else compiler_works(folder, what, log_path))
+        passed, failed = passed + works, failed + (not works)
+        print(f"{'ok' if works else 'not ok'} {suite} {what}: {time.monotonic() - began:.0f} s"
+              f"{'' if works else f', see {log_path.relative_to(ROOT)}'}", flush=True)
+    print(f"{passed} passed, {failed} failed, 0 skipped")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

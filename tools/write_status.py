@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Writes how a suite of `./dev test --all` went into docs/status.md.
+
+    tools/write_status.py SUITE LOG     one row: date, commit, passed, failed, skipped
+    tools/write_status.py --self-test   proves that the summaries of all runners are read
+
+The counts come from the summary lines of the runners in LOG: ctest, unittest, node, vitest, and
+lines of our own ("3 passed, 0 failed, 1 skipped"). A log without any of them counts as failed.
+"""
+
+import datetime
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+HEAD = """# Status of the suites
+
+`./dev test` runs for each change. These suites take longer; `./dev test --all [SUITE…]` runs them
+and writes this page.
+
+| suite | date | commit | passed | failed | skipped |
+|---|---|---|---|---|---|
+"""
+
+
+def counts_of(log):
+    """(passed, failed, skipped) as the runners in the log report them; None without a summary."""
+    passed = failed = skipped = 0
+    seen = False
+    for line in log.splitlines():
+        if found := re.match(r"\s*\d+% tests passed, (\d+) tests? failed out of (\d+)", line):
+            failed += int(found[1])
+            passed += int(found[2]) - int(found[1])
+        elif found := re.match(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?", line.strip()):
+            passed += int(found[1])
+            failed += int(found[2])
+            skipped += int(found[3] or 0)
+        elif found := re.match(r"Ran (\d+) tests? in", line):
+            passed += int(found[1])
+        elif found := re.match(r"FAILED \((.*)\)", line):
+            bad = sum(int(n) for n in re.findall(r"(?:failures|errors)=(\d+)", found[1]))
+            failed += bad
+            passed -= bad
+        elif found := re.search(r"\*\*\*Skipped", line):
+            skipped += 1
+            passed -= 1
+        else:
+            continue
+        seen = True
+    return (passed, failed, skipped) if seen else None
+
+
+def page_with(page, suite, row):
+    """The page with the row of the suite added or replaced; rows are sorted by suite."""
+    rows = {line.split("|")[1].strip(): line for line in page.splitlines() if line.startswith("| ")}
+    rows.pop("suite", None)
+    rows[suite] = row
+    return HEAD + "".join(rows[name] + "\n" for name in sorted(rows))
+
+
+def self_test():
+    cases = [
+        ("99% tests passed, 2 tests failed out of 200\n", (198, 2, 0)),
+        ("100% tests passed, 0 tests failed out of 20\n 3/4 Test #3: x ...***Skipped 0.1 sec\n",
+         (19, 0, 1)),
+        ("Ran 12 tests in 3.1s\n\nOK\n", (12, 0, 0)),
+        ("Ran 12 tests in 3.1s\n\nFAILED (failures=1, errors=2)\n", (9, 3, 0)),
+        ("3 passed, 1 failed, 2 skipped\n", (3, 1, 2)),
+        ("nothing\n", None),
+    ]
+    for log, expected in cases:
+        assert counts_of(log) == expected, (log, counts_of(log))
+    page = page_with("", "live", "| live | d | c | 1 | 0 | 0 |")
+    page = page_with(page, "fuzz", "| fuzz | d | c | 1 | 0 | 0 |")
+    page = page_with(page, "live", "| live | d | c | 2 | 0 | 0 |")
+    assert page == HEAD + "| fuzz | d | c | 1 | 0 | 0 |\n| live | d | c | 2 | 0 | 0 |\n", page
+    print(f"{len(cases) + 1} cases as expected")
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
+        return
+    suite, log = sys.argv[1], pathlib.Path(sys.argv[2])
+    root = pathlib.Path(__file__).resolve().parent.parent
+    git = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=root,
+                         capture_output=True, text=True, check=False)
+    passed, failed, skipped = counts_of(log.read_text(errors="replace")) or (0, 1, 0)
+    today = datetime.date.today().isoformat()
+    row = f"| {suite} | {today} | {git.stdout.strip()} | {passed} | {failed} | {skipped} |"
+    page = root / "docs/status.md"
+    page.write_text(page_with(page.read_text() if page.exists() else "", suite, row))
+
+
+if __name__ == "__main__":
+    main()
