@@ -37,7 +37,7 @@ CASES = [  # Debian, what
 
 # What tells this machine's package managers where to fetch by name.
 SETTINGS = ["etc/apt/apt.conf.d", "etc/pip.conf", "root/.npmrc", "root/.config/pip",
-            "etc/resolv.conf", "etc/hosts", "etc/ssl/certs"]
+            "etc/resolv.conf", "etc/hosts", "etc/ssl/certs/ca-certificates.crt"]
 
 
 def mirror():
@@ -58,7 +58,7 @@ def make_root(suite, folder):
         folder.mkdir(parents=True)
         subprocess.run(["debootstrap", "--variant=minbase", "--include=ca-certificates,git,procps",
                         suite, folder, mirror()], check=True, stdout=subprocess.DEVNULL)
-    for name in SETTINGS:
+    for name in SETTINGS:  # files alone follow no link out of the root
         source, target = pathlib.Path("/", name), folder / name
         if source.is_dir():
             shutil.copytree(source, target, dirs_exist_ok=True)
