@@ -1,22 +1,11 @@
 // Two recordings compared in the page: the same numbers as the program prints, rows that lead to both
 // pictures, places that can be chosen. Run by `npm run test:browser` in web/; see harness.mjs.
-import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, describe, it } from "node:test";
 import {
-  axeComplaints,
-  generate,
-  hashOf,
-  opened,
-  run,
-  settled,
-  shared,
-  use,
-  waitForParam,
-  whyNot,
-  withoutFile,
+  after, ask, assert, axeComplaints, describe, generate, hashOf, it, opened, run, settled, shared,
+  use, waitForParam, whyNot, withoutFile,
 } from "./harness.mjs";
 
 const skip = whyNot();
@@ -25,7 +14,6 @@ const folder = mkdtempSync(join(tmpdir(), "tidegauge-diff-"));
 const [BEFORE, AFTER] = [join(folder, "before.pickle"), join(folder, "after.pickle")];
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-const ask = (page, path) => page.evaluate(async (url) => (await fetch(`api/${url}`)).json(), path);
 const rowsOf = (page) =>
   page.locator(".diffrows tbody tr").evaluateAll((all) =>
     all.map((row) => ({

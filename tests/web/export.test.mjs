@@ -1,14 +1,14 @@
 // The page that `tidegauge export --to html` writes: opened from disk, without a network, in two
 // browsers. See harness.mjs for what it needs.
-import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
-import { axeComplaints, example, run, whyNot } from "./harness.mjs";
+import {
+  after, assert, axeComplaints, before, describe, example, it, run, whyNot,
+} from "./harness.mjs";
 import { BROWSERS } from "./two_browsers.mjs";
 
-const MOST_BYTES = 5_000_000;
+const MAX_BYTES = 5_000_000;
 const FILE = example("oom.pickle.zst");
 const TWO = example("two_gpus.pickle.zst");
 let folder = null;
@@ -58,7 +58,7 @@ describe("the file that is written", { skip: whyNot(), timeout: 300_000 }, () =>
   it("is one file within its bounds, and says what it holds", () => {
     const said = exported(FILE, "a.html");
     const bytes = statSync(join(folder, "a.html")).size;
-    assert.ok(bytes <= MOST_BYTES, `${bytes}`);
+    assert.ok(bytes <= MAX_BYTES, `${bytes}`);
     assert.match(said, new RegExp(`${bytes.toLocaleString("en-US")} bytes`));
     assert.match(said, /cuda:0: all [\d,]+ steps; zooms in to 1 step a column/);
     const html = readFileSync(join(folder, "a.html"), "utf8");

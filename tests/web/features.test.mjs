@@ -1,14 +1,12 @@
 // What people come for, one short proof each, where no other file has one. docs/use/limits.md lists every
 // feature with the test that shows it.
-import assert from "node:assert/strict";
-import { describe, it } from "node:test";
-import { example, opened, settled, use, waitForParam, whyNot } from "./harness.mjs";
+import {
+  ask, assert, describe, example, it, opened, settled, use, waitForParam, whyNot,
+} from "./harness.mjs";
 
 const skip = whyNot();
 const GUTTER = 62;
 const AXIS_HEIGHT = 24;
-
-const ask = (page, path) => page.evaluate(async (url) => (await fetch(`api/${url}`)).json(), path);
 
 /** Heights above the axis, in pixels, of what has a colour of the theme in one column of the picture. */
 function heightsOf(page, token, share) {

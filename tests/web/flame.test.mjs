@@ -1,31 +1,17 @@
 // The flame view as people use it: see harness.mjs for what it needs.
-import assert from "node:assert/strict";
-import { describe, it } from "node:test";
 import {
-  axeComplaints,
-  example,
-  hashOf,
-  opened,
-  shared,
-  startServer,
-  use,
-  waitForParam,
-  whyNot,
-  withoutFile,
+  ask, assert, axeComplaints, describe, example, FSDP, hashOf, it, NO_TRACE, opened, quiet,
+  startServer, until, use, waitForParam, whyNot, withoutFile,
 } from "./harness.mjs";
 
 const skip = whyNot();
-const FSDP = shared("fsdp-oom-rank0.pickle.zst");
-const NO_TRACE = shared("three-pools-no-trace.pickle.zst");
 const ROW = 26;
-
-const ask = (page, path) => page.evaluate(async (url) => (await fetch(url)).json(), path);
 
 /** Waits until the picture is there and nothing is on its way. */
 async function drawn(page) {
   await page.waitForSelector("#flame");
   await page.waitForSelector('.flamebody[aria-busy="false"]');
-  await page.waitForTimeout(120);
+  await quiet(page);
 }
 
 /** Presses a cell by its row and its share of the width. */
@@ -55,8 +41,8 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
   it("shows what is live at the cursor, all of it", () =>
     use(here.browser, at("#flame?at=200"), async (page) => {
       await drawn(page);
-      const state = await ask(page, "api/at?file=0&axis=step&x=200");
-      const flame = await ask(page, "api/flame?file=0&of=live&step=200");
+      const state = await ask(page, "at?file=0&axis=step&x=200");
+      const flame = await ask(page, "flame?file=0&of=live&step=200");
       assert.equal(flame.tree.bytes[0], state.totals.active_bytes);
       const self = flame.tree.self_bytes.reduce((sum, bytes) => sum + bytes, 0);
       assert.equal(self, flame.tree.bytes[0], "every byte has a cell");
@@ -102,7 +88,7 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
   it("picks a frame with a press: the other views filter by it, nothing moves", () =>
     use(here.browser, at("#flame?flame=peak"), async (page) => {
       await drawn(page);
-      const flame = await ask(page, "api/flame?file=0&of=peak&nodes=4000");
+      const flame = await ask(page, "flame?file=0&of=peak&nodes=4000");
       const { parent, bytes, frame } = flame.tree;
       const first = parent
         .map((from, i) => [from, i])
@@ -117,7 +103,7 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
       await drawn(page);
       assert.equal(await page.locator(".flamelist tbody tr").count(), before, "the list stays");
       await page.locator(".filterbar [role=status]").waitFor();
-      const passing = await ask(page, `api/filter?file=0&filter=${encodeURIComponent(filter)}`);
+      const passing = await ask(page, `filter?file=0&filter=${encodeURIComponent(filter)}`);
       assert.ok(passing.count > 0 && passing.count <= passing.total_count);
       await page.keyboard.press("2");
       await page.waitForSelector("#timeline");
@@ -131,7 +117,7 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
       await press(page, 1, 0.05);
       await waitForParam(page, "filter", Boolean);
       await drawn(page);
-      const flame = await ask(page, "api/flame?file=0&of=peak");
+      const flame = await ask(page, "flame?file=0&of=peak");
       const tops = flame.tree.parent.filter((from) => from === 0).length;
       if (tops > 1) assert.notEqual(await colourOf(page, 1, 0.995), plain);
       await page.keyboard.press("Escape");
@@ -187,7 +173,7 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
   it("points frames out by text or expression, with their sum", () =>
     use(here.browser, at("#flame?flame=peak"), async (page) => {
       await drawn(page);
-      const flame = await ask(page, "api/flame?file=0&of=peak");
+      const flame = await ask(page, "flame?file=0&of=peak");
       const name = flame.frames.find((frame) => frame.user).function.slice(0, 12);
       await page.keyboard.press("p");
       await page.keyboard.type(name);
@@ -228,7 +214,7 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
   it("has the colours of categories, the same in cell and legend", () =>
     use(here.browser, at("#flame?flame=peak&colour=category"), async (page) => {
       await drawn(page);
-      const flame = await ask(page, "api/flame?file=0&of=peak");
+      const flame = await ask(page, "flame?file=0&of=peak");
       assert.equal(flame.tree.category.length, flame.tree.nodes);
       const known = flame.tree.category.filter((slot) => slot >= 0);
       assert.ok(known.length > 0);
@@ -260,8 +246,11 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
         async (page) => {
           await drawn(page);
           assert.deepEqual(await axeComplaints(page), []);
+          const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
+          const before = await theme();
           await page.keyboard.press("t");
-          await page.waitForTimeout(200);
+          assert.ok(await until(async () => (await theme()) !== before));
+          await quiet(page);
           assert.deepEqual(await axeComplaints(page), []);
           const wider = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
           assert.ok(wider <= 0, `${wider} pixels too wide`);

@@ -1,25 +1,15 @@
 // A recording that is being written, as people watch it: the page follows, and nothing that they
 // chose is lost. Written by tests/support/grow_recording.py, as far as each test says; and once by the
 // real recorder, where this machine can record. See harness.mjs for what it needs.
-import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import {
-  axeComplaints,
-  hashOf,
-  openPage,
-  run,
-  settled,
-  startBrowser,
-  startServer,
-  use,
-  waitForParam,
-  whyNot,
+  after, ask, assert, axeComplaints, before, describe, hashOf, it, openPage, run, settled,
+  startBrowser, startServer, until, use, waitForParam, whyNot,
 } from "./harness.mjs";
 
 const skip = whyNot();
@@ -55,17 +45,15 @@ const shownEvents = (page) =>
 
 /** Until the page shows more events than before; answers how many. */
 async function grownTo(page, before) {
-  const deadline = Date.now() + 30_000;
-  for (;;) {
+  const grown = async () => {
     const now = await shownEvents(page);
-    if (now > before) return now;
-    if (Date.now() > deadline) {
-      const standing = await page.evaluate(async () => (await fetch("api/follow")).text());
-      const told = await pill(page).innerText();
-      throw new Error(`still ${now} events, ${before} before; “${told}”; ${standing}`);
-    }
-    await page.waitForTimeout(100);
-  }
+    return now > before && now;
+  };
+  const found = await until(grown, 30_000);
+  if (found !== null) return found;
+  const standing = await page.evaluate(async () => (await fetch("api/follow")).text());
+  const shown = await pill(page).innerText();
+  throw new Error(`still ${await shownEvents(page)} events, ${before} before; “${shown}”; ${standing}`);
 }
 
 async function deviceEvents(page) {
@@ -173,8 +161,14 @@ describe("a recording that grows", { skip, timeout: 600_000 }, () => {
       const before = await shownEvents(page);
       await page.getByRole("button", { name: "Pause: stay with what is shown" }).click();
       await page.waitForSelector(".recording.still");
-      await writer.grow("calls 60");
-      await page.waitForTimeout(3000);
+      // another page follows twice meanwhile: this one had as much time to
+      const other = await openPage(browser, at("#overview"));
+      let grown = await shownEvents(other);
+      for (let time = 0; time < 2; time += 1) {
+        await writer.grow("calls 60");
+        grown = await grownTo(other, grown);
+      }
+      await other.context().close();
       assert.equal(await shownEvents(page), before);
       assert.match(await pill(page).innerText(), /Paused/);
       assert.equal(hashOf(page).view || "overview", "overview");
@@ -256,8 +250,9 @@ describe("a recorder that was killed", { skip, timeout: 120_000 }, () => {
       browser = await startBrowser();
       const page = await openPage(browser, `${server.address}#timeline`);
       await settled(page);
-      await page.waitForTimeout(7000);
       // silent for longer than anything that has no lock may be
+      const silent = async () => (await ask(page, "follow")).recordings[0].changed_s > 6;
+      assert.ok(await until(silent, 30_000));
       await page.waitForSelector(".recording.live");
       const before = await shownEvents(page);
       await writer.grow("calls 30");

@@ -1,26 +1,13 @@
 // Fragmentation: figures, plots over time, the fit slider, who pins.
 // Run by `npm run test:browser` in web/; see harness.mjs for what it needs.
-import assert from "node:assert/strict";
-import { describe, it } from "node:test";
 import {
-  axeComplaints,
-  example,
-  hashOf,
-  opened,
-  shared,
-  use,
-  waitForParam,
-  whyNot,
-  withoutFile,
+  ask, assert, axeComplaints, describe, example, FSDP, hashOf, it, NO_TRACE, opened, use,
+  waitForParam, whyNot, withoutFile,
 } from "./harness.mjs";
 
 const skip = whyNot();
-const FSDP = shared("fsdp-oom-rank0.pickle.zst");
-const NO_TRACE = shared("three-pools-no-trace.pickle.zst");
 
 const ready = (page) => page.waitForSelector(".tile");
-const ask = (page, path) =>
-  page.evaluate(async (url) => (await fetch(`api/${url}`)).json(), path);
 const tile = (page, name) => page.locator(".tile", { hasText: name });
 
 describe("fragmentation", { skip, timeout: 600_000 }, () => {

@@ -1,13 +1,12 @@
 // What grows, stays and churns, as people look for it: see harness.mjs for what it needs.
-import assert from "node:assert/strict";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, it } from "node:test";
-import { axeComplaints, example, generate, opened, use, waitForParam, whyNot } from "./harness.mjs";
+import {
+  ask, assert, axeComplaints, describe, example, generate, it, opened, use, waitForParam, whyNot,
+} from "./harness.mjs";
 
 const skip = whyNot();
-const ask = (page, path) => page.evaluate(async (url) => (await fetch(url)).json(), path);
 
 function leaking() {
   const path = join(mkdtempSync(join(tmpdir(), "growth-")), "leak.pickle");
@@ -22,7 +21,7 @@ describe("growth", { skip, timeout: 600_000 }, () => {
   it("names the leak, its size and since when, with the query that says so", () =>
     use(here.browser, at("#growth"), async (page) => {
       await page.waitForSelector(".growthlist tbody tr");
-      const { growth } = await ask(page, "api/growth?file=0&device=0");
+      const { growth } = await ask(page, "growth?file=0&device=0");
       assert.equal(growth.rows.length, 1);
       assert.equal(growth.rows[0].per_step_bytes, 1 << 20);
       assert.equal(await page.locator(".growthlist tbody tr").count(), 1);
@@ -37,7 +36,7 @@ describe("growth", { skip, timeout: 600_000 }, () => {
   it("a row selects its block, and leads to the pictures", () =>
     use(here.browser, at("#growth"), async (page) => {
       await page.locator(".growthlist .rowbtn").first().click();
-      const { growth } = await ask(page, "api/growth?file=0&device=0");
+      const { growth } = await ask(page, "growth?file=0&device=0");
       const chosen = growth.rows[0].example_allocation_id;
       assert.equal(Number(await waitForParam(page, "sel", Boolean)), chosen);
       await page.waitForSelector(".side h3");
@@ -82,7 +81,7 @@ describe("growth", { skip, timeout: 600_000 }, () => {
   it("says what it cannot tell of a short recording", () =>
     use(here.browser, at("#growth?file=1"), async (page) => {
       await page.waitForSelector(".told");
-      const { growth } = await ask(page, "api/growth?file=1");
+      const { growth } = await ask(page, "growth?file=1");
       assert.notEqual(growth.verdict, "told");
       assert.match(await page.locator(".told").innerText(), /cannot be told|too short to tell/);
     }));

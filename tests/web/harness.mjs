@@ -9,8 +9,11 @@ import { spawn, spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, dirname, join } from "node:path";
-import { after, before } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
+
+// what every file of tests needs, so that it has one place to take it from
+export { after, assert, before, describe, it };
 
 // the packages of the page are installed beside it
 export const require = createRequire(new URL("../../web/package.json", import.meta.url));
@@ -27,6 +30,9 @@ export function shared(name) {
   const folder = process.env.TIDEGAUGE_SHARED ?? join(ROOT, "..", "shared");
   return join(folder, "data", "snapshots", name);
 }
+
+export const FSDP = shared("fsdp-oom-rank0.pickle.zst");
+export const NO_TRACE = shared("three-pools-no-trace.pickle.zst");
 
 export function onPath(names) {
   for (const folder of (process.env.PATH ?? "").split(delimiter)) {
@@ -123,13 +129,55 @@ export function startBrowser(extra = []) {
   });
 }
 
-/** A fresh page. `page.complaints` collects everything that a browser's console would show in red. */
-export async function openPage(browser, url, options = {}) {
+/** Runs in the page before its own scripts: counts questions on their way and timers that end soon. */
+function countWork() {
+  const SOON_MS = 300;
+  const work = { asked: 0, timers: new Set() };
+  const during = async (promise) => {
+    work.asked += 1;
+    try {
+      return await promise;
+    } finally {
+      work.asked -= 1;
+    }
+  };
+  const ask = window.fetch;
+  window.fetch = (...of) => during(ask.apply(window, of));
+  for (const read of ["json", "text", "arrayBuffer"]) {
+    const plain = Response.prototype[read];
+    Response.prototype[read] = function () {
+      return during(plain.call(this));
+    };
+  }
+  const [later, drop] = [window.setTimeout, window.clearTimeout];
+  window.setTimeout = (act, ms = 0, ...of) => {
+    const id = later.call(
+      window,
+      () => {
+        work.timers.delete(id);
+        act(...of);
+      },
+      ms,
+    );
+    if (ms <= SOON_MS) work.timers.add(id);
+    return id;
+  };
+  window.clearTimeout = (id) => {
+    work.timers.delete(id);
+    drop.call(window, id);
+  };
+  window.tidegaugeWork = work;
+}
+
+/** A fresh page, still empty. `page.complaints` collects everything that a browser's console would
+    show in red. */
+export async function newPage(browser, options = {}) {
   const context = await browser.newContext({
     viewport: { width: 1440, height: 900 },
     reducedMotion: "reduce",
     ...options,
   });
+  await context.addInitScript(countWork);
   const page = await context.newPage();
   page.setDefaultTimeout(WAIT_MS);
   page.complaints = [];
@@ -137,6 +185,12 @@ export async function openPage(browser, url, options = {}) {
   page.on("console", (message) => {
     if (message.type() === "error") page.complaints.push(message.text());
   });
+  return page;
+}
+
+/** A page of the program, once it knows its files. */
+export async function openPage(browser, url, options = {}) {
+  const page = await newPage(browser, options);
   await page.goto(url);
   await page.waitForSelector(".topbar .file", { timeout: WAIT_MS });
   return page;
@@ -201,19 +255,59 @@ export async function assertHeadFits(page) {
   assert.equal(crowded, false, "the head is crowded");
 }
 
-/** Waits until the picture has what it asked for: no frame and no tile for a while. */
+/** In the page: whether there is nothing to do after `ms`, and no frame was painted meanwhile. */
+async function isQuiet(ms) {
+  const painted = () => window.tidegaugeStats?.frames;
+  const before = painted();
+  await new Promise((resolve) => setTimeout(resolve, ms));
+  await new Promise((resolve) => requestAnimationFrame(resolve));
+  const { asked, timers } = window.tidegaugeWork;
+  const idle = window.tidegaugeStats?.idle ?? true;
+  return asked === 0 && timers.size === 0 && idle && painted() === before;
+}
+
+/** Waits until the page has done what it was asked for: no question on its way, no timer that ends
+    soon (so the URL is written), no frame to paint. What did not happen by then does not happen. */
+export async function quiet(page) {
+  // page.waitForFunction takes any promise for a yes
+  assert.ok(await until(() => page.evaluate(isQuiet, 30)), "the page does not come to rest");
+  // this side learns of a new hash a little after the page has it
+  await until(async () => new URL(page.url()).hash === (await page.evaluate(() => location.hash)));
+}
+
+/** Waits until the picture has what it asked for: tiles, and no frame for a while. */
 export async function settled(page) {
-  await page.waitForFunction(() => (window.tidegaugeStats?.frames ?? 0) > 0);
-  await page.waitForFunction(
-    () =>
-      new Promise((resolve) => {
-        const stats = window.tidegaugeStats;
-        const before = stats?.frames;
-        setTimeout(() => resolve(stats !== undefined && stats.frames === before && stats.tiles > 0 && stats.waiting === 0), 350);
-      }),
-    null,
-    { polling: 50 },
-  );
+  await page.waitForFunction(() => (window.tidegaugeStats?.tiles ?? 0) > 0);
+  assert.ok(await until(() => page.evaluate(isQuiet, 350)), "the picture does not come to rest");
+}
+
+/** What the server says, asked from the page. */
+export function ask(page, path) {
+  return page.evaluate(async (url) => (await fetch(`api/${url}`)).json(), path);
+}
+
+/** Asks `check` again until it answers something, at most for `ms`; answers that, or null. */
+export async function until(check, ms = WAIT_MS) {
+  const deadline = Date.now() + ms;
+  for (;;) {
+    const found = await check();
+    if (found) return found;
+    if (Date.now() > deadline) return null;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** axe finds nothing in either theme and at either width. */
+export async function assertReadable(browser, url, ready) {
+  for (const colorScheme of ["light", "dark"]) {
+    for (const viewport of [{ width: 1440, height: 900 }, { width: 1024, height: 700 }]) {
+      const look = async (page) => {
+        await ready(page);
+        assert.deepEqual(await axeComplaints(page), [], `${colorScheme} ${viewport.width}`);
+      };
+      await use(browser, url, look, { colorScheme, viewport });
+    }
+  }
 }
 
 export function hashOf(page) {
@@ -232,11 +326,8 @@ export async function keyOf(page, title) {
 
 /** Waits for a parameter of the URL to satisfy a test; the page writes it with a little delay. */
 export async function waitForParam(page, name, test) {
-  const deadline = Date.now() + WAIT_MS;
-  for (;;) {
-    const value = hashOf(page).params.get(name);
-    if (test(value)) return value;
-    if (Date.now() > deadline) throw new Error(`${name} stayed ${value}`);
-    await page.waitForTimeout(50);
-  }
+  const value = () => hashOf(page).params.get(name);
+  const found = await until(() => test(value()) && { value: value() });
+  if (found === null) throw new Error(`${name} stayed ${value()}`);
+  return found.value;
 }

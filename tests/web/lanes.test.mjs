@@ -1,20 +1,8 @@
 // Recordings side by side: one window, one scale, one cursor for several files or devices.
 // Run by `npm run test:browser` in web/; see harness.mjs for what it needs.
-import assert from "node:assert/strict";
-import { after, describe, it } from "node:test";
 import {
-  assertHeadFits,
-  axeComplaints,
-  example,
-  hashOf,
-  keyOf,
-  opened,
-  settled,
-  shared,
-  use,
-  waitForParam,
-  whyNot,
-  withoutFile,
+  after, ask, assert, assertHeadFits, axeComplaints, describe, example, hashOf, it, keyOf, opened,
+  settled, shared, use, waitForParam, whyNot, withoutFile,
 } from "./harness.mjs";
 import { OOM_RANK, RANKS, writeLaneFiles } from "./lanes_files.mjs";
 
@@ -23,7 +11,6 @@ const SHARED_RANKS = [shared("fsdp-oom-rank0.pickle.zst"), shared("fsdp-oom-rank
 const THREE_GPUS = shared("three-gpus-expandable-oom.pickle.zst");
 const UNITS = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 };
 
-const ask = (page, path) => page.evaluate(async (url) => (await fetch(`api/${url}`)).json(), path);
 const stats = (page) => page.evaluate(() => ({ ...window.tidegaugeStats }));
 
 /** What the rows say: key of the lane, its name, and bytes as printed with half of their last digit. */

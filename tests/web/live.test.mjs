@@ -1,31 +1,17 @@
 // The Live view: of a finished recording whose truth is known, of one that a real recorder is writing
 // while the page looks, and of a monitor. See harness.mjs for what it needs; the last two need what
 // `tidegauge record` needs (root, BPF), and are skipped with its own words elsewhere.
-import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import {
-  assertHeadFits,
-  axeComplaints,
-  example,
-  makeLive,
-  opened,
-  run,
-  startBrowser,
-  startPage,
-  startServer,
-  use,
-  waitForParam,
-  WAIT_MS,
-  whyNot,
+  after, ask, assert, assertHeadFits, axeComplaints, before, describe, example, it, makeLive,
+  opened, openPage, run, startBrowser, startPage, startServer, use, WAIT_MS, waitForParam, whyNot,
 } from "./harness.mjs";
 
 const skip = whyNot();
-const ask = (page, path) => page.evaluate(async (url) => (await fetch(url)).json(), path);
 const MIB = 2 ** 20;
 const NARROW = { viewport: { width: 1024, height: 700 } };
 const folder = mkdtempSync(join(tmpdir(), "live-"));
@@ -47,7 +33,7 @@ describe("live: a finished recording", { skip, timeout: 600_000 }, () => {
   it("has the figures of the recording, process by process", () =>
     use(here.browser, at("#live"), async (page) => {
       await ready(page);
-      const live = await ask(page, "api/live");
+      const live = await ask(page, "live");
       assert.equal(live.state, "finished");
       assert.equal(live.incomplete, false);
       for (const wanted of truth.processes) {
@@ -80,7 +66,7 @@ describe("live: a finished recording", { skip, timeout: 600_000 }, () => {
       await page.keyboard.press("Enter");
       const proc = await waitForParam(page, "proc", Boolean);
       await page.waitForFunction((old) => document.querySelector("[aria-label=Launches] .note").innerText !== old, before);
-      const live = await ask(page, `api/live?process=${proc}`);
+      const live = await ask(page, `live?process=${proc}`);
       const row = live.processes.find(({ process }) => process === Number(proc));
       assert.ok((await page.locator("[aria-label=Launches] .note").innerText()).startsWith(row.launches.toLocaleString("en-US")));
       assert.equal(live.stacks.bytes, row.live_bytes);
@@ -95,8 +81,8 @@ describe("live: a finished recording", { skip, timeout: 600_000 }, () => {
   it("leads to the timeline of a process, which has its bytes", () =>
     use(here.browser, at("#live"), async (page) => {
       await ready(page);
-      const live = await ask(page, "api/live");
-      const { files } = await ask(page, "api/session");
+      const live = await ask(page, "live");
+      const { files } = await ask(page, "session");
       for (const row of live.processes) {
         const file = files.find(({ id }) => id === row.file);
         assert.ok(file.name.endsWith(`pid ${row.pid} ${row.name}`), `${row.pid} is not ${file.name}`);
@@ -177,7 +163,11 @@ describe("live: a finished recording", { skip, timeout: 600_000 }, () => {
       });
       await page.keyboard.press("1");
       await page.waitForFunction(() => !location.hash.startsWith("#live"));
-      await page.waitForTimeout(6000); // a finished recording is looked at every five seconds
+      // a page that stays asks again after five seconds
+      const other = await openPage(here.browser, at("#live"));
+      await ready(other);
+      await other.waitForRequest((request) => request.url().includes("api/live"));
+      await other.context().close();
       assert.equal(asked, 0);
     }));
 
@@ -313,14 +303,15 @@ describe("live: a recorder at work", { skip: unrecorded, timeout: 600_000 }, () 
         await page.keyboard.press("p");
         await page.getByRole("button", { name: "Go on" }).waitFor();
         await program.step(3);
-        await page.waitForTimeout(1500);
+        // another page that is not paused shows it
+        await use(browser, `${server.address}#live`, (other) => sees(other, 0, 10));
         assert.match(await rows(page).first().innerText(), /14\.0/);
         await page.keyboard.press("p");
         await sees(page, 0, 10);
         assert.equal(await program.end(), 0);
         await page.getByText(/· finished/).waitFor();
         assert.match(await rows(page).first().innerText(), /ended, /);
-        const live = await ask(page, "api/live");
+        const live = await ask(page, "live");
         assert.equal(live.processes[0].unfreed_bytes, 20 * MIB);
         assert.deepEqual(await axeComplaints(page), []);
       });

@@ -1,23 +1,11 @@
 // The address map: rectangles over time and address, both axes under the hand.
 // Run by `npm run test:browser` in web/; see harness.mjs for what it needs.
-import assert from "node:assert/strict";
-import { describe, it } from "node:test";
 import {
-  axeComplaints,
-  example,
-  hashOf,
-  opened,
-  settled,
-  shared,
-  use,
-  waitForParam,
-  whyNot,
-  withoutFile,
+  ask, assert, assertReadable, describe, example, FSDP, hashOf, it, NO_TRACE, opened, settled,
+  use, waitForParam, whyNot, withoutFile,
 } from "./harness.mjs";
 
 const skip = whyNot();
-const FSDP = shared("fsdp-oom-rank0.pickle.zst");
-const NO_TRACE = shared("three-pools-no-trace.pickle.zst");
 
 async function middle(page, right = 0.5, down = 0.5) {
   const box = await page.locator("#map").boundingBox();
@@ -49,10 +37,6 @@ async function spotOf(page, file, row) {
     x: plot.left + (step / steps) * plot.width,
     y: plot.top + plot.height * (1 - (low + block.block_bytes / 2) / ranges.axis_bytes),
   };
-}
-
-function ask(page, path) {
-  return page.evaluate(async (url) => (await fetch(`api/${url}`)).json(), path);
 }
 
 describe("the map", { skip, timeout: 600_000 }, () => {
@@ -200,21 +184,8 @@ describe("the map", { skip, timeout: 600_000 }, () => {
       await settled(page);
     }));
 
-  it("gives axe nothing to complain about, in either theme and at either width", async () => {
-    for (const colorScheme of ["light", "dark"]) {
-      for (const viewport of [{ width: 1440, height: 900 }, { width: 1024, height: 700 }]) {
-        await use(
-          here.browser,
-          at("#map?red=1"),
-          async (page) => {
-            await settled(page);
-            assert.deepEqual(await axeComplaints(page), [], `${colorScheme} ${viewport.width}`);
-          },
-          { colorScheme, viewport },
-        );
-      }
-    }
-  });
+  it("gives axe nothing to complain about, in either theme and at either width", () =>
+    assertReadable(here.browser, at("#map?red=1"), settled));
 });
 
 describe("the map of shared files", { skip: skip || withoutFile(FSDP), timeout: 600_000 }, () => {

@@ -1,8 +1,9 @@
 // What the page does with files, links and queries that are not as they should be.
 // Run by `npm run test:browser` in web/; see harness.mjs for what it needs.
-import assert from "node:assert/strict";
-import { after, describe, it } from "node:test";
-import { axeComplaints, hashOf, opened, settled, use, waitForParam, whyNot } from "./harness.mjs";
+import {
+  after, assert, axeComplaints, describe, hashOf, it, newPage, opened, quiet, settled, until, use,
+  waitForParam, whyNot,
+} from "./harness.mjs";
 import { TURNED, writeOddFiles } from "./odd_files.mjs";
 
 const skip = whyNot();
@@ -40,7 +41,6 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
   const { at } = here;
   after(() => files?.remove());
   const file = (name, view, more = "") => at(`#${view}?file=${files.index[name]}${more}`);
-
 
   for (const view of ["overview", "timeline"]) {
     it(`says what a file without devices holds: ${view}`, () =>
@@ -192,9 +192,7 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
       await typeQuery(page, "SELECT id FROM allocations WHERE allo");
       const open = () =>
         page.evaluate(() => document.querySelector(".shadowhost").shadowRoot.querySelector(".cm-tooltip-autocomplete") !== null);
-      const deadline = Date.now() + 10_000;
-      while (!(await open()) && Date.now() < deadline) await page.waitForTimeout(50);
-      assert.ok(await open(), "suggestions while typing");
+      assert.ok(await until(open, 10_000), "suggestions while typing");
       await page.keyboard.press("Control+Enter");
       await page.waitForSelector(".sqlmain .note-box");
       assert.equal(await open(), false);
@@ -230,7 +228,7 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
       await page.keyboard.type("nothing-is-called-this");
       await page.keyboard.press("Enter");
       await waitForParam(page, "q", (now) => now === "nothing-is-called-this");
-      await page.waitForTimeout(400);
+      await quiet(page);
       assert.equal(hashOf(page).params.get("sel"), null, "not the hit of the letters before");
     }));
 
@@ -251,9 +249,8 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
     }));
 
   it("asks first for what the first picture needs", async () => {
-    const context = await here.browser.newContext();
+    const page = await newPage(here.browser);
     try {
-      const page = await context.newPage();
       const asked = [];
       page.on("request", (request) => {
         const found = /api\/(\w+)/.exec(request.url());
@@ -270,7 +267,7 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
       }
       assert.equal(asked.filter((name) => name === "at").length, 1, `${asked}`);
     } finally {
-      await context.close();
+      await page.context().close();
     }
   });
 

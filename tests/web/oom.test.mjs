@@ -1,21 +1,11 @@
 // Out of memory: the verdict, the sum that proves it, what fits, who pins, what to try.
 // Run by `npm run test:browser` in web/; see harness.mjs for what it needs.
-import assert from "node:assert/strict";
-import { describe, it } from "node:test";
 import {
-  axeComplaints,
-  example,
-  hashOf,
-  opened,
-  shared,
-  use,
-  waitForParam,
-  whyNot,
-  withoutFile,
+  ask, assert, axeComplaints, describe, example, FSDP, hashOf, it, opened, shared, use,
+  waitForParam, whyNot, withoutFile,
 } from "./harness.mjs";
 
 const skip = whyNot();
-const FSDP = shared("fsdp-oom-rank0.pickle.zst");
 const GPUS = shared("three-gpus-expandable-oom.pickle.zst");
 
 const ready = (page) => page.waitForSelector(".oom .sumbar");
@@ -23,11 +13,6 @@ const textOf = async (page, selector) => {
   const text = await page.locator(selector).first().innerText();
   return text.replace(/\s+/g, " ");
 };
-
-/** What the server says, asked from the page. */
-function ask(page, path) {
-  return page.evaluate(async (url) => (await fetch(`api/${url}`)).json(), path);
-}
 
 describe("out of memory", { skip, timeout: 600_000 }, () => {
   const here = opened(() => [example("oom.pickle.zst"), example("two_gpus.pickle.zst")]);

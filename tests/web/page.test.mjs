@@ -1,26 +1,11 @@
 // The page as people use it: real program, real files, real browser.
 // Run by `npm run test:browser` in web/; see harness.mjs for what it needs.
-import assert from "node:assert/strict";
-import { describe, it } from "node:test";
 import {
-  axeComplaints,
-  example,
-  hashOf,
-  opened,
-  keyOf,
-  settled,
-  shared,
-  startBrowser,
-  startServer,
-  use,
-  waitForParam,
-  whyNot,
-  withoutFile,
+  assert, axeComplaints, describe, example, FSDP, hashOf, it, keyOf, NO_TRACE, opened, quiet,
+  settled, startBrowser, startServer, use, waitForParam, whyNot, withoutFile,
 } from "./harness.mjs";
 
 const skip = whyNot();
-const FSDP = shared("fsdp-oom-rank0.pickle.zst");
-const NO_TRACE = shared("three-pools-no-trace.pickle.zst");
 
 async function centre(page, selector) {
   const box = await page.locator(selector).boundingBox();
@@ -41,27 +26,19 @@ async function leaveEditor(page) {
   assert.equal(await page.evaluate(isTyping), false);
 }
 
-/** Whether the block in the URL is live at the step in the URL; null: no block. The answers and the
-    URL follow a click a little later, so it is asked again for a while before the answer is no. */
+/** Whether the block in the URL is live at the step in the URL; null: no block. */
 async function selectedIsLive(page) {
-  let live = null;
-  for (let attempt = 0; attempt < 20 && live !== true; attempt += 1) {
-    await page.waitForTimeout(attempt < 2 ? 250 : 500);
-    const { params } = hashOf(page);
-    if (params.get("sel") === null || params.get("at") === null) {
-      if (attempt > 2 && live === null) return null;
-      continue;
-    }
-    live = await page.evaluate(
-      async ([id, step]) => {
-        const query = new URLSearchParams({ file: 0, id, axis: "step", x0: step, x1: Number(step) + 1, columns: 1 });
-        const view = new DataView(await (await fetch(`api/shape?${query}`)).arrayBuffer());
-        return !Number.isNaN(view.getFloat32(32, true));
-      },
-      [params.get("sel"), params.get("at")],
-    );
-  }
-  return live;
+  await quiet(page);
+  const { params } = hashOf(page);
+  if (params.get("sel") === null || params.get("at") === null) return null;
+  return page.evaluate(
+    async ([id, step]) => {
+      const query = new URLSearchParams({ file: 0, id, axis: "step", x0: step, x1: Number(step) + 1, columns: 1 });
+      const view = new DataView(await (await fetch(`api/shape?${query}`)).arrayBuffer());
+      return !Number.isNaN(view.getFloat32(32, true));
+    },
+    [params.get("sel"), params.get("at")],
+  );
 }
 
 describe("the page", { skip, timeout: 600_000 }, () => {
@@ -120,7 +97,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
       await page.mouse.move(x, y);
       await page.mouse.wheel(0, -300);
       await settled(page);
-      await page.waitForTimeout(800); // neighbours are fetched ahead
+      await quiet(page); // neighbours are fetched ahead
       const asked = [];
       page.on("request", (request) => /api\/(tile|lines)/.test(request.url()) && asked.push(request.url()));
       await page.mouse.down();
@@ -439,7 +416,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
             await page.waitForSelector("h1");
             if (view.startsWith("timeline")) await settled(page);
             if (view.startsWith("sql")) await page.waitForSelector(".cm-content");
-            await page.waitForTimeout(400);
+            await quiet(page);
             assert.deepEqual(await axeComplaints(page), []);
           },
           { colorScheme },

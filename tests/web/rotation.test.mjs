@@ -1,14 +1,14 @@
 // The page beside the real recorder with --max-size: the file under its name is another one every few
 // seconds. The page goes on with the new one, in each view, and never says that the recording has ended,
 // is gone or cannot be read while it goes on. See harness.mjs for what it needs.
-import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { openPage, run, settled, startBrowser, startServer, whyNot } from "./harness.mjs";
+import {
+  assert, describe, it, openPage, run, settled, startBrowser, startServer, whyNot,
+} from "./harness.mjs";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const binary = process.env.TIDEGAUGE_BINARY ?? process.env.TIDEGAUGE_BIN;

@@ -1,20 +1,11 @@
 // Tables and filters as people use them: see harness.mjs for what it needs.
-import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { describe, it } from "node:test";
 import {
-  axeComplaints,
-  example,
-  hashOf,
-  opened,
-  settled,
-  use,
-  waitForParam,
+  ask, assert, axeComplaints, describe, example, hashOf, it, opened, settled, use, waitForParam,
   whyNot,
 } from "./harness.mjs";
 
 const skip = whyNot();
-const ask = (page, path) => page.evaluate(async (url) => (await fetch(url)).json(), path);
 
 async function rowsShown(page) {
   await page.waitForSelector(".grid tbody tr.picks");
@@ -56,7 +47,7 @@ describe("tables", { skip, timeout: 600_000 }, () => {
       await page.getByRole("button", { name: "Life", exact: true }).click();
       assert.equal(await waitForParam(page, "sort", (now) => now === "life_steps"), "life_steps");
       await rowsShown(page);
-      const answer = await ask(page, "api/table?name=allocations&sort=life_steps&order=asc&limit=50");
+      const answer = await ask(page, "table?name=allocations&sort=life_steps&order=asc&limit=50");
       const life = answer.columns.findIndex((column) => column.name === "life_steps");
       const values = answer.rows.map((row) => row[life]);
       assert.deepEqual(values, [...values].sort((a, b) => a - b));
@@ -71,7 +62,7 @@ describe("tables", { skip, timeout: 600_000 }, () => {
   it("hold only the rows on the screen, and reach the last one", () =>
     use(here.browser, at("#tables?file=1"), async (page) => {
       await rowsShown(page);
-      const { shown } = await ask(page, "api/table?file=1&name=allocations&limit=1");
+      const { shown } = await ask(page, "table?file=1&name=allocations&limit=1");
       assert.ok(shown > 400, `${shown} rows`);
       assert.ok((await page.locator(".grid tbody tr.picks").count()) < 100);
       await page.locator(".grid").focus();
@@ -88,7 +79,7 @@ describe("tables", { skip, timeout: 600_000 }, () => {
       await page.locator(".grid").focus();
       await page.keyboard.press("ArrowDown");
       const id = await waitForParam(page, "sel", Boolean);
-      const answer = await ask(page, `api/allocation?file=0&id=${id}`);
+      const answer = await ask(page, `allocation?file=0&id=${id}`);
       await page.keyboard.press("Enter");
       await page.waitForSelector("#timeline");
       await settled(page);
@@ -104,7 +95,7 @@ describe("tables", { skip, timeout: 600_000 }, () => {
       assert.match(await waitForParam(page, "filter", Boolean), /^stack_id:\d+$/);
       await page.waitForFunction(() => / of /.test(document.querySelector(".viewhead .sub")?.textContent ?? ""));
       const filter = hashOf(page).params.get("filter");
-      const { count, total_count } = await ask(page, `api/filter?file=0&filter=${filter}`);
+      const { count, total_count } = await ask(page, `filter?file=0&filter=${filter}`);
       await page.waitForFunction(
         (text) => document.querySelector(".viewhead .sub")?.textContent.startsWith(text),
         `${count.toLocaleString("en-US")} of ${total_count.toLocaleString("en-US")}`,
@@ -168,7 +159,7 @@ describe("filters", { skip, timeout: 600_000 }, () => {
       await page.keyboard.type("size:>=1MiB");
       await page.keyboard.press("Enter");
       assert.equal(await waitForParam(page, "filter", Boolean), "size:>=1MiB");
-      const { count } = await ask(page, "api/filter?filter=size:%3E%3D1MiB");
+      const { count } = await ask(page, "filter?filter=size:%3E%3D1MiB");
       await page.waitForFunction(
         (text) => document.querySelector(".filterbar [role=status]")?.textContent.includes(text),
         `${count.toLocaleString("en-US")} allocation`,
@@ -262,8 +253,8 @@ describe("filters", { skip, timeout: 600_000 }, () => {
   it("are categories in the timeline, the unknown part among them", () =>
     use(here.browser, at("#timeline?colour=category"), async (page) => {
       await settled(page);
-      const step = (await ask(page, "api/session")).files[0].devices[0].peak.active.step;
-      const of = await ask(page, `api/categories?step=${step}`);
+      const step = (await ask(page, "session")).files[0].devices[0].peak.active.step;
+      const of = await ask(page, `categories?step=${step}`);
       assert.equal(
         of.rows.reduce((sum, row) => sum + row.bytes, 0),
         of.total_bytes,

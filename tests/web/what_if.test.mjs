@@ -1,11 +1,10 @@
 // Other settings replayed: their table, the chosen one over the recording, what somebody writes. See harness.mjs
 // for what it needs.
-import assert from "node:assert/strict";
-import { describe, it } from "node:test";
-import { axeComplaints, example, opened, use, waitForParam, whyNot } from "./harness.mjs";
+import {
+  ask, assert, axeComplaints, describe, example, it, opened, use, waitForParam, whyNot,
+} from "./harness.mjs";
 
 const skip = whyNot();
-const ask = (page, path) => page.evaluate(async (url) => (await fetch(url)).json(), path);
 const rows = ".wilist tbody tr";
 
 describe("what if", { skip, timeout: 600_000 }, () => {
@@ -15,7 +14,7 @@ describe("what if", { skip, timeout: 600_000 }, () => {
   it("says what would have helped, and proves the recording first", () =>
     use(here.browser, at("#what-if"), async (page) => {
       await page.waitForSelector(rows);
-      const data = await ask(page, "api/what_if?file=0&device=0&set=");
+      const data = await ask(page, "what_if?file=0&device=0&set=");
       assert.equal(data.verify.events_exact, data.verify.events_checked);
       assert.equal(data.best, "expandable_segments:True");
       assert.equal(await page.locator(rows).count(), data.candidates.length + 1);
@@ -49,11 +48,11 @@ describe("what if", { skip, timeout: 600_000 }, () => {
   it("opens the chosen one as a recording, whose state can be stepped", () =>
     use(here.browser, at("#what-if"), async (page) => {
       await page.waitForSelector(rows);
-      const { candidates } = await ask(page, "api/what_if?file=0&device=0&set=");
+      const { candidates } = await ask(page, "what_if?file=0&device=0&set=");
       await page.getByRole("button", { name: "Open as a recording" }).click();
       await page.waitForSelector('section[aria-label="State"]');
       assert.equal(await waitForParam(page, "file", Boolean), "2");
-      const { files } = await ask(page, "api/session");
+      const { files } = await ask(page, "session");
       assert.equal(files[2].name, "oom.pickle.zst under expandable_segments:True");
       assert.equal(files[2].devices[0].peak.reserved.bytes, candidates[0].peak_reserved_bytes);
       assert.equal(files[2].devices[0].ooms.length, candidates[0].ooms);
@@ -66,7 +65,7 @@ describe("what if", { skip, timeout: 600_000 }, () => {
       await page.waitForSelector(rows);
       await page.getByRole("button", { name: "Open as a recording" }).click();
       await page.waitForSelector('section[aria-label="State"]');
-      assert.equal((await ask(page, "api/session")).files.length, 3);
+      assert.equal((await ask(page, "session")).files.length, 3);
     }));
 
   it("says beside the advice what a replay of it would have done", () =>
@@ -109,7 +108,7 @@ describe("what if", { skip, timeout: 600_000 }, () => {
       await page.keyboard.press("Tab");
       assert.equal(await waitForParam(page, "cap", Boolean), String(4 * 2 ** 30));
       await page.waitForSelector(`${rows} .tag.is-danger`);
-      const data = await ask(page, `api/what_if?file=1&device=0&set=&capacity=${4 * 2 ** 30}`);
+      const data = await ask(page, `what_if?file=1&device=0&set=&capacity=${4 * 2 ** 30}`);
       assert.equal(data.capacity_source, "given");
       assert.ok(data.own.ooms > 0);
       assert.match(await page.locator(".wilist").innerText(), /its own settings/);

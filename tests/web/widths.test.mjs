@@ -1,11 +1,10 @@
 // The usable floor of 1024 × 700: heads that fit, controls that stay, texts that are not cut.
 // Run by `npm run test:browser` in web/; see harness.mjs for what it needs.
-import assert from "node:assert/strict";
-import { describe, it } from "node:test";
-import { assertHeadFits, example, opened, shared, use, whyNot, withoutFile } from "./harness.mjs";
+import {
+  assert, assertHeadFits, describe, example, FSDP, it, opened, shared, use, whyNot, withoutFile,
+} from "./harness.mjs";
 
 const skip = whyNot();
-const FSDP = shared("fsdp-oom-rank0.pickle.zst");
 const THREE_GPUS = shared("three-gpus-expandable-oom.pickle.zst");
 const NARROW = { viewport: { width: 1024, height: 700 } };
 /** a view, what stands there once it has its answer, and buttons that must be there */

@@ -1,10 +1,8 @@
 // A file of `wss -o` as its own page and beside a snapshot: see harness.mjs for what it needs.
-import assert from "node:assert/strict";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, it } from "node:test";
-import { axeComplaints, example, opened, use, whyNot } from "./harness.mjs";
+import { assert, axeComplaints, describe, example, it, opened, use, whyNot } from "./harness.mjs";
 
 const skip = whyNot();
 const MIB = 1 << 20;

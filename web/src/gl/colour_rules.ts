@@ -161,10 +161,6 @@ export function sizeStepOf(
   return stepOf(shareOf(log2Bytes, ends), steps);
 }
 
-export function ageStep(age: number, steps: number): number {
-  return stepOf(ageShare(age, steps), RAMP_STEPS);
-}
-
 const real = (value: number) => value.toFixed(1);
 
 /** GLSL: a field of the uints `kinds` and `places`. */

@@ -13,14 +13,6 @@
 export const TILE_COLUMNS = 512;
 export const TILE_ROWS = 4096;
 
-export interface TileAddress {
-  level: number;
-  index: number;
-  /** log2 of the bytes per pixel row */
-  rowLevel: number;
-  row: number;
-}
-
 export function levelFor(unitsPerPixel: number): number {
   return Math.max(0, Math.ceil(Math.log2(Math.max(unitsPerPixel, 1e-9)) - 1e-9));
 }
