@@ -11,18 +11,6 @@ struct context_key {
 };
 TABLE(context_devices, LRU_HASH, struct context_key, __s32, 16384);
 
-// model::Verb
-enum {
-  VERB_RETAIN = 4,
-  VERB_CREATE,
-  VERB_DESTROY,
-  VERB_RELEASE,
-  VERB_RESET,
-  VERB_SET = 10,
-  VERB_PUSH,
-  VERB_POP
-};
-
 static __always_inline __s32 deviceOf(__u64 context, __u32 tgid) {
   struct context_key key = {context, tgid};
   __s32* device = bpf_map_lookup_elem(&context_devices, &key);

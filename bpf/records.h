@@ -192,6 +192,19 @@ struct beyond_key {
 };
 TIDEGAUGE_CHECK_SIZE(beyond_key, 8);
 
+// What a call that manages contexts does, as in the cookie of its function. The engine's own list
+// is model::Verb; src/record/decode.cpp checks that both agree.
+enum verb {
+  VERB_RETAIN = 4,
+  VERB_CREATE,
+  VERB_DESTROY,
+  VERB_RELEASE,
+  VERB_RESET,
+  VERB_SET = 10,
+  VERB_PUSH,
+  VERB_POP,
+};
+
 enum copy_direction {
   COPY_HOST_TO_HOST,  // 0 … 4 as cudaMemcpyKind
   COPY_HOST_TO_DEVICE,

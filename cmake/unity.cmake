@@ -28,6 +28,8 @@ function(tidegauge_unity target)
                  "${room}_${batch}")
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  # GCC takes the sources for headers, where types of an anonymous namespace would be a mistake.
-  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  # Together, sources look like headers to GCC, where types of an anonymous namespace would be a
+  # mistake; and to clang a name of one source is hidden by a local name of the next.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>
+                         $<$<CXX_COMPILER_ID:Clang>:-Wno-shadow>)
 endfunction()

@@ -5,16 +5,6 @@
 #include "preload/shim.h"
 
 enum { PLAIN_FUNCTIONS_HAVE_NO_DRIVER = 35, DRIVER_NOT_INITIALIZED = 3 };
-enum {
-  VERB_RETAIN = 4,
-  VERB_CREATE,
-  VERB_DESTROY,
-  VERB_RELEASE,
-  VERB_RESET,
-  VERB_SET = 10,
-  VERB_PUSH,
-  VERB_POP
-};  // model::Verb
 
 static uint64_t wordAt(uint64_t address) {
   uint64_t word = 0;
@@ -29,7 +19,7 @@ static int32_t numberAt(uint64_t address) {
 static struct memory_record* memoryRoom(void) {
   struct memory_record* record = room(ENTRY_MEMORY, sizeof(*record));
   if (record == NULL) {
-    lose(LOSS_MEMORY_RING);
+    countOne(LOSS_MEMORY_RING);
     return NULL;
   }
   memset(record, 0, sizeof(*record));
@@ -47,7 +37,7 @@ static void memoryEnter(struct frame* frame) {
   bool runtime = COOKIE_PLACE(cookie, COOKIE_RUNTIME);
   bool inside = isOpen(own.runtime, frame);
   if (runtime ? inside : isOpen(own.driver, frame)) {
-    lose(COUNT_NESTED);
+    countOne(COUNT_NESTED);
     return;
   }
   flight->kind = FLIGHT_MEMORY;
@@ -174,7 +164,7 @@ static void memoryExit(struct frame* frame) {
   record->stack = flight->stack;
   if (record->code == 0) whatCameOut(flight, record);
   publish();
-  lose(COUNT_MEMORY_RECORDS);
+  countOne(COUNT_MEMORY_RECORDS);
 }
 
 // ---- contexts
@@ -243,7 +233,7 @@ static void contextExit(struct frame* frame) {
   record->device = device;
   record->function = flight->cookie & 0xffff;
   publish();
-  lose(COUNT_MEMORY_RECORDS);
+  countOne(COUNT_MEMORY_RECORDS);
 }
 
 // ---- copies
@@ -281,13 +271,13 @@ static void copyExit(struct frame* frame) {
   struct flight* flight = &frame->flight;
   uint64_t spent_ns = monotonicNow() - flight->start_ns;
   if (flight->nested) {
-    lose(COUNT_NESTED);
+    countOne(COUNT_NESTED);
     return;
   }
   if (COOKIE_PLACE(flight->cookie, COOKIE_RUNTIME)) {
     own.copy = NULL;
     if (flight->inner > 0) {
-      lose(COUNT_NESTED);
+      countOne(COUNT_NESTED);
       return;
     }
   } else if (isOpen(own.copy, frame)) {
@@ -298,7 +288,7 @@ static void copyExit(struct frame* frame) {
                          (__u16)(flight->cookie & 0xffff)};
   struct copy_sum* sum = copySum(&key);
   if (sum == NULL) {
-    lose(LOSS_COPY_TABLE);
+    countOne(LOSS_COPY_TABLE);
   } else if ((int32_t)frame->result != 0) {
     __atomic_fetch_add(&sum->failures, 1, __ATOMIC_RELAXED);
   } else {
@@ -317,7 +307,7 @@ static void launchEnter(struct frame* frame) {
   flight->kind = FLIGHT_LAUNCH;
   if (isOpen(own.launch, frame)) {
     flight->nested = true;
-    lose(COUNT_NESTED);
+    countOne(COUNT_NESTED);
     return;
   }
   if (COOKIE_PLACE(flight->cookie, COOKIE_RUNTIME)) own.launch = frame;
@@ -365,7 +355,7 @@ static void launchEnter(struct frame* frame) {
   int32_t stack_id = takeStack(frame);
   struct launch_record* record = room(ENTRY_LAUNCH, sizeof(*record));
   if (record == NULL) {
-    lose(LOSS_LAUNCH_RING);
+    countOne(LOSS_LAUNCH_RING);
     return;
   }
   memset(record, 0, sizeof(*record));
@@ -393,7 +383,7 @@ static void sendName(uint64_t handle, uint64_t of, uint64_t text) {
   uint32_t length = (uint32_t)strnlen(name, sizeof(((struct name_record*)0)->name) - 1);
   struct preload_name* entry = room(ENTRY_NAME, (uint32_t)sizeof(*entry) + length);
   if (entry == NULL) {
-    lose(LOSS_NAME_RING);
+    countOne(LOSS_NAME_RING);
     return;
   }
   *entry = (struct preload_name){handle, of, own_tgid, length};

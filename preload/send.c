@@ -34,7 +34,7 @@ uint64_t monotonicNow(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-void lose(uint32_t what) {
+void countOne(uint32_t what) {
   if (area != NULL) __atomic_fetch_add(&area->head.losses[what], 1, __ATOMIC_RELAXED);
 }
 
@@ -140,7 +140,7 @@ void countLaunch(const struct launch_key* key) {
   if (found != NULL)
     __atomic_fetch_add(&found->calls, 1, __ATOMIC_RELAXED);
   else
-    lose(LOSS_LAUNCH_TABLE);
+    countOne(LOSS_LAUNCH_TABLE);
 }
 
 struct copy_sum* copySum(const struct copy_key* key) {
@@ -180,7 +180,7 @@ int32_t takeStack(const struct frame* frame) {
     __atomic_fetch_add(&stacks_sent, 1, __ATOMIC_RELAXED);
     return id;
   }
-  lose(LOSS_STACK);
+  countOne(LOSS_STACK);
   return -1;
 }
 
@@ -189,7 +189,7 @@ int32_t takeStack(const struct frame* frame) {
 static void tellProcess(uint32_t event) {
   struct system_record* record = room(ENTRY_SYSTEM, sizeof(*record));
   if (record == NULL) {
-    lose(LOSS_SYSTEM_RING);
+    countOne(LOSS_SYSTEM_RING);
     return;
   }
   memset(record, 0, sizeof(*record));

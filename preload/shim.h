@@ -95,7 +95,7 @@ uint32_t walkStack(uint64_t from, uint64_t* frames, uint32_t count);
 bool ready(void);                           // maps the area once
 void* room(uint32_t type, uint32_t bytes);  // NULL: none, and counted as lost by the caller
 void publish(void);                         // what was put into room() last
-void lose(uint32_t what);
+void countOne(uint32_t what);
 int32_t takeStack(const struct frame* frame);  // −1: none
 void countLaunch(const struct launch_key* key);
 struct copy_sum* copySum(const struct copy_key* key);  // NULL: no room

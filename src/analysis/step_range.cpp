@@ -94,7 +94,7 @@ class Places {
       return unusable(fmt::format("{} has no “{}”", deviceLabel(device_.device), name),
                       fmt::format("The last is {}#{}.", stem, found.size()));
     }
-    return unusable(fmt::format("“{}” is no step, no time and no phase with events on {}", name,
+    return unusable(fmt::format("“{}” is not a step, a time or a phase with events on {}", name,
                                 deviceLabel(device_.device)),
                     "Write 3101, 2.5s, 350ms or the name of an annotation.");
   }

@@ -16,7 +16,7 @@ std::string damageOf(const model::Trace& trace, const std::string& path) {
   uint64_t rows = trace.issues.count(model::IssueKind::kContradictoryRow);
   bool is_cut_short = trace.work->run->is_cut_short;
   if (unread.empty() && rows == 0 && !is_cut_short) return {};
-  std::string text = fmt::format("{} is damaged, what is told of it may be wrong.", path);
+  std::string text = fmt::format("{} is damaged; figures from it may be wrong.", path);
   if (is_cut_short) text += " It is cut short: its last page is not whole.";
   for (size_t i = 0; i < std::min(unread.size(), kMaxNamed); ++i)
     text += fmt::format("{} table {} ({})", i == 0 ? " Not read to the end:" : ",", unread[i].table,

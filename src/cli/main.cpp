@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   using namespace tidegauge::cli;
   guardStandardStreams();
   guardAgainstShrinkingFiles();
-  CLI::App app{"Tidegauge records, shows and explains where GPU memory went.", "tidegauge"};
+  CLI::App app{"Record, show and explain where GPU memory went.", "tidegauge"};
   app.set_version_flag("--version", "tidegauge " TIDEGAUGE_VERSION);
   app.require_subcommand(1);
   int exit_code = 0;

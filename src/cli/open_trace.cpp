@@ -69,8 +69,8 @@ base::Result<std::vector<model::Trace>> readFile(const std::string& path, bool i
   if (is_recording) return readers::recording::openRecording(path, {progress, driver_memory});
   if (path != "-" && wss::isMeasurementFile(path))
     return base::Error{base::ErrorKind::kUnreadable,
-                       "a working set that wss -o kept, no memory of a GPU", std::nullopt,
-                       "It is told by tidegauge wss FILE, and shown by tidegauge view FILE."};
+                       "a host working-set measurement, not GPU memory", std::nullopt,
+                       "Open it with `tidegauge wss FILE` or `tidegauge view FILE`."};
   readers::torch::ReadOptions options;
   options.progress = progress;
   return readers::torch::openSnapshots(path, options);

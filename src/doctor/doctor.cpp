@@ -108,7 +108,7 @@ Finding processNumbers(const MachineFacts& facts) {
   if (!facts.own_pid_namespace)
     return {Verdict::kOk, "process numbers", "those of the kernel", {}, {}};
   return {Verdict::kMissing, "process numbers", "a pid namespace of its own, as in a container",
-          "processes have other numbers than in the kernel, and cannot be told apart",
+          "processes have other PIDs than in the kernel and cannot be distinguished",
           "Run it outside, or in a container with --pid=host (Kubernetes: hostPID: true)"};
 }
 

@@ -60,7 +60,7 @@ constexpr Text kTexts[] = {
      "An annotation's END has no START: it is drawn from the start of the recording."},
     {IssueKind::kTrailingBytes, "trailing_bytes", "Bytes after the end of the data: ignored."},
     {IssueKind::kUnreadMember, "unread_member",
-     "Something in the archive that is no snapshot, or a broken one: passed over."},
+     "An entry of the archive that is not a snapshot, or a broken one: skipped."},
     {IssueKind::kRingOverflow, "ring_overflow",
      "The recording's ring buffer was probably full: the oldest events were overwritten. Record "
      "with a larger max_entries to see them."},
@@ -81,7 +81,7 @@ constexpr Text kTexts[] = {
      "Handed out before the recording. What only a free shows is in no total, for its size is not "
      "known; what blocks in it show is counted as far as they reach: totals are lower bounds."},
     {IssueKind::kDeviceNotTold, "unknown_device",
-     "Memory of which nothing tells the device: counted on the device that is named here."},
+     "Memory whose device is not recorded: counted on the device named here."},
     {IssueKind::kNoAddress, "no_address",
      "Physical memory that was handed out and never mapped: it is reserved, but has no place to be "
      "drawn at, so reserved bytes are too low by this much."},

@@ -6,6 +6,22 @@
 #include "record/kernel/functions.h"
 
 namespace tidegauge::record {
+namespace {
+
+// The BPF programs and the preloaded library know verbs by number.
+constexpr bool isSame(verb theirs, model::Verb ours) {
+  return static_cast<int>(theirs) == static_cast<int>(ours);
+}
+static_assert(isSame(VERB_RETAIN, model::Verb::kRetain));
+static_assert(isSame(VERB_CREATE, model::Verb::kCreate));
+static_assert(isSame(VERB_DESTROY, model::Verb::kDestroy));
+static_assert(isSame(VERB_RELEASE, model::Verb::kRelease));
+static_assert(isSame(VERB_RESET, model::Verb::kReset));
+static_assert(isSame(VERB_SET, model::Verb::kSet));
+static_assert(isSame(VERB_PUSH, model::Verb::kPush));
+static_assert(isSame(VERB_POP, model::Verb::kPop));
+
+}  // namespace
 
 model::MemoryCall decoded(const memory_record& record, bool from_start) {
   const WatchedFunction& function = watchedFunctions()[record.function];

@@ -24,7 +24,7 @@ std::string_view words(Cause cause) {
     case Cause::kPlacement:
       return "another free block was taken";
     case Cause::kDriverTraffic:
-      return "memory was got or given back at another moment";
+      return "memory was reserved or released at another moment";
   }
   return "";
 }

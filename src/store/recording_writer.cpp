@@ -212,9 +212,8 @@ base::Status RecordingWriter::Impl::stillThere() {
                          fmt::format("{}: the file was {} while it was recorded", path_,
                                      is_there ? "replaced by another one" : "moved or removed"),
                          std::nullopt,
-                         mine.st_nlink == 0
-                             ? "What was recorded is gone with it."
-                             : "What was written before is in the file under its new name."};
+                         mine.st_nlink == 0 ? "The recorded data is lost with it."
+                                            : "Earlier data is in the file under its new name."};
   return *failure_;
 }
 

@@ -68,8 +68,9 @@ struct All {
             "the driver itself; devices as NVML numbers them");
   Metric device_total = gauge("device_total_bytes", "Memory of a device (NVML)");
   Metric untracked = gauge("device_untracked_bytes",
-                           "What the driver says a process uses on all devices (NVML), less what "
-                           "was handed out by calls: contexts, modules, and what no call tells");
+                           "Memory that the driver reports for a process on all "
+                           "devices (NVML), less what recorded calls allocated: "
+                           "contexts, modules, and memory without a recorded call");
   Metric active =
       gauge("framework_active_bytes", "Live blocks of PyTorch's allocator, as requested");
   Metric unused = gauge("reserved_unused_bytes",
@@ -82,7 +83,7 @@ struct All {
                           "Free inside PyTorch's segments, but of no use to requests as large as "
                           "the 95th percentile of its live blocks");
   Metric forecast =
-      gauge("forecast_score", "fragmentation_score of the arena reserved, foretold", "1");
+      gauge("forecast_score", "Forecast fragmentation_score of the arena reserved", "1");
   Metric growth = gauge("growth_bytes_per_second",
                         "By how much the memory that stays grows: 0 if that may be chance", "By/s");
   Metric launches = counter("kernel_launches",

@@ -27,7 +27,7 @@ std::vector<Metric> workingSetMetrics(const WorkingSetFigures& figures) {
                false,
                {}};
   Metric stall{"tidegauge_wss_measure_stall_seconds",
-               "For so long at the most mmap and munmap of a process waited for its last window",
+               "Longest time that mmap and munmap of a process waited for its last window",
                MetricType::kGauge,
                "s",
                false,

@@ -208,7 +208,7 @@ describe("two recordings", { skip }, () => {
     use(here.browser, at("#diff"), async (page) => {
       await ready(page);
       await page.goto(at("#diff?pa=phase%3Anone"));
-      await page.getByText(/is no step, no time and no phase/).waitFor();
+      await page.getByText(/is not a step, a time or a phase/).waitFor();
       page.complaints.length = 0;
       await page.getByRole("button", { name: "Compare at the peaks" }).click();
       await ready(page);

@@ -57,7 +57,7 @@ base::Result<std::optional<TextPattern>> patternOf(const YAML::Node& list, std::
 // The text of a map's key. The library would keep both of two equal ones; people mean one.
 base::Result<std::string> keyOf(const YAML::Node& node, std::set<std::string>& seen,
                                 std::string_view where) {
-  if (!node.IsScalar()) return badRules(fmt::format("a key of {} is no text", where));
+  if (!node.IsScalar()) return badRules(fmt::format("a key of {} is not text", where));
   if (!seen.insert(node.Scalar()).second) {
     return badRules(fmt::format("{} has “{}” twice", where, node.Scalar()));
   }

@@ -27,8 +27,8 @@ int run(const std::string& path) {
 
 void addCategoriesCommand(CLI::App& app, int& exit_code) {
   auto path = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand(
-      "categories", "Print the rules that say what memory is for; edit, then view --categories");
+  CLI::App* command =
+      app.add_subcommand("categories", "Print or check the rules for memory categories");
   command->add_option("FILE", *path, "Check these rules instead")->type_name("");
   command->callback([path, &exit_code] { exit_code = run(*path); });
 }

@@ -30,14 +30,16 @@ using analysis::AnalysedTrace;
 using analysis::DiffSide;
 
 constexpr char kDiffFooter[] =
-    "Words:\n"
-    "  active        in live blocks; reserved: what the allocator took from the driver\n"
-    "  new, gone     of a stack that holds bytes in B only, in A only\n"
-    "  unlike by     of ranks: how far each stack is from the median of all, added up\n"
-    "  stands out    a rank much farther from the median than the others are\n"
-    "  a ‹ b         memory of line a; b tells it from other stacks of that line, mostly its "
-    "caller\n"
-    "Width: the terminal's; elsewhere COLUMNS (40 to 400), else 100. Sentences end at 100.";
+    "Metrics of --fail-on: growth, reserved, new, gone, stack (the one that grew most), change;\n"
+    "  in bytes, or in % of A\n"
+    "Terms:\n"
+    "  active        bytes in live blocks\n"
+    "  reserved      bytes that the allocator holds from the driver\n"
+    "  new, gone     stacks that hold bytes in B only, in A only\n"
+    "  unlike by     (ranks) the distance of all stacks from the median rank, added up\n"
+    "  stands out    (ranks) much farther from the median than the others\n"
+    "  a ‹ b         memory of line a; b, mostly its caller, names the stack\n"
+    "Width: the terminal's, else COLUMNS (40 to 400), else 100. Sentences end at 100.";
 
 struct DiffOptions {
   std::vector<std::string> files;
@@ -283,22 +285,25 @@ int run(const DiffOptions& options) {
 
 void addDiffCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<DiffOptions>();
-  CLI::App* command = app.add_subcommand(
-      "diff", "What grew and what vanished between two snapshots or recordings; ranks of a job");
+  CLI::App* command =
+      app.add_subcommand("diff", "Compare two snapshots or recordings, or ranks of a job");
   command
       ->add_option("FILE", options->files,
-                   "A and B: before and after; three or more: ranks of one job")
+                   "A (before) and B (after), or three and more ranks of one job")
       ->required()
       ->type_name("");
   const std::string places =
       "peak, end, oom, phase:NAME, phase:NAME#2 (its highest point), step:3101, time:2.5s";
-  command->add_option("--at", options->at, "Compare there: " + places)
+  command->add_option("--at", options->at, "Point to compare: " + places)
       ->type_name("PLACE")
       ->capture_default_str();
-  command->add_option("--at-a", options->at_a, "… in A")->type_name("PLACE");
-  command->add_option("--at-b", options->at_b, "… in B; of one file, another place of it")
+  command->add_option("--at-a", options->at_a, "The same, for A only")->type_name("PLACE");
+  command
+      ->add_option("--at-b", options->at_b,
+                   "The same, for B only; with "
+                   "one file, another point of it")
       ->type_name("PLACE");
-  command->add_option("--by", options->by, "Rows by stack, category, size or segment")
+  command->add_option("--by", options->by, "Group rows by stack, category, size or segment")
       ->check(oneOf({"stack", "category", "size", "segment"}))
       ->type_name("WHAT")
       ->capture_default_str();
@@ -306,21 +311,19 @@ void addDiffCommand(CLI::App& app, int& exit_code) {
     command->add_option(option, value, what)->check(integer(-1, INT32_MAX))->type_name("N");
   };
   device("--device", options->device,
-         "This device only: 0, 1, …; -1 = pinned memory. Else all GPUs added up");
-  device("--device-a", options->device_a, "… in A");
-  device("--device-b", options->device_b, "… in B");
-  command->add_flag("--devices", options->devices, "Every device is a rank of its own");
-  command->add_flag("--json", options->json, "Exact numbers as JSON, all rows");
-  command->add_flag("--csv", options->csv, "All rows as CSV");
-  command->add_option("--top", options->top, "Rows shown, 1 to 100,000")
+         "Only this device: 0, 1, …; -1 is pinned memory (default: the sum of all GPUs)");
+  device("--device-a", options->device_a, "The same, for A only");
+  device("--device-b", options->device_b, "The same, for B only");
+  command->add_flag("--devices", options->devices, "Treat every device as a rank");
+  command->add_flag("--json", options->json, "Print exact numbers of all rows as JSON");
+  command->add_flag("--csv", options->csv, "Print all rows as CSV");
+  command->add_option("--top", options->top, "Number of rows to print, 1 to 100,000")
       ->check(wholeNumber(1, 100'000))
       ->type_name("N")
       ->capture_default_str();
   command
-      ->add_option(
-          "--fail-on", options->fail_on,
-          "Exit with 1 if growth>1%, growth>100MiB, new>0, …: growth, reserved, new, gone, "
-          "stack (the one that grew most), change; % of A")
+      ->add_option("--fail-on", options->fail_on,
+                   "Exit with 1 if this holds, e.g. growth>1%, new>0 (metrics: see below)")
       ->type_name("LIMIT");
   addCategoriesOption(*command, options->categories);
   command->footer(kDiffFooter);

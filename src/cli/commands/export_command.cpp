@@ -181,31 +181,33 @@ int run(const ExportOptions& options) {
 
 void addExportCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ExportOptions>();
-  CLI::App* command =
-      app.add_subcommand("export", "Write a file to send: the page in one HTML file");
+  CLI::App* command = app.add_subcommand("export", "Write the page into one HTML file");
   command
       ->add_option("FILE", options->file,
-                   "A snapshot or recording; - reads a snapshot from standard input")
+                   "Snapshot or recording; - reads a snapshot from standard input")
       ->required()
       ->type_name("");
   command->add_option("MORE", options->more)->group("");  // refused, with better words
-  command->add_option("--to", options->to, "html: overview, timeline and flame in one file")
+  command
+      ->add_option("--to", options->to,
+                   "Format: html (overview, "
+                   "timeline and flame in one file)")
       ->required()
       ->type_name("FORMAT");
   command
       ->add_option("-o,--output", options->output,
-                   "Default: FILE's name with .html, here; - = standard output")
+                   "File to write (default: FILE's name with .html, here); - is standard output")
       ->type_name("OUT");
   addPidOption(*command, options->pid);
   addSelectionOptions(*command, options->selection, "--until");
   addCategoriesOption(*command, options->categories);
   command
       ->add_option("--max-size", options->most_bytes,
-                   "Largest file, in bytes or as 3MiB: decides how far one can zoom")
+                   "Maximum file size, in bytes or e.g. 3MiB; limits how far the page can zoom")
       ->check(size(kMinBytes, kMaxBytes, "100,000 bytes to 1 GB, as in 3MiB"))
       ->type_name("SIZE")
       ->capture_default_str();
-  command->add_flag("--force", options->force, "Write over OUT if it exists");
+  command->add_flag("--force", options->force, "Overwrite OUT if it exists");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

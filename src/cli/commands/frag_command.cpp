@@ -30,18 +30,18 @@ namespace tidegauge::cli {
 namespace {
 
 constexpr char kFragFooter[] =
-    "Words:\n"
-    "  reserved    what the allocator took from the driver, in segments\n"
-    "  active      of it, in live blocks; free: the rest, also called holes\n"
-    "  pinned      free, but a live block in the same segment keeps it from the driver; "
-    "releasable: "
-    "free in whole segments or pages\n"
-    "  stranded    free, in pieces that are no use to a large request of this recording\n"
-    "  scattered   free, outside the largest piece; external: its share of what is free\n"
-    "  waste       inside live blocks, but not asked for\n"
-    "  score       of the layout, to 100, high where free memory is cut up: from 40 light, 60 "
-    "moderate, 80 severe\n"
-    "Width: the terminal's; elsewhere COLUMNS (40 to 400), else 100. Sentences end at 100.";
+    "Terms:\n"
+    "  reserved    bytes that the allocator holds from the driver, in segments\n"
+    "  active      reserved bytes in live blocks\n"
+    "  free        the other reserved bytes, also called holes\n"
+    "  pinned      free bytes that a live block in the same segment keeps from the driver\n"
+    "  releasable  free bytes in whole segments or pages\n"
+    "  stranded    free bytes in pieces too small for the large requests of this recording\n"
+    "  scattered   free bytes outside the largest piece\n"
+    "  external    the share of free bytes that is scattered\n"
+    "  waste       bytes inside live blocks that were not requested\n"
+    "  score       fragmentation of the layout, up to 100: 40 light, 60 moderate, 80 severe\n"
+    "Width: the terminal's, else COLUMNS (40 to 400), else 100. Sentences end at 100.";
 
 struct FragCommandOptions {
   std::string file;
@@ -191,13 +191,15 @@ int checkLimits(const FragCommandOptions& options, const std::vector<FragPart>& 
     for (const report::FragReport& report : part.reports) {
       for (const report::FragLimit& limit : options.limits) {
         if (limit.needsScore() && !report.hasScore()) {
-          complain(fmt::format("tidegauge: {}: {} is not told: no allocator keeps memory there",
-                               analysis::deviceLabel(report.device->device), limit.metric()));
+          complain(
+              fmt::format("tidegauge: {}: {} is not computed: "
+                          "no allocator manages this memory",
+                          analysis::deviceLabel(report.device->device), limit.metric()));
           continue;
         }
         if (limit.metric() == "unfit" && !report.rulesKnown()) {
           bool has_none = report.allocator() == analysis::AllocatorKind::kDriver;
-          complain(fmt::format("tidegauge: {}: unfit is not told: {}",
+          complain(fmt::format("tidegauge: {}: unfit is not computed: {}",
                                analysis::deviceLabel(report.device->device),
                                has_none ? "no allocator keeps memory for it, the driver is asked"
                                         : "its allocator has rules of its own"));
@@ -270,92 +272,90 @@ int run(FragCommandOptions& options) {
 
 void addFragCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<FragCommandOptions>();
-  CLI::App* command = app.add_subcommand(
-      "frag", "Fragmentation over time: what was free but could not be used, and who pins it");
+  CLI::App* command = app.add_subcommand("frag", "Report fragmentation over time and what pins it");
   command
       ->add_option("FILE", options->file,
-                   "A snapshot or recording; - reads a snapshot from standard input")
+                   "Snapshot or recording; - reads a snapshot from standard input")
       ->required()
       ->type_name("");
-  command->add_flag("--json", options->json, "Exact numbers as JSON");
-  command->add_flag("--csv", options->csv, "A row per sample");
+  command->add_flag("--json", options->json, "Print exact numbers as JSON");
+  command->add_flag("--csv", options->csv, "Print one CSV row per sample");
   command
       ->add_option("--plot", options->plot,
-                   "Write a picture, .svg or .png: where blocks lay, score, forecast")
+                   "Write a picture (.svg, .png) of blocks by address, score and forecast")
       ->type_name("OUT");
-  command->add_flag("--force", options->force,
-                    "Write over the picture of --plot if it exists; never over FILE");
+  command->add_flag("--force", options->force, "Overwrite the file of --plot; never FILE");
   command->add_flag("--plain-address", options->plain_address,
-                    "In the picture, the whole span of addresses instead of owned ranges");
+                    "(--plot) Draw the whole address span, not only owned ranges");
   command
-      ->add_option(
-          "--request", options->request,
-          "Would a request of this size fit? From 1 byte to 1 PiB, as in 512MiB; units are binary")
+      ->add_option("--request", options->request,
+                   "Check whether a request of this size fits, 1 byte to 1 PiB, e.g. 512MiB")
       ->check(size(1, base::kMaxSizeBytes, "1 byte to 1 PiB, as in 512MiB"))
       ->type_name("SIZE");
   command
       ->add_option("--capacity", options->capacity,
-                   "Memory of the device, as in 80GiB: when reserved bytes would reach it")
+                   "Device memory, e.g. 80GiB; forecast when reserved bytes reach it")
       ->check(size(1, base::kMaxSizeBytes, "1 byte to 1 PiB, as in 80GiB"))
       ->type_name("SIZE");
   command
       ->add_option("--fail-on", options->fail_on,
-                   fmt::format("Exit code 1 if this holds at the end of the range, as in score>60 "
-                               "or pinned>2GiB; metrics: {}",
-                               fmt::join(report::limitMetrics(), ", ")))
+                   "Exit with 1 if this holds at the end, e.g. score>60,pinned>2GiB (see below)")
       ->delimiter(',')
       ->type_name("LIMIT");
-  command->add_option("--arena", options->arena, "Whose score is shown and forecast")
+  command->add_option("--arena", options->arena, "Arena to score and forecast")
       ->check(oneOf({"reserved", "address"}))
       ->type_name("ARENA")
       ->capture_default_str();
   command
       ->add_option("--samples", options->frag.samples,
-                   fmt::format("Points in time, 1 to {}", base::withCommas(analysis::kMaxSamples)))
+                   fmt::format("Number of samples "
+                               "over time, 1 to {}",
+                               base::withCommas(analysis::kMaxSamples)))
       ->check(wholeNumber(1, analysis::kMaxSamples))
       ->type_name("N")
       ->capture_default_str();
   command
       ->add_option(
           "--rows", options->rows,
-          fmt::format("Rows of the table, 2 to {}", base::withCommas(analysis::kMaxSamples)))
+          fmt::format("Number of table rows, 2 to {}", base::withCommas(analysis::kMaxSamples)))
       ->check(wholeNumber(2, analysis::kMaxSamples))
       ->type_name("N")
       ->capture_default_str();
   command
       ->add_option("--page", options->frag.layout.page_bytes,
-                   "Page of the score, in bytes, 1 to 1 TiB")
+                   "(score) Page size in bytes, 1 byte to 1 TiB")
       ->check(wholeNumber(1, uint64_t{1} << 40))
       ->type_name("BYTES")
       ->capture_default_str();
   command
       ->add_option("--alpha", options->frag.layout.alpha,
-                   "Power of the score's unusable index, 0 to 100")
+                   "(score) Exponent of the unusable index, 0 to 100")
       ->check(number(0, 100))
       ->type_name("A")
       ->capture_default_str();
   command
       ->add_option("--small", options->frag.layout.small_bytes,
-                   "Blocks below this many bytes are small, for the score; 1 byte to 1 PiB")
+                   "(score) Blocks below this size count as small, 1 byte to 1 PiB")
       ->check(wholeNumber(1, base::kMaxSizeBytes))
       ->type_name("BYTES")
       ->capture_default_str();
   command->add_flag("--watch", options->watch,
-                    "A line each time the file is written again, or has grown; Ctrl-C ends it");
+                    "Print a line each time the file changes, until Ctrl-C");
   command
-      ->add_option(
-          "--count", options->watching.count,
-          "With --watch: end after so many readings, 1 to 1,000,000,000; else only Ctrl-C does")
+      ->add_option("--count", options->watching.count,
+                   "(--watch) Stop after this many readings, 1 to 1,000,000,000")
       ->check(wholeNumber(1, 1'000'000'000))
       ->type_name("N");
   command
       ->add_option("--interval", options->watching.interval_s,
-                   "With --watch: seconds between looks at the file, 0.05 to 3600")
+                   "(--watch) Seconds between checks of the file, 0.05 to 3600")
       ->check(number(0.05, 3600))
       ->type_name("S")
       ->capture_default_str();
   addSelectionOptions(*command, options->selection);
-  command->footer(kFragFooter);
+  std::string metrics =
+      fmt::format("Metrics of --fail-on: {}", fmt::join(report::limitMetrics(), ", "));
+  command->footer(base::wrapped(metrics, 100, 0, 2) + "\n" + kFragFooter);
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

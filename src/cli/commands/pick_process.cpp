@@ -21,7 +21,7 @@ std::optional<int64_t> pidOf(const model::Trace& trace) {
 }  // namespace
 
 void addPidOption(CLI::App& command, std::optional<uint32_t>& pid) {
-  command.add_option("--pid", pid, "Of a recording: this process only")
+  command.add_option("--pid", pid, "Only this process of a recording")
       ->check(wholeNumber(1, UINT32_MAX))
       ->type_name("PID");
 }

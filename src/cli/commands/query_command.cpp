@@ -212,13 +212,13 @@ int run(QueryOptions options) {
 
 void addQueryCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<QueryOptions>();
-  CLI::App* command = app.add_subcommand(
-      "query", "Ask a snapshot or recording with SQL; without SQL: its tables and columns");
+  CLI::App* command =
+      app.add_subcommand("query", "Run SQL on a snapshot or recording, or list its tables");
   command
       ->add_option("FILE", options->file,
-                   "A snapshot or recording; - reads a snapshot from standard input")
+                   "Snapshot or recording; - reads a snapshot from standard input")
       ->type_name("");
-  command->add_option("SQL", options->sql, "One SELECT; - reads it from standard input")
+  command->add_option("SQL", options->sql, "One SELECT statement; - reads it from standard input")
       ->type_name("");
   command->add_option("--format", options->format, "table, csv or json")
       ->check(oneOf({"table", "csv", "json"}))
@@ -226,17 +226,16 @@ void addQueryCommand(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--limit", options->limit,
-                   "Rows at most (a table: 1000 if not given, csv and json: all)")
+                   "Maximum number of rows (default: 1000 for table, all for csv and json)")
       ->check(wholeNumber(1, UINT64_MAX))
       ->type_name("N");
-  command->add_option("--timeout", options->timeout_s, "Seconds at most")
+  command->add_option("--timeout", options->timeout_s, "Stop after this many seconds")
       ->check(number(0.001, 1e6))
       ->type_name("SECONDS")
       ->capture_default_str();
   command
-      ->add_option(
-          "--pick", options->pick,
-          "Which of a file that holds several: snapshots of an archive, processes of a recording")
+      ->add_option("--pick", options->pick,
+                   "Select one entry when the file holds several snapshots or processes")
       ->check(wholeNumber(1, UINT32_MAX))
       ->type_name("N");
   addPidOption(*command, options->pid);

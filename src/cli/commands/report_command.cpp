@@ -25,15 +25,16 @@ namespace tidegauge::cli {
 namespace {
 
 constexpr char kReportFooter[] =
-    "Words:\n"
-    "  requested  what the program asked for; allocated: that, rounded up to whole blocks\n"
-    "  active     allocated, or freed but still in use by another stream; also called live\n"
-    "  reserved   what the allocator took from the driver, in segments\n"
-    "  pinned     free inside a segment that cannot go back to the driver: a live block is in it\n"
+    "Terms:\n"
+    "  requested  bytes that the program asked for\n"
+    "  allocated  requested bytes, rounded up to whole blocks\n"
+    "  active     allocated bytes, and freed bytes in use by another stream; also called live\n"
+    "  reserved   bytes that the allocator holds from the driver, in segments\n"
+    "  pinned     free bytes that cannot return to the driver: their segment has a live block\n"
     "  churn      allocations that were freed soon after\n"
-    "  a ‹ b      memory of line a; b tells it from other stacks of that line, mostly its caller\n"
-    "  ≥          at least: the program had memory before it was watched, known in part only\n"
-    "Width: the terminal's; elsewhere COLUMNS (40 to 400), else 100. Sentences end at 100.";
+    "  a ‹ b      memory of line a; b, mostly its caller, names the stack\n"
+    "  ≥          at least: memory from before the recording is known in part only\n"
+    "Width: the terminal's, else COLUMNS (40 to 400), else 100. Sentences end at 100.";
 
 struct ReportOptions {
   std::vector<std::string> files;
@@ -222,29 +223,28 @@ int reportFile(const std::string& path) {
 void addReportCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* command =
-      app.add_subcommand("report", "Where the memory went: totals, peak, out of memory");
+      app.add_subcommand("report", "Print a report: totals, peak, out of memory, advice");
   command
       ->add_option("FILE", options->files,
-                   "Snapshots, recordings; - reads a snapshot from standard input")
+                   "Snapshots or recordings; - reads a snapshot from standard input")
       ->required()
       ->type_name("");
-  command->add_flag("--json", options->json, "Exact numbers as JSON");
-  command->add_flag("--no-sql", options->no_sql, "Leave out where to see each number");
-  CLI::Option* replay = command->add_flag(
-      "--replay", options->replay,
-      "Say what other settings would have done of a recording of any length; without it of 500,000 "
-      "events at the most");
-  command->add_flag("--no-replay", options->no_replay, "Do not")->excludes(replay);
+  command->add_flag("--json", options->json, "Print exact numbers as JSON");
+  command->add_flag("--no-sql", options->no_sql, "Omit the SQL and the view of each number");
+  CLI::Option* replay = command->add_flag("--replay", options->replay,
+                                          "Also replay recordings longer than 500,000 events");
+  command->add_flag("--no-replay", options->no_replay, "Do not replay other settings")
+      ->excludes(replay);
   command
       ->add_option("--capacity", options->capacity,
-                   "Memory of the device, 1 byte to 1 PiB, as in 80GiB; units are binary")
+                   "Device memory, 1 byte to 1 PiB, e.g. 80GiB (binary units)")
       ->check(size(1, base::kMaxSizeBytes, "1 byte to 1 PiB, as in 80GiB"))
       ->type_name("BYTES");
   command
       ->add_option("--with", options->with,
-                   "A recording of the same process: what the driver held outside PyTorch")
+                   "Recording of the same process; adds memory held outside PyTorch")
       ->type_name("RECORDING");
-  command->add_option("--top", options->top, "Rows per table, 1 to 100,000")
+  command->add_option("--top", options->top, "Number of rows per table, 1 to 100,000")
       ->check(wholeNumber(1, 100'000))
       ->type_name("N")
       ->capture_default_str();

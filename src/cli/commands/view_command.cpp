@@ -141,16 +141,18 @@ int run(const ViewOptions& options) {
 
 void addViewCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ViewOptions>();
-  CLI::App* command = app.add_subcommand("view", "Open the page in a browser: the main job");
+  CLI::App* command = app.add_subcommand("view", "Open snapshots and recordings in the browser");
   command
       ->add_option("FILE", options->files,
-                   "Snapshots, recordings, files of wss -o; several = ranks, or before and after")
+                   "Snapshots, recordings or files written by "
+                   "wss -o; several files open side by side")
       ->required()
       ->type_name("");
-  command->add_option("--port", options->port, "On 127.0.0.1; default: a free one")
+  command->add_option("--port", options->port, "Port on 127.0.0.1 (default: a free one)")
       ->check(wholeNumber(0, 65535))
       ->type_name("N");
-  command->add_flag("--no-browser", options->no_browser, "Print the address only");
+  command->add_flag("--no-browser", options->no_browser,
+                    "Print the address, do not open a browser");
   addCategoriesOption(*command, options->categories);
   command
       ->add_option("--token", options->token)  // instead of a random one; for tests

@@ -179,74 +179,68 @@ int run(WhatIfCommandOptions& options) {
 
 void addWhatIfCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<WhatIfCommandOptions>();
-  CLI::App* command = app.add_subcommand(
-      "whatif",
-      "Replay the allocator: is the recording explained, and which setting would have helped");
+  CLI::App* command = app.add_subcommand("whatif", "Replay the allocator under other settings");
   command
       ->add_option("FILE", options->file,
-                   "A snapshot or recording; - reads a snapshot from standard input")
+                   "Snapshot or recording; - reads a snapshot from standard input")
       ->required()
       ->type_name("");
   command
       ->add_option("--set", options->wish.confs,
-                   "The whole of PYTORCH_CUDA_ALLOC_CONF to try; "
-                   "again for more. Without: what is known to help")
+                   "PYTORCH_CUDA_ALLOC_CONF to try; repeatable (default: settings known to help)")
       ->take_all()
       ->expected(1)
       ->type_name("CONF");
   command
       ->add_option("--drop", options->drops,
-                   "As recorded, but without what these stacks ask for: a text in \"file:line "
-                   "function\", or "
-                   "/a regular expression/; again for more")
+                   "Replay without the allocations whose stack "
+                   "contains this text or /regex/; repeatable")
       ->take_all()
       ->expected(1)
       ->type_name("STACK");
-  command->add_option("--halve", options->halves, "As recorded, but that half as large")
+  command
+      ->add_option("--halve", options->halves, "Replay with the matching allocations at half size")
       ->take_all()
       ->expected(1)
       ->type_name("STACK");
   command
       ->add_option(
           "--free-at", options->frees,
-          "As recorded, but what these stacks asked for and lives then is freed at this step, "
-          "or each time that a phase of this name begins")
+          "Replay with the matching live allocations freed at this step, or when the phase begins")
       ->take_all()
       ->expected(1)
       ->type_name("STACK STEP|PHASE");
   command
       ->add_option(
           "--empty-cache", options->flushes,
-          "As recorded, with an empty_cache() before this step, or each time that a phase of "
-          "this name begins; again for more")
+          "Replay with empty_cache() before this step, or when the phase begins; repeatable")
       ->take_all()
       ->expected(1)
       ->type_name("STEP|PHASE");
   command
-      ->add_option(
-          "--capacity", options->capacity,
-          "Memory that the process could have, as in 80GiB; without: what an out of memory tells")
+      ->add_option("--capacity", options->capacity,
+                   "Memory available to the process, e.g. 80GiB "
+                   "(default: inferred from the out-of-memory event)")
       ->check(size(replay::kMiB, base::kMaxSizeBytes, "1 MiB to 1 PiB, with its unit, as in 80GiB"))
       ->type_name("SIZE");
   command
       ->add_option("--fraction", options->wish.fraction,
-                   "Of the capacity, that the program set as its limit "
-                   "(set_per_process_memory_fraction), 0 to 1")
+                   "Limit set by set_per_process_memory_fraction, 0 to 1")
       ->check(number(0, 1))
       ->type_name("F");
   command
-      ->add_option(
-          "--driver-call", options->wish.driver_call_us,
-          "What a call of the driver costs on that machine, in microseconds: tells how long "
-          "all of them take")
+      ->add_option("--driver-call", options->wish.driver_call_us,
+                   "Cost of one driver call in microseconds; adds the time of all driver calls")
       ->check(number(0, 1e6))
       ->type_name("US");
   command->add_option("--device", options->device, "Only this device")->type_name("N");
   command->add_flag("--verify", options->wish.verify_only,
-                    "Only replay under the recording's own settings, and compare every event");
+                    "Replay under the recorded settings only, and compare every event");
   command->add_flag("--min-capacity", options->wish.min_capacity,
-                    "The smallest card on which the run gets through, to 2 MiB");
-  command->add_flag("--json", options->json, "Exact numbers as JSON (docs/explain/replay.md)");
+                    "Find the smallest device memory that suffices, to 2 MiB");
+  command->add_flag("--json", options->json,
+                    "Print exact numbers as JSON "
+                    "(docs/explain/replay.md)");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -10,8 +10,8 @@ namespace tidegauge::cli {
 void addCategoriesOption(CLI::App& command, std::string& path) {
   command
       .add_option("--categories", path,
-                  "Rules in YAML for what memory is for; tidegauge categories prints the built-in "
-                  "ones, to be edited")
+                  "YAML rules for memory categories; `tidegauge "
+                  "categories` prints the built-in ones")
       ->type_name("FILE");
 }
 

@@ -10,15 +10,16 @@
 namespace tidegauge::cli {
 
 void addSelectionOptions(CLI::App& command, report::Selection& selection, const std::string& end) {
-  command.add_option("--device", selection.device, "This device only: 0, 1, …; -1 = pinned memory")
+  command
+      .add_option("--device", selection.device, "Only this device: 0, 1, …; -1 is pinned memory")
       ->check(integer(-1, INT32_MAX))
       ->type_name("N");
   command
       .add_option("--from", selection.from,
-                  "From here: a step (3101), a time since the first event (2.5s, 350ms) or the "
-                  "name of an annotation (backward, backward#2 for the second of that name)")
+                  "Start at a step (3101), a time (2.5s, 350ms) "
+                  "or an annotation (backward, backward#2)")
       ->type_name("PLACE");
-  command.add_option(end, selection.to, "To here, as --from; the end of an annotation")
+  command.add_option(end, selection.to, "End at a step, a time or the end of an annotation")
       ->type_name("PLACE");
 }
 

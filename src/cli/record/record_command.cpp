@@ -61,57 +61,56 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<RecordOptions>();
   auto ring = std::make_shared<std::string>("8MiB");
   auto max_size = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand(
-      "record", "Record what programs do with device memory: CUDA driver, runtime, PyTorch");
-  command->add_option("COMMAND", options->command,
-                      "Program to run, after “--”: recorded from its first call to its end");
-  command->add_option("-o,--output", options->output, "The recording, an SQLite file")
+  CLI::App* command =
+      app.add_subcommand("record", "Record CUDA driver, runtime and PyTorch memory calls");
+  command->add_option("COMMAND", options->command, "Program to run and record, after “--”");
+  command->add_option("-o,--output", options->output, "Recording to write, an SQLite file")
       ->type_name("FILE");
-  command->add_flag("--force", options->force, "Write over FILE if it exists");
+  command->add_flag("--force", options->force, "Overwrite FILE if it exists");
   command
-      ->add_option(
-          "--max-size", *max_size,
-          "Keep the newest: files of SIZE at most in all, FILE the last of them; from 16MiB on")
+      ->add_option("--max-size", *max_size,
+                   "Keep only the newest data: at most SIZE in all files, at least 16MiB")
       ->type_name("SIZE");
-  command->add_option("-p,--pid", options->pids, "Processes that run already, and their children")
+  command->add_option("-p,--pid", options->pids, "Running processes, and their later children")
       ->check(wholeNumber(1, kMaxPid))
       ->type_name("PID");
-  command->add_flag("--all", options->all, "Every process of the machine");
-  command->add_option("--comm", options->name_glob, "Processes by name, as in 'python*'")
+  command->add_flag("--all", options->all, "Every process of this machine");
+  command->add_option("--comm", options->name_glob, "Processes by name, e.g. 'python*'")
       ->type_name("GLOB");
-  command->add_option("--cgroup", options->cgroup, "Processes of a cgroup (v2), a container's say")
+  command
+      ->add_option("--cgroup", options->cgroup, "Processes of a cgroup (v2), e.g. of a container")
       ->type_name("FOLDER");
-  command->add_option("--duration", options->duration_s, "Seconds until the end")
+  command->add_option("--duration", options->duration_s, "Stop after this many seconds")
       ->check(number(0.001, 1e9))
       ->type_name("S");
   command
       ->add_option("--idle-timeout", options->idle_timeout_s,
-                   "End when no call, launch or copy came for so many seconds")
+                   "Stop after this many seconds without a call, launch or copy")
       ->check(number(0.001, 1e9))
       ->type_name("S");
   command->add_flag("--preload", options->preload,
-                    "By a library in the programs (LD_PRELOAD): needs no privilege, sees less");
-  command->add_flag("--no-framework", options->no_framework, "Leave out PyTorch's own blocks");
+                    "Use a preloaded library (LD_PRELOAD): needs no privilege, sees less");
+  command->add_flag("--no-framework", options->no_framework, "Do not record PyTorch's own blocks");
   command->add_flag("--launch-events", options->launch_events,
-                    "Every kernel launch with its stack, not only counts");
+                    "Record every kernel launch with its stack, not only counts");
   command->add_flag("--link-each", options->link_each,
-                    "A link per function, as Linux before 6.6 needs: slower to begin and to end");
+                    "Use one link per function, as Linux before "
+                    "6.6 requires: slower to start and stop");
   command
       ->add_option("--args", options->launch_arguments,
-                   "With --launch-events: words of arguments, at most 16")
+                   "(--launch-events) Number of argument words to keep, at most 16")
       ->check(wholeNumber(0, 16))
       ->type_name("N");
-  command->add_option("--stacks", options->stacks, "Call sites: user or none")
+  command->add_option("--stacks", options->stacks, "Record call stacks: user or none")
       ->check(oneOf({"user", "none"}))
       ->type_name("WHICH")
       ->capture_default_str();
-  command->add_flag(
-      "--no-python", options->no_python,
-      "Do not set PYTHONPERFSUPPORT=1 for the command: no Python functions in stacks");
-  command->add_option("--ring", *ring, "Room for calls that wait to be read; a power of two")
+  command->add_flag("--no-python", options->no_python,
+                    "Do not set PYTHONPERFSUPPORT=1; stacks then lack Python functions");
+  command->add_option("--ring", *ring, "Size of the buffer for calls not yet read; a power of two")
       ->type_name("SIZE")
       ->capture_default_str();
-  command->add_flag("--no-summary", options->no_summary, "Print no report at the end");
+  command->add_flag("--no-summary", options->no_summary, "Do not print a report at the end");
   command->callback([options, ring, max_size, &exit_code] {
     if (!max_size->empty()) {
       std::optional<uint64_t> most = view::bytesOf(base::lowerAscii(*max_size));

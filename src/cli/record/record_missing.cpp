@@ -13,7 +13,7 @@ int sayMissing() {
                       "this tidegauge was built without the recorder",
                       {},
                       "Install clang, libbpf-dev, libelf-dev and libdw-dev on an x86-64 machine "
-                      "and build again; what wss can do here tells tidegauge wss --probe"});
+                      "and build again; `tidegauge wss --probe` shows what wss can do here"});
 }
 
 }  // namespace

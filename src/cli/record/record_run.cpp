@@ -125,8 +125,8 @@ bool switchesOnPython(const RecordOptions& options) {
 void sayPython(const record::Session& session) {
   for (const std::string& version : session.olderPythons())
     complain(
-        fmt::format("tidegauge: Python {} tells nobody the names of its functions (3.12 and "
-                    "newer do): its call sites are named by the libraries that it called",
+        fmt::format("tidegauge: Python {} does not publish the names of its functions "
+                    "(3.12 and newer do): call sites show the libraries that it called",
                     version));
 }
 
@@ -317,13 +317,13 @@ void sayParts(const record::PartRing& ring, uint64_t newest_bytes) {
     text += fmt::format(": {} of {} in all.", base::humanBytes(ring.keptBytes() + newest_bytes),
                         base::humanBytes(ring.maxBytes()));
     if (ring.removed() > 0)
-      text += fmt::format(" Calls before {} were let go.", base::utcTime(ring.keptFrom_ns()));
+      text += fmt::format(" Calls before {} were dropped.", base::utcTime(ring.keptFrom_ns()));
     complain("tidegauge: " + text);
   }
   if (ring.isTooSmall())
     complain(
-        "tidegauge: --max-size could not be kept: the last part alone took more. "
-        "What is live is in each part, and a part that is being read goes on.");
+        "tidegauge: --max-size was exceeded: the last part alone is larger. Each "
+        "part repeats what is live, and a part with an open reader is not rotated.");
 }
 
 int recordTo(const std::string& path, const RecordOptions& options) {

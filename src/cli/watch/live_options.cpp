@@ -5,15 +5,15 @@
 namespace tidegauge::cli {
 
 void addTargetOptions(CLI::App& command, LiveTargets& targets) {
-  command.add_option("-p,--pid", targets.pids, "Processes that run already, and their children")
+  command.add_option("-p,--pid", targets.pids, "Running processes, and their later children")
       ->check(wholeNumber(1, kMaxPid))
       ->type_name("PID");
-  command.add_flag("--all", targets.all, "Every process of the machine (also if none is named)");
-  command.add_option("--comm", targets.name_glob, "Processes by name, as in 'python*'")
+  command.add_flag("--all", targets.all, "Every process of this machine (the default)");
+  command.add_option("--comm", targets.name_glob, "Processes by name, e.g. 'python*'")
       ->type_name("GLOB");
-  command.add_option("--cgroup", targets.cgroup, "Processes of a cgroup (v2), a container's say")
+  command.add_option("--cgroup", targets.cgroup, "Processes of a cgroup (v2), e.g. of a container")
       ->type_name("FOLDER");
-  command.add_flag("--no-framework", targets.no_framework, "Leave out PyTorch's own blocks");
+  command.add_flag("--no-framework", targets.no_framework, "Do not record PyTorch's own blocks");
 }
 
 int checkTargets(const LiveTargets& targets) {

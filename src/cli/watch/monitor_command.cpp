@@ -9,16 +9,16 @@ namespace tidegauge::cli {
 
 void addMonitorCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<MonitorOptions>();
-  CLI::App* command = app.add_subcommand(
-      "monitor", "Serve figures of running programs: a live page, Prometheus, OpenTelemetry");
+  CLI::App* command =
+      app.add_subcommand("monitor", "Serve live figures: page, Prometheus, OpenTelemetry");
   command
       ->add_option("--listen", options->listen,
-                   "Where /metrics is; this machine's loopback only. Port 0 takes a free one")
+                   "Address of /metrics, loopback only; port 0 takes a free one")
       ->type_name("ADDRESS")
       ->capture_default_str();
   command
       ->add_option("--otlp", options->otlp,
-                   "Push to this collector too: http://HOST[:4318][/v1/metrics]")
+                   "Also push to this collector: http://HOST[:4318][/v1/metrics]")
       ->type_name("URL");
   command->add_option("--otlp-every", options->otlp_every_s, "Seconds between pushes")
       ->check(number(0.1, 86'400))
@@ -26,15 +26,15 @@ void addMonitorCommand(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--stacks", options->stacks,
-                   "Call stacks of driver memory, for the live page: user or none")
+                   "Call stacks of driver memory for the live page: user or none")
       ->check(oneOf({"user", "none"}))
       ->type_name("WHICH")
       ->capture_default_str();
   command
       ->add_option("--wss", options->wss,
-                   "Measure working sets of these processes too, or of all-watched (see wss)")
+                   "Also measure working sets of these processes, or all-watched (see wss)")
       ->type_name("PID");
-  command->add_option("--wss-window", options->wss_window_s, "Seconds of a window")
+  command->add_option("--wss-window", options->wss_window_s, "Length of a window in seconds")
       ->check(number(0.001, 3600))
       ->type_name("S")
       ->capture_default_str();
@@ -44,7 +44,7 @@ void addMonitorCommand(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--wss-max-stall-ms", options->wss_most_stall_ms,
-                   "Leave out processes whose mmap would wait longer for it")
+                   "Skip processes that the measurement would stall for longer than this")
       ->check(number(0.001, 1e6))
       ->type_name("MS")
       ->capture_default_str();

@@ -9,20 +9,21 @@ namespace tidegauge::cli {
 
 void addTopCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<TopOptions>();
-  CLI::App* command =
-      app.add_subcommand("top", "Show which processes hold and move device memory, as they run");
+  CLI::App* command = app.add_subcommand("top", "Show live device memory by process");
   addTargetOptions(*command, options->targets);
-  command->add_flag("--once", options->once, "Watch for one interval, print the table, end");
-  command->add_flag("--json", options->json, "With --once: as JSON");
-  command->add_option("--every", options->every_s, "Seconds between two looks")
+  command->add_flag("--once", options->once, "Watch for one interval, print the table and exit");
+  command->add_flag("--json", options->json, "(--once) Print JSON");
+  command->add_option("--every", options->every_s, "Seconds between updates")
       ->check(number(0.1, 3600))
       ->type_name("S")
       ->capture_default_str();
-  command->add_option("--sort", options->sort, "Most first, by")
+  command->add_option("--sort", options->sort, "Sort by this column, largest first")
       ->check(oneOf({"live", "peak", "alloc", "launches", "copies", "failures", "pid"}))
       ->type_name("COLUMN")
       ->capture_default_str();
-  command->add_option("--filter", options->filter, "Only names or pids with this in them")
+  command
+      ->add_option("--filter", options->filter,
+                   "Only processes whose name or PID contains this text")
       ->type_name("TEXT");
   command->callback([options, &exit_code] {
     exit_code = checkTargets(options->targets);

@@ -27,14 +27,18 @@ int parseWords(WssOptions& options) {
   bool is_path = options.words.size() == 1 && !by_rule &&
                  options.words[0].find_first_not_of("0123456789.") != std::string::npos;
   if (is_path && ::access(options.words[0].c_str(), F_OK) == 0)
-    return usageError(
-        shownPath(options.words[0]) + " is no measurement of wss",
-        "wss tells again what wss -o FILE kept; of snapshots and recordings: report FILE");
+    return usageError(shownPath(options.words[0]) + " is not a measurement of wss",
+                      "`wss FILE` prints what `wss -o FILE` saved; "
+                      "for snapshots and recordings use `report FILE`");
   if (is_path)
-    return usageError(shownPath(options.words[0]) + " is neither a file nor a process with a time",
-                      "tidegauge wss 4711 0.1, or a file that wss -o kept");
+    return usageError(
+        shownPath(options.words[0]) + " is neither a file nor a PID with a window length",
+        "Try tidegauge wss 4711 0.1, or a file saved by wss -o");
   if (options.words.size() < (by_rule ? 1 : 2))
-    return usageError("wss wants a process and a time", "tidegauge wss 4711 0.1");
+    return usageError(
+        "wss requires a PID and a "
+        "window length in seconds",
+        "Try tidegauge wss 4711 0.1");
   options.seconds = options.words.back();
   if (std::string wrong = number(0.001, kMaxSeconds)(options.seconds); !wrong.empty())
     return usageError(fmt::format("SECONDS {}", wrong));
@@ -44,10 +48,10 @@ int parseWords(WssOptions& options) {
                         wholeNumber(1, kMaxPid)(options.seconds).empty() &&
                         ::access(("/proc/" + options.seconds).c_str(), F_OK) == 0;
   if (may_be_process)
-    complain(fmt::format(
-        "tidegauge: the last word is the time: a window of {0} s begins. If process {0} was meant, "
-        "Ctrl-C, and put the time behind it",
-        options.seconds));
+    complain(
+        fmt::format("tidegauge: taking {0} as the window length in seconds. If it "
+                    "is a PID, press Ctrl-C and add the window length after it.",
+                    options.seconds));
   for (size_t i = 0; i + 1 < options.words.size(); ++i) {
     if (std::string wrong = wholeNumber(1, kMaxPid)(options.words[i]); !wrong.empty())
       return usageError(fmt::format("PID {}", wrong));
@@ -60,20 +64,21 @@ int parseWords(WssOptions& options) {
 int checkWrites(WssOptions& options) {
   if (options.writes && options.backend != "auto" && options.backend != "write")
     return usageError(
-        fmt::format("--backend {} does not tell writing from reading", options.backend),
-        "Leave out --backend");
+        fmt::format("--backend {} cannot distinguish writes from reads", options.backend),
+        "Omit --backend");
   if (options.writes) options.backend = "write";
   if (options.backend == "write" && !options.steps.empty())
-    return usageError("--writes has no -P: what is written is no working set that is to fit",
-                      "Take -C, -s or one window");
+    return usageError("--writes does not support -P", "Use -C, -s or one window");
   return 0;
 }
 
 int checked(WssOptions& options) {
   if (options.probe)
-    return options.words.empty()
-               ? 0
-               : usageError("--probe looks at the machine, at no process", "Leave out the process");
+    return options.words.empty() ? 0
+                                 : usageError(
+                                       "--probe checks this "
+                                       "machine and takes no PID",
+                                       "Omit the PID");
   if (isWssFile(options)) return checkWssFile(options);
   if (int code = parseWords(options); code != 0) return code;
   if (int code = checkWrites(options); code != 0) return code;
@@ -82,37 +87,35 @@ int checked(WssOptions& options) {
   if (int code = checkSeveral(options); code != 0) return code;
   bool rolls = options.rolling > 0;
   if (options.cumulative + !options.pause.empty() + !options.steps.empty() + rolls > 1)
-    return usageError("-C, -s, -P and --rolling do not go together", "Take one of them");
+    return usageError("-C, -s, -P and --rolling exclude each other", "Use one of them");
   if (options.dry_run && options.compat + options.json + options.jsonl + options.csv > 0)
-    return usageError("--dry-run is told in words alone",
-                      "Leave out --compat, --json and the like");
+    return usageError("--dry-run prints text only", "Omit --compat, --json and the like");
   if (options.compat + options.json + options.jsonl + options.csv > 1)
-    return usageError("--compat, --json, --jsonl and --csv do not go together", "Take one of them");
+    return usageError("--compat, --json, --jsonl and --csv exclude each other", "Use one of them");
   if (!options.by.empty() && (options.compat || options.csv))
-    return usageError("--by lists mappings, which --compat and --csv have no place for",
-                      "Take --json or --jsonl for programs");
+    return usageError("--by lists mappings, which --compat and --csv cannot print",
+                      "Use --json or --jsonl for programs");
   bool is_auto = options.backend == "auto";
   if (options.compat && !is_auto && options.backend != "smaps")
-    return usageError(fmt::format("--compat is for --backend smaps, not for {}", options.backend),
-                      "It prints the PSS, and times as wss.pl takes them");
+    return usageError(fmt::format("--compat requires --backend smaps, not {}", options.backend),
+                      "It prints the PSS, and times as wss.pl does");
   bool must_sample = options.sample != "auto" && options.sample != "exact";
   if (must_sample && (options.compat || (!is_auto && options.backend != "pte")))
-    return usageError("--sample is for --backend pte, without --compat",
-                      "The others look at all pages, or choose themselves");
+    return usageError("--sample requires --backend pte, without --compat",
+                      "Other back-ends read all pages, or sample on their own");
   bool has_marks = options.backend != "mglru" && options.backend != "damon";
   if (!has_marks && (options.cumulative || !options.steps.empty()))
     return usageError(
-        fmt::format("--backend {} takes one window at a time: -C and -P are not for it",
+        fmt::format("--backend {} measures one window at a time; it does not support -C and -P",
                     options.backend),
-        "Take -s, or --backend pte or smaps");
+        "Use -s, or --backend pte or smaps");
   if (int code = checkPinned(options); code != 0) return code;
   if (options.backend == "mglru" && !options.by.empty() && options.by != "kind")
-    return usageError("--backend mglru does not know which mapping or file a page is of",
-                      "Take --by kind, or --backend pte or smaps");
+    return usageError("--backend mglru does not know the mapping or file of a page",
+                      "Use --by kind, or --backend pte or smaps");
   if (options.total_s > 0 && !options.cumulative && options.pause.empty() &&
       options.steps.empty() && !rolls)
-    return usageError("-d limits a run of several windows",
-                      "Take -C, -s, -P or --rolling beside it");
+    return usageError("-d requires a run of several windows", "Add -C, -s, -P or --rolling");
   return checkRolling(options);
 }
 
@@ -120,113 +123,109 @@ int checked(WssOptions& options) {
 
 void addWssCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<WssOptions>();
-  CLI::App* command = app.add_subcommand(
-      "wss", "Measure a process's working set: how many bytes it touches in a time");
+  CLI::App* command = app.add_subcommand("wss", "Measure how much host memory a process touches");
   command
       ->add_option(
           "PID", options->words,
-          "One process or several, and behind them SECONDS: how long a window is, as in 0.1; or a "
-          "file of -o, which is told again")
+          "One or more PIDs, then the window length in seconds (4711 0.1); or a file written by -o")
       ->type_name("");
   command->add_flag("--children", options->children,
-                    "With all that they forked, and what those forked");
-  command->add_option("--comm", options->comm, "All processes of that name, as ps -eo comm has it")
+                    "Include their children, and the children of those");
+  command->add_option("--comm", options->comm, "All processes of this name, as in ps -eo comm")
       ->type_name("NAME");
   command
-      ->add_option("--cgroup", options->cgroup, "All processes in that cgroup and those below it")
+      ->add_option("--cgroup", options->cgroup,
+                   "All processes of this cgroup "
+                   "and the cgroups below it")
       ->type_name("PATH");
   command->add_flag("-C,--cumulative", options->cumulative,
-                    "A row every SECONDS of what was touched since the beginning");
+                    "Print every SECONDS what was touched since the start");
   command
       ->add_option("-s,--snapshot", options->pause,
-                   "A window of SECONDS again and again, with a pause of S seconds between")
+                   "Measure windows of SECONDS repeatedly, with a pause of S seconds")
       ->check(number(0, kMaxSeconds))
       ->type_name("S");
   command
       ->add_option("-P,--profile", options->steps,
-                   "N windows, each twice as long as the one before, beginning with SECONDS")
+                   "Measure N windows, each twice as long as the one before, from SECONDS on")
       ->check(wholeNumber(1, 40))
       ->type_name("N");
   command
       ->add_option("--rolling", options->rolling,
-                   "Windows back to back, and what was touched within the last 1, 2, 4 … N of them")
+                   "Measure windows back to back; print what the last 1, 2, 4 … N of them touched")
       ->check(wholeNumber(1, wss::PageHistory::kMaxWindows))
       ->type_name("N");
-  command->add_flag(
-      "--heat", options->heat,
-      "Of --rolling, draw which addresses were touched when; with --jsonl, list them");
-  command->add_option("--plot", options->plot, "Draw that to a file, .svg or .png")
+  command->add_flag("--heat", options->heat,
+                    "(--rolling) Draw which addresses were touched when; --jsonl lists them");
+  command->add_option("--plot", options->plot, "(--heat) Write the picture to a file, .svg or .png")
       ->type_name("FILE");
   command
       ->add_option("-o,--output", options->output,
-                   "Keep the measurement in a file as it comes, for wss FILE and view FILE")
+                   "Save the measurement in a file, for `wss FILE` and `view FILE`")
       ->type_name("FILE");
-  command->add_flag("--force", options->force, "Write over the file of -o or --plot if it exists");
+  command->add_flag("--force", options->force, "Overwrite the file of -o or --plot if it exists");
   command
       ->add_option("-d,--duration", options->total_s,
-                   "End after S seconds, with -C, -s, -P or --rolling")
+                   "(-C, -s, -P, --rolling) Stop after S seconds")
       ->check(number(0.001, kMaxSeconds))
       ->type_name("S");
-  command->add_flag("-t,--moretimes", options->more_times,
-                    "Say too how long it slept, and how long all took");
+  command->add_flag("-t,--moretimes", options->more_times, "Also print sleep time and total time");
   std::vector<std::string> backends{"auto"};
   backends.insert(backends.end(), wss::kBackends.begin(), wss::kBackends.end());
   backends.insert(backends.end(), wss::kSurveys.begin(), wss::kSurveys.end());
   command
       ->add_option("--backend", options->backend,
-                   fmt::format("How it is measured: {}", fmt::join(backends, ", ")))
+                   fmt::format("Method: {}", fmt::join(backends, ", ")))
       ->check(oneOf(backends))
       ->type_name("NAME")
       ->capture_default_str();
   command
       ->add_option("--sample", options->sample,
-                   "Of private memory look at all pages, or one in "
-                   "32, 128 or 512: auto, exact, 1/32, 1/128, 1/512")
+                   "Pages of private memory to read: auto, exact (all), 1/32, 1/128, 1/512")
       ->check(oneOf({"auto", "exact", "1/32", "1/128", "1/512"}))
       ->type_name("PART")
       ->capture_default_str();
   command
       ->add_option("--max-stall-ms", options->most_stall_ms,
-                   "Say so if all pages are looked at and the process's mmap may wait longer")
+                   "Warn if reading all pages may stall the process's mmap for longer")
       ->check(number(0.001, 1e6))
       ->type_name("MS")
       ->capture_default_str();
-  command->add_option("--spots", options->spots, "Of --backend spot: words that are watched")
+  command->add_option("--spots", options->spots, "(spot) Number of words to watch")
       ->check(wholeNumber(4, 100'000))
       ->type_name("N")
       ->capture_default_str();
   command->add_flag("--experiment", options->experiment,
-                    "Of --backend shrink: it may take memory away from running programs");
+                    "(shrink) Allow taking memory away from running programs");
   command
       ->add_option("--max-pressure", options->most_pressure,
-                   "Of --backend shrink: end when they wait for memory for more than that share of "
-                   "the time, in percent")
+                   "(shrink) Stop when tasks stall on memory for more than this percentage of time")
       ->check(number(0.1, 100))
       ->type_name("PERCENT")
       ->capture_default_str();
   command->add_flag("--writes", options->writes,
-                    "What was written to, how fast, and how soon that would be all");
-  command->add_option("--by", options->by, "List what was touched, by vma (mapping), file or kind")
+                    "Report written pages, the write rate, and "
+                    "how long until all memory has been written");
+  command->add_option("--by", options->by, "List what was touched by vma (mapping), file or kind")
       ->check(oneOf({"vma", "file", "kind"}))
       ->type_name("WHAT");
   command
       ->add_option("--with", options->with,
-                   "Tell by itself the host memory that is pinned for devices, as a recording or a "
-                   "snapshot of that process has it")
+                   "Report device-pinned host memory separately, from a recording or snapshot")
       ->type_name("FILE");
-  command->add_option("--top", options->top, "Rows of that list")
+  command->add_option("--top", options->top, "(--by) Number of rows to list")
       ->check(wholeNumber(1, 1'000'000))
       ->type_name("N")
       ->capture_default_str();
-  command->add_flag("--compat", options->compat, "The text of wss.pl, byte for byte");
-  command->add_flag("--json", options->json, "One JSON document, when all is measured");
-  command->add_flag("--jsonl", options->jsonl, "A line of JSON for each row, as it comes");
-  command->add_flag("--csv", options->csv, "Comma-separated rows, as they come");
+  command->add_flag("--compat", options->compat, "Print the text of wss.pl, byte for byte");
+  command->add_flag("--json", options->json, "Print one JSON document at the end");
+  command->add_flag("--jsonl", options->jsonl, "Print a line of JSON for each row");
+  command->add_flag("--csv", options->csv, "Print comma-separated rows");
   command->add_flag(
       "--probe", options->probe,
-      "Measure nothing: say which back-ends can work here, and why the others cannot");
+      "Measure nothing; print which back-ends work on this machine, and why others do not");
   command->add_flag("--dry-run", options->dry_run,
-                    "Measure nothing: say how it would be done, and what it would cost");
+                    "Measure nothing; print how it would be measured, and the cost");
   command->callback([options, command, &exit_code] {
     for (const CLI::Option* option : command->get_options())
       if (option->count() > 0) options->given.push_back(option->get_name());

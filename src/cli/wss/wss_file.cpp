@@ -27,11 +27,11 @@ bool isWssFile(const WssOptions& options) {
 
 int checkWssFile(const WssOptions& options) {
   if (options.compat || options.json || options.jsonl || options.csv)
-    return usageError("A file is told again in words alone", "For programs it is JSON itself");
+    return usageError("A saved measurement prints as text only", "For programs it is JSON itself");
   for (const std::string& name : options.given)
     if (name != "PID" && name != "--top")
       return usageError(
-          fmt::format("A file is told again as it was kept, and {} has no part in that", name),
+          fmt::format("A saved measurement prints as it was saved; {} does not apply", name),
           "Take FILE alone, or with --top; `tidegauge view FILE` shows more");
   return 0;
 }

@@ -39,7 +39,7 @@ int checkPinned(const WssOptions& options) {
   if (options.with.empty()) return 0;
   if ((options.backend != "auto" && options.backend != "pte") || options.compat ||
       (options.sample != "auto" && options.sample != "exact"))
-    return usageError("--with marks pages, which only --backend pte tells",
+    return usageError("--with marks pages; only --backend pte reads pages",
                       "Leave out --backend, --sample and --compat");
   if (options.by.empty() && options.rolling == 0)
     return usageError("--with marks memory in lists and pictures",
@@ -66,7 +66,7 @@ int markPinned(const WssOptions& options, wss::Choice& choice) {
                         fmt::format("`tidegauge report {}` lists its processes", shown)});
   if (marks.empty()) {
     complain(fmt::format(
-        "tidegauge: {} tells of no pinned host memory{}", shown,
+        "tidegauge: {} contains no pinned host memory{}", shown,
         opened.recordings.empty()
             ? "; PyTorch writes it into snapshots only if it was asked to, and not before 2.13"
             : " of that process"));
@@ -76,7 +76,7 @@ int markPinned(const WssOptions& options, wss::Choice& choice) {
   if (!choice.backend->mark(marks))
     return reportError(
         {base::ErrorKind::kMissingFeature,
-         fmt::format("{} tells of no pages, so that none can be marked", choice.backend->name()),
+         fmt::format("{} does not read pages, so none can be marked", choice.backend->name()),
          std::nullopt, "Run as root, for --backend pte"});
   return 0;
 }

@@ -27,11 +27,11 @@ int checkRolling(const WssOptions& options) {
     return 0;
   }
   if (options.compat || options.csv)
-    return usageError("--compat and --csv have no columns for what --rolling tells",
-                      "Take --json or --jsonl for programs");
+    return usageError("--compat and --csv have no columns for --rolling",
+                      "Use --json or --jsonl for programs");
   if ((options.backend != "auto" && options.backend != "pte") ||
       (options.sample != "auto" && options.sample != "exact"))
-    return usageError("--rolling remembers every page, which only --backend pte tells",
+    return usageError("--rolling follows every page; only --backend pte reads pages",
                       "Leave out --backend and --sample");
   if (options.heat && options.json)
     return usageError("--json keeps all rows to the end, which --heat makes too many",

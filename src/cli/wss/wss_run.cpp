@@ -64,7 +64,7 @@ int runDry(const wss::Process& process, const wss::Choice& choice) {
         "wait for {:.1f} ms.",
         static_cast<double>(cost->cpu_ns) * 1e-6, static_cast<double>(cost->stall_ns) * 1e-6));
   else
-    say("What a window costs cannot be told before.");
+    say("The cost of a window is not known beforehand.");
   out.write(choiceNotes(choice, pageColumns()));
   say("Nothing was measured, and nothing of the process was changed.");
   return out.finish(0);

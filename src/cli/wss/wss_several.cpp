@@ -104,10 +104,10 @@ int checkSeveral(const WssOptions& options) {
                       "tidegauge wss --children 4711 0.1");
   if (options.compat)
     return usageError("--compat is for one process alone: wss.pl takes no more",
-                      "Of several take --csv, --json or --jsonl");
+                      "For several processes use --csv, --json or --jsonl");
   if (options.heat || !options.plot.empty())
     return usageError("--heat and --plot draw the addresses of one process",
-                      "Of several take --rolling without them");
+                      "For several processes use --rolling without them");
   bool is_exact = options.sample == "auto" || options.sample == "exact";
   if (!is_exact ||
       (options.backend != "auto" && options.backend != "pte" && options.backend != "smaps"))

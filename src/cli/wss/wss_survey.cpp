@@ -175,7 +175,7 @@ int checkSurvey(const WssOptions& options) {
         "Take --backend pte or smaps for the others");
   bool until_known = is_shrink || options.backend == "spot";
   if (until_known && !options.pause.empty())
-    return usageError(fmt::format("--backend {} goes on until it has its answer", options.backend),
+    return usageError(fmt::format("--backend {} runs until it has its result", options.backend),
                       "-d ends it after some seconds");
   bool by_cgroup = is_shrink && !options.cgroup.empty();
   if (!options.comm.empty() || options.children || (!options.cgroup.empty() && !is_shrink) ||
@@ -185,7 +185,7 @@ int checkSurvey(const WssOptions& options) {
                   : fmt::format("--backend {} is of one process", options.backend),
         is_shrink ? "" : "Give one PID alone; of several take --backend pte or smaps");
   if (options.total_s > 0 && options.pause.empty() && !until_known)
-    return usageError("-d limits a run of several windows", "Take -s beside it");
+    return usageError("-d requires a run of several windows", "Take -s beside it");
   return 0;
 }
 

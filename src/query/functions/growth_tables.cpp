@@ -119,7 +119,7 @@ TableFunction growthBasisFunction(const AnalysedTrace& trace) {
       {Kind::kInteger, "growing", "stacks that grow",
        [](const B& b) { return keyOfBytes(b.row.growing); }},
       {Kind::kStep, "clean_up_step",
-       "from here on the program only gave back, until it ended: not looked at; NULL: no such end",
+       "from here on the program only freed memory until it ended: not analysed; NULL: no such end",
        [](const B& b) {
          bool is_cleaned = b.device->clean_up_step < b.device->device.steps();
          return is_cleaned ? keyOfStep(b.device->clean_up_step) : kNull;
@@ -277,11 +277,12 @@ std::vector<WallRow> wallRows(const AnalysedTrace& trace, const DeviceAnalysis& 
 }
 
 TableFunction wallFunction(const AnalysedTrace& trace) {
-  return deviceAnswer<WallRow>(
-      trace, "wall",
-      "table: when active and reserved bytes would reach the capacity; no rows: too short to tell",
-      wallColumns(),
-      [](const AnalysedTrace& t, const DeviceAnalysis& d) { return wallRows(t, d, std::nullopt); });
+  return deviceAnswer<WallRow>(trace, "wall",
+                               "table: when active and reserved bytes would "
+                               "reach the capacity; no rows: recording too short",
+                               wallColumns(), [](const AnalysedTrace& t, const DeviceAnalysis& d) {
+                                 return wallRows(t, d, std::nullopt);
+                               });
 }
 
 TableFunction wallAtFunction(const AnalysedTrace& trace) {

@@ -51,9 +51,11 @@ std::vector<AnswerColumn<VerdictOf>> verdictColumns() {
   bytes("driver_bytes", "what the driver said was free",
         [](const V& v) { return keyOf(v.verdict->driver_bytes); });
   bytes(
-      "told_free_bytes", "without an allocator: what the driver had said last; NULL: nothing tells",
+      "told_free_bytes",
+      "without an allocator: the free bytes that "
+      "the driver last reported; NULL: not reported",
       [](const V& v) { return v.verdict->told ? keyOfBytes(v.verdict->told->free_bytes) : kNull; });
-  bytes("told_taken_bytes", "… and what this process took since; below 0: gave back",
+  bytes("told_taken_bytes", "… and what this process took since; below 0: returned",
         [](const V& v) { return v.verdict->told ? v.verdict->told->taken_since_bytes : kNull; });
   columns.push_back({Kind::kInteger, "told_before_us",
                      "… how long before the event; below 0: after",
@@ -64,7 +66,7 @@ std::vector<AnswerColumn<VerdictOf>> verdictColumns() {
         [](const V& v) { return keyOfBytes(v.verdict->reserved_bytes); });
   bytes("ceiling_bytes", "reserved + driver",
         [](const V& v) { return keyOf(v.verdict->ceilingBytes()); });
-  bytes("total_bytes", "of the device, as told; NULL: nobody did",
+  bytes("total_bytes", "of the device, as reported; NULL: not reported",
         [](const V& v) { return keyOf(v.verdict->total_bytes); });
   bytes("difference_bytes", "reserved less (live + free): 0, or the file contradicts itself",
         [](const V& v) { return v.verdict->differenceBytes(); });

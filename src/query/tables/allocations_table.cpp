@@ -49,7 +49,7 @@ void addSteps(Table& table, const model::Allocations& a) {
   alloc.sorted = Sorted::kWithinDevices;
   alloc.narrow = storedSteps(a.first_step);
   alloc.distinct = table.rows;
-  add(table, ColumnKind::kStep, "free_requested_step", "the program let go; NULL: never seen",
+  add(table, ColumnKind::kStep, "free_requested_step", "the program freed it; NULL: never seen",
       storedSteps(a.free_requested_step))
       .distinct = table.rows;
   add(table, ColumnKind::kStep, "free_completed_step",

@@ -67,9 +67,10 @@ Table heldAtEndTable(const AnalysedTrace& analysed) {
   const model::RecordedWork& work = workOf(analysed);
   const model::RecordedHoldings& h = work.held;
   Table table = recordingTable("held_at_end",
-                               "What this process had not given back when it ended (or after the "
-                               "last call, if it ran on), by call site, most bytes first: memory "
-                               "of the driver, then the framework's blocks, which lie inside it.",
+                               "Memory that this process had not freed when it ended "
+                               "(or after the last call, if it kept running), by "
+                               "call site, most bytes first: memory of the driver, "
+                               "then the framework's blocks, which lie inside it.",
                                h.size());
   addProcessId(table, work);
   add(table, ColumnKind::kInteger, "device", "NULL: not known, or memory of the host",

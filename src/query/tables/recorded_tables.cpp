@@ -91,8 +91,10 @@ Table functionsTable(const AnalysedTrace& analysed) {
 Table lossesTable(const AnalysedTrace& analysed) {
   const model::RecordedWork& work = workOf(analysed);
   const model::RecordedLosses& l = work.run->losses;
-  Table table = recordingTable(
-      "losses", "What the recorder knows it missed, of all processes together.", l.size(), true);
+  Table table = recordingTable("losses",
+                               "Events that the recorder knows it "
+                               "missed, for all processes together.",
+                               l.size(), true);
   addNumbers(table, "time_ns", "when it was noticed, ns since the epoch", l.time_ns);
   addTexts(table, "reason", "\"memory ring full\", …", l.reason, *work.run);
   addNumbers(table, "count", "how many", l.count);
@@ -102,11 +104,10 @@ Table lossesTable(const AnalysedTrace& analysed) {
 Table unwatchedTable(const AnalysedTrace& analysed) {
   const model::RecordedWork& work = workOf(analysed);
   const model::RecordedUnwatched& u = work.run->unwatched;
-  Table table =
-      recordingTable("unwatched",
-                     "What was there and not watched: functions, libraries, processes for a "
-                     "time. Of all processes.",
-                     u.size(), true);
+  Table table = recordingTable("unwatched",
+                               "Functions, libraries and processes that were "
+                               "present but not watched, for all processes.",
+                               u.size(), true);
   addNumbers(table, "begin_ns", "ns since the epoch; NULL: from its beginning", u.begin_ns);
   addNumbers(table, "end_ns", "NULL: to its end", u.end_ns);
   addNumbers(table, "process_id", "row of processes; NULL: it made no call that was seen",
@@ -122,11 +123,10 @@ Table unwatchedTable(const AnalysedTrace& analysed) {
 
 Table incompleteTable(const AnalysedTrace& analysed) {
   auto all = std::make_shared<const model::Incomplete>(model::incompleteOf(workOf(analysed)));
-  Table table = recordingTable(
-      "incomplete",
-      "Which figures of this process are not the whole truth, and why: what was lost, not watched, "
-      "or cannot be read.",
-      all->missing().size());
+  Table table = recordingTable("incomplete",
+                               "Figures of this process that are incomplete, and "
+                               "why: events lost, not watched, or unreadable.",
+                               all->missing().size());
   addMadeText(table, "figures", "\"memory,blocks\"", rowNumber(), [all](int64_t row) {
     return listOf(all->missing()[static_cast<size_t>(row)].figures);
   });
@@ -193,7 +193,7 @@ Table copiesTable(const AnalysedTrace& analysed) {
   addTexts(table, "direction", "\"host to device\", …; \"set\": memset", c.direction, *work.run);
   addNumbers(table, "function_id", "row of functions", c.function_id);
   add(table, ColumnKind::kInteger, "submitted",
-      "1: the call returns before the bytes are there, so host_ns is no time of a transfer",
+      "1: the call returns before the copy is done, so host_ns is not the time of a transfer",
       stored(c.submitted, [](bool submitted) { return int64_t{submitted}; }));
   addNumbers(table, "count", "calls that succeeded", c.count);
   addNumbers(table, "size_bytes", "of all of them", c.size_bytes, ColumnKind::kBytes);

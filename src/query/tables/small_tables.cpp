@@ -104,7 +104,7 @@ Table devicesTable(const AnalysedTrace& analysed) {
   };
   constexpr PeakColumn kPeaks[] = {
       {"requested", "most requested bytes at once", &TotalsIndex::peakRequested},
-      {"allocated", "most bytes in blocks not yet let go at once", &TotalsIndex::peakAllocated},
+      {"allocated", "most bytes in blocks not yet freed at one time", &TotalsIndex::peakAllocated},
       {"active", "most bytes in blocks at once", &TotalsIndex::peakActive},
       {"reserved", "most bytes from the driver at once", &TotalsIndex::peakReserved}};
   for (const PeakColumn& p : kPeaks) {

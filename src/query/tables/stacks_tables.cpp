@@ -53,12 +53,11 @@ Table stacksTable(const AnalysedTrace& analysed) {
               [&labels = analysed.labels](int64_t key) {
                 return labels.label(StackId(static_cast<uint32_t>(key)));
               });
-  addMadeText(
-      table, "caller",
-      "the next frame of the program outwards, or the one that tells it from others; may be empty",
-      rowNumber(), [&names = analysed.names](int64_t key) {
-        return names.caller(StackId(static_cast<uint32_t>(key)));
-      });
+  addMadeText(table, "caller",
+              "the next outer frame of the program, or the one that distinguishes it; may be empty",
+              rowNumber(), [&names = analysed.names](int64_t key) {
+                return names.caller(StackId(static_cast<uint32_t>(key)));
+              });
   return table;
 }
 

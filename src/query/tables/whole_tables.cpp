@@ -110,15 +110,16 @@ Table allProcessesTable(const Whole& whole) {
   rows.number("copy_failures", "copies that failed",
               [count](auto& p) { return count(p.copy_failures); });
   rows.text(
-      "incomplete", "which of its figures are not the whole truth: \"memory,launches\"",
+      "incomplete", "which of its figures are incomplete: \"memory,launches\"",
       [](auto& p) -> auto& { return p.incomplete; });
   return rows.take();
 }
 
 Table allHeldTable(const Whole& whole) {
   RowsOf<HeldSum> rows(whole, &WholeRecording::held, "all_held",
-                       "What every process had not given back when it ended (or after the last "
-                       "call, if it ran on), by device and kind: held_at_end of all.");
+                       "Memory that each process had not freed when it ended "
+                       "(or after the last call, if it kept running), by "
+                       "device and kind: held_at_end of all processes.");
   rows.number("process_id", "row of processes", [](auto& h) { return h.process_id; });
   rows.number("pid", "", [](auto& h) { return h.pid; });
   rows.number("device", "NULL: not known, or memory of the host",
@@ -137,7 +138,7 @@ Table allHeldTable(const Whole& whole) {
 
 Table gpusTable(const Whole& whole) {
   RowsOf<GpuSum> rows(whole, &WholeRecording::gpus, "gpus",
-                      "GPUs that the driver itself told of (NVML), asked once a second.");
+                      "GPUs that the driver reports (NVML), asked once a second.");
   rows.number("device", "as NVML numbers them, by bus: maybe not as CUDA does",
               [](auto& g) { return g.device; });
   rows.text(
@@ -163,8 +164,8 @@ Table gpusTable(const Whole& whole) {
 
 Table gpuProcessesTable(const Whole& whole) {
   RowsOf<GpuUse> rows(whole, &WholeRecording::gpu_uses, "gpu_processes",
-                      "Who used each GPU when most of it was used (gpus.peak_ns), as the driver "
-                      "itself said, beside what calls had handed out.");
+                      "Processes on each GPU at its peak use (gpus.peak_ns), as the driver "
+                      "reports them, beside the memory that recorded calls had allocated.");
   rows.number("device", "row of gpus", [](auto& u) { return u.device; });
   rows.number("pid", "", [](auto& u) { return u.pid; });
   rows.number("process_id", "row of processes; NULL: it was not recorded",
@@ -177,7 +178,7 @@ Table gpuProcessesTable(const Whole& whole) {
              "with managed memory, which may lie elsewhere",
              [](auto& u) { return orUnknown(u.recorded_bytes); });
   rows.bytes("untracked_bytes",
-             "the difference: contexts, modules and what no call tells; NULL: nothing can be told",
+             "the difference: contexts, modules and memory without a recorded call; NULL: unknown",
              [](auto& u) {
                bool is_more = u.recorded_bytes && u.used_bytes >= *u.recorded_bytes;
                return is_more ? u.used_bytes - *u.recorded_bytes : model::kUnknownBytes;
@@ -211,11 +212,10 @@ Table partTable(const Whole& whole) {
 
 Table deviceMemoryTable(const Whole& whole) {
   Whole all = orNothing(whole);
-  Table table = recordingTable(
-      "device_memory",
-      "What the driver itself said is used of each GPU (NVML), asked once a second: a row where it "
-      "is another than before.",
-      all->run->device_memory.size(), true);
+  Table table = recordingTable("device_memory",
+                               "Used bytes of each GPU as the driver reports them "
+                               "(NVML), asked once a second: a row for each change.",
+                               all->run->device_memory.size(), true);
   auto column = [&](const char* name, const char* doc, auto key_of,
                     ColumnKind kind = ColumnKind::kInteger) {
     add(table, kind, name, doc,

@@ -136,7 +136,7 @@ base::Status assemble(model::Trace& trace, Columns& columns, Value top) {
     model::Issue issue;
     issue.kind = model::IssueKind::kBadValue;
     issue.count = values.repairedTexts();
-    issue.detail = "text that is no UTF-8";
+    issue.detail = "text that is not UTF-8";
     trace.issues.add(std::move(issue));
   }
   if (values.cutTexts() > 0) {

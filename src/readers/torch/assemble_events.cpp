@@ -152,7 +152,7 @@ base::Status assembleEvents(model::Trace& trace, Columns& columns, Value device_
       return base::Error{base::ErrorKind::kLimit,
                          fmt::format("'device_traces' has {} devices; at most {} are read",
                                      tree.itemCount(device_traces.index()), kMaxDevices),
-                         std::nullopt, "No machine has so many."};
+                         std::nullopt, "No machine has that many."};
     }
     tree.forEachItem(device_traces.index(), [&](Value list) { lists.push_back(list); });
     for (size_t i = 0; i < lists.size(); ++i) {

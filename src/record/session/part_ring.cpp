@@ -76,7 +76,7 @@ base::Result<std::vector<std::string>> PartRing::older(const std::string& path, 
                          "It has the name of a part of this recording (--max-size): give another "
                          "name, or --force to remove it."};
     if (!store::isRecording(part))
-      return base::Error{base::ErrorKind::kUsage, part + " is no recording", std::nullopt,
+      return base::Error{base::ErrorKind::kUsage, part + " is not a recording", std::nullopt,
                          "It has the name of a part of this recording (--max-size): move it away, "
                          "or give another name."};
     if (store::isBeingWritten(part))

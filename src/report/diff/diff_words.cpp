@@ -65,7 +65,7 @@ void sayEvents(const Diff& diff, std::vector<std::string>& said) {
                                                   counted(events.same, "event")));
   } else if (events.same == std::min(events.events_a, events.events_b)) {
     said.push_back(
-        fmt::format("The same event for event until {} ends after {}; {} goes on for {}.",
+        fmt::format("The same event for event until {} ends after {}; {} continues for {}.",
                     events.same == events.events_a ? "A" : "B", counted(events.same, "event"),
                     events.same == events.events_a ? "B" : "A",
                     withCommas(std::max(events.events_a, events.events_b) - events.same)));
@@ -229,8 +229,8 @@ void sayReserved(const Diff& diff, std::vector<std::string>& said) {
   if (!diff.isAlike() || apart <= Diff::kAlikeShare * static_cast<double>(std::max(a, b))) return;
   RowNumbers numbers = bytesNumbers(a, b);
   said.push_back(
-      fmt::format("What is live is alike, what is reserved is not: {} and {} ({}). "
-                  "--by segment shows where.",
+      fmt::format("Live memory is alike, reserved memory is not: "
+                  "{} and {} ({}). --by segment shows where.",
                   numbers.a, numbers.b, numbers.change));
 }
 

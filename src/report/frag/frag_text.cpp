@@ -219,8 +219,8 @@ class Writer {
     if (!report_.rulesKnown()) {
       if (sums().free.bytes == 0 || ofDriver()) return;
       page_.bullet(
-          "Which requests its free blocks serve is not told: this allocator keeps powers of two "
-          "apart and splits nothing.");
+          "Fit is not computed: this allocator uses "
+          "power-of-two size classes and never splits a block.");
       return;
     }
     uint64_t largest = 0;
@@ -332,7 +332,7 @@ class Writer {
     page_.heading(fmt::format("Would {} fit?", exactSize(request)), 2);
     if (ofDriver()) return askedOfDriver(request);
     if (!report_.rulesKnown()) {
-      page_.paragraph("Not told: the rules of this allocator are not the GPU allocator's.");
+      page_.paragraph("Not computed: this allocator does not follow the GPU allocator's rules.");
       return;
     }
     if (report_.rounded_bytes != request) {
@@ -375,7 +375,7 @@ class Writer {
   // Nothing is kept free for it; what the driver had is known only as it was said.
   void askedOfDriver(uint64_t request) {
     if (report_.device->device.kind == model::DeviceKind::kPinnedHost) {
-      page_.paragraph("It cannot be told: how much host memory was free is not in the recording.");
+      page_.paragraph("Unknown: the recording does not contain the amount of free host memory.");
       return;
     }
     page_.bullet("The driver would be asked: no allocator of this program keeps free memory.");
@@ -387,7 +387,7 @@ class Writer {
         humanBytes(kPage), exactSize(pages_bytes)));
     if (!report_.driver_free) {
       page_.bullet(
-          "Whether it had that much cannot be told: the recording does not say what was free.");
+          "Whether it had that much is unknown: the recording does not contain the free memory.");
       return;
     }
     const analysis::DriverFree& free = *report_.driver_free;

@@ -14,11 +14,11 @@ using analysis::OomVerdict;
 using base::humanBytes;
 using base::sizeOrZero;
 
-// ", as it told the program 0.012 s before"
+// ", as it reported to the program 0.012 s before"
 std::string whenTold(const OomVerdict& v) {
-  if (!v.told) return ", as it told right after";
+  if (!v.told) return ", as it reported right after";
   std::string words =
-      v.told->is_answer ? ", as it told the program" : ", as NVML told the recorder";
+      v.told->is_answer ? ", as it reported to the program" : ", as NVML reported to the recorder";
   if (!v.told_before_us) return words;
   double seconds = static_cast<double>(*v.told_before_us) / 1e6;
   const char* side = seconds < 0 ? "after" : "before";
@@ -27,7 +27,7 @@ std::string whenTold(const OomVerdict& v) {
                           : fmt::format(" {:.3f} s {}", std::abs(seconds), side));
 }
 
-// "the driver had 552 MiB of 1,000 MiB free, as it told the program 0.012 s before"
+// "the driver had 552 MiB of 1,000 MiB free, as it reported to the program 0.012 s before"
 std::string whatTheDriverHad(const OomVerdict& v) {
   uint64_t free = v.told ? v.told->free_bytes : v.driver_bytes.value_or(0);
   std::string words = "the driver had " + sizeOrZero(free);
@@ -50,7 +50,7 @@ std::string couldFit(const OomVerdict& v) {
   }
   uint64_t room = *v.total_bytes - request;
   if (v.reserved_bytes > room) {
-    return fmt::format(" It fits only if this process gives back {} first.",
+    return fmt::format(" It fits only if this process frees {} first.",
                        humanBytes(v.reserved_bytes - room));
   }
   return " It would fit beside what this process held, if nobody else held anything.";
@@ -68,7 +68,7 @@ std::vector<Part> onDriverRow(const OomVerdict& v, const analysis::VerdictRow& r
   if (v.driver_bytes) {
     parts = {plain(": " + whatTheDriverHad(v) + ". "), strong(bytes), plain(" were missing.")};
     if (!row.certain)
-      parts.push_back(plain(" Others may have taken or given back some in between."));
+      parts.push_back(plain(" Other processes may have taken or freed some in between."));
   } else {
     parts = {plain(fmt::format(": the device has {}, and this process held {}. At least ",
                                humanBytes(*v.total_bytes), sizeOrZero(v.reserved_bytes))),

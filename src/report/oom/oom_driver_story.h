@@ -1,8 +1,7 @@
 // The verdict's words where no allocator is between the program and the driver.
 //
-//   Capacity: the driver had 552 MiB of 1,000 MiB free, as it told the program 0.012 s before; 48.0
-//   MiB
-//   were missing. It fits only if this process gives back 48.0 MiB first.
+//   Capacity: the driver had 552 MiB of 1,000 MiB free, as it reported to the program 0.012 s
+//   before; 48.0 MiB were missing. It fits only if this process gives back 48.0 MiB first.
 //   448 MiB held by this process + 552 MiB at the driver = 1,000 MiB, the device.
 #pragma once
 

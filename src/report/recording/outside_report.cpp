@@ -80,7 +80,7 @@ std::string clockWords(const analysis::SegmentMatch& match) {
   bool agree = std::llabs(*match.median_difference_ns) <= kClocksAgreeNs;
   if (agree) return "The clocks agree: " + times + ".";
   return "The clocks do NOT agree: " + times +
-         ". What the recording held is told for a moment that much away.";
+         ". The figures of the recording are from a moment that far away.";
 }
 
 // What makes the figures less than exact, a sentence each.
@@ -183,7 +183,7 @@ class OutsideText {
       page_.bullet(fmt::format(
           "A{}, the driver held {} {} than reserved and outside together: {}.", placeOf(moment) + 1,
           humanBytes(apart), moment.difference_bytes > 0 ? "more" : "less",
-          moment.difference_bytes > 0 ? "segments that PyTorch had given back, or not noted yet"
+          moment.difference_bytes > 0 ? "segments that PyTorch had released, or not noted yet"
                                       : "segments that the recording does not know"));
     }
     holders(device);

@@ -102,7 +102,7 @@ Sentence untrackedSentence(const GpuSum& gpu, const Shares& shares) {
       gpu.device);
   Sentence sentence{{}, sqlLink(sql), sql};
   if (shares.told > 0) {
-    sentence.parts = {plain("Of that, calls had handed out "), strong(sizeOrZero(shares.recorded)),
+    sentence.parts = {plain("Recorded calls had allocated "), strong(sizeOrZero(shares.recorded)),
                       plain("; "), strong(sizeOrZero(shares.untracked)),
                       plain(" of the same processes no call that was seen: contexts, modules, and "
                             "what is older than the recording.")};
@@ -259,8 +259,7 @@ std::string partText(const WholeRecording& whole, const std::vector<std::string>
       initial += sum.initial_bytes;
       holders += sum.initial_bytes > 0 ? 1 : 0;
     }
-    say(fmt::format("It goes on from {}",
-                    part.continues.empty() ? "another file" : part.continues));
+    say(fmt::format("It continues {}", part.continues.empty() ? "another file" : part.continues));
     if (part.began_ns) say(fmt::format(" at {}", base::utcTime(*part.began_ns)));
     say(", and began with ");
     sentence.parts.push_back(strong(sizeOrZero(initial)));

@@ -56,7 +56,7 @@ std::string howItEnded(const RecordedWork& work, size_t row) {
   }
   if (work.run->strings.text(p.end_reason[row]) == "exec")
     return "it became another program (exec)";
-  if (p.exit_status[row] == model::kNotRecorded) return "it ended; how was not told";
+  if (p.exit_status[row] == model::kNotRecorded) return "it ended; how is not recorded";
   return endingText(p.exit_status[row]);
 }
 
@@ -122,7 +122,7 @@ void addDriversFigure(const AnalysedTrace& analysed, size_t row, Section& sectio
     sentence.parts.push_back(strong(base::sizeOrZero(it.used_bytes - it.recorded_bytes)));
     sentence.parts.push_back(
         plain(work.at_least.empty()
-                  ? " are its contexts, modules and what no call tells."
+                  ? " are its contexts, modules and memory without a recorded call."
                   : " are its contexts, modules, and what is older than the recording."));
   } else {
     sentence.parts.push_back(plain(it.has_managed
@@ -161,7 +161,7 @@ Section heldSection(const AnalysedTrace& analysed, size_t rows, std::optional<si
   const model::RecordedHoldings& held = work.held;
   bool ended = process && work.run->processes.ended_ns[*process] != model::kNotRecorded;
   Section section{.key = "held_at_end",
-                  .title = ended ? "Not given back when it ended" : "Held at the end",
+                  .title = ended ? "Not freed when it ended" : "Held at the end",
                   .json = {}};
   HeldSums sums = sumsOf(held);
   constexpr std::string_view kSum =
@@ -195,8 +195,8 @@ Section heldSection(const AnalysedTrace& analysed, size_t rows, std::optional<si
     // Where a free may have been missed, what is held may be less, too: then the heading says so.
     bool has_older = !is_whole && (!incomplete.touches(kMemory) || incomplete.isAtLeast(kMemory));
     if (sums.device_count + sums.host_count == 0) {
-      const char* none = is_whole ? "Nothing is held." : "Of what was seen nothing is held.";
-      const char* all = is_whole ? "It gave everything back." : "It gave back all that was seen.";
+      const char* none = is_whole ? "Nothing is held." : "Nothing of what was seen is held.";
+      const char* all = is_whole ? "It freed everything." : "It freed all that was seen.";
       sentence.parts.push_back(plain(ended ? all : none));
     } else {
       if (has_older) sentence.parts.push_back(plain("At least "));

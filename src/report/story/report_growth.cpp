@@ -66,7 +66,7 @@ Sentence sentenceOf(const SectionContext& context, const GrowingStack& stack,
     bool all = stack.given_back_bytes == stack.retained_bytes;
     sentence.parts.push_back(plain(", and "));
     if (!all) sentence.parts.push_back(strong(humanBytes(stack.given_back_bytes) + " of them "));
-    sentence.parts.push_back(plain("given back only in the clean-up at the program's end"));
+    sentence.parts.push_back(plain("freed only in the clean-up at the program's end"));
   }
   sentence.parts.push_back(plain(stack.kind == GrowingStack::Kind::kReplaced
                                      ? "; others take the place of those that are freed."
@@ -99,16 +99,15 @@ std::vector<Sentence> sentencesOf(const SectionContext& context,
   std::vector<Sentence> sentences;
   if (growth.verdict == Growth::Verdict::kTooFewPoints) {
     if (context.summary.device->totals.steps() == 0) return sentences;
-    sentences.push_back({{plain("The recording is too short to tell what grows.")}, {}, {}});
+    sentences.push_back({{plain("The recording is too short to detect growth.")}, {}, {}});
     return sentences;
   }
   if (growth.verdict == Growth::Verdict::kTooLittleTurnover) {
-    sentences.push_back(
-        {{plain("What grows cannot be told: no steps are marked, and memory was turned over "),
-          strong(textBelow(growth.turnover, analysis::kMinTurnover)),
-          plain(" times; it takes 5, because within one step everything grows.")},
-         {},
-         basis("turnover, 5 AS it_takes")});
+    sentences.push_back({{plain("Growth is unknown: no steps are marked, and memory was reused "),
+                          strong(textBelow(growth.turnover, analysis::kMinTurnover)),
+                          plain(" times; it takes 5, because within one step everything grows.")},
+                         {},
+                         basis("turnover, 5 AS it_takes")});
     return sentences;
   }
   size_t shown = std::min(kMaxSentences, names.size());
@@ -119,12 +118,11 @@ std::vector<Sentence> sentencesOf(const SectionContext& context,
     bool is_cleaned = std::any_of(growth.stacks.begin(), growth.stacks.end(),
                                   [](const GrowingStack& it) { return it.given_back_bytes > 0; });
     if (is_cleaned) {
-      sentences.push_back(
-          {{plain("From step "), strong(withCommas(growth.points.end)),
-            plain(
-                " on the program only gave back, until it ended; this is about the time before.")},
-           {},
-           basis("clean_up_step")});
+      sentences.push_back({{plain("From step "), strong(withCommas(growth.points.end)),
+                            plain(" on the program only freed memory until "
+                                  "it ended; this is about the time before.")},
+                           {},
+                           basis("clean_up_step")});
     }
     return sentences;
   }
@@ -244,7 +242,7 @@ Section neverFreedSection(const SectionContext& context) {
                             {plain(", "), strong(humanBytes(found.older_bytes)),
                              plain(" of them older than the recording")});
     }
-    sentence.parts.push_back(plain(". That is no fault by itself: weights are among them."));
+    sentence.parts.push_back(plain(". That alone is not a fault: weights are among them."));
     section.sentences.push_back(std::move(sentence));
     Grid grid{.heads = has_steps ? std::vector<std::string>{"bytes", "blocks", "older", "from step",
                                                             "to step", "stack"}

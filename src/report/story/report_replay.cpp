@@ -56,7 +56,7 @@ Sentence provenSentence(const SectionContext& context, const std::string& from) 
                               replay::words(it.first_divergence->cause))
                 : std::string()),
       plain(it.checked_until < context.summary.device->device.steps()
-                ? ", too often to go on: what a replay says is a guess."
+                ? ", too often to continue: the replay is a guess."
                 : ": replays are estimates.")};
   return sentence;
 }
@@ -115,7 +115,7 @@ Sentence noneSentence(const analysis::WhatIf& report, const std::string& from) {
         plain(" helps under the least limit that explains this "
               "recording; under a higher one that does as well, "),
         code(report.helps_from->conf.empty() ? "PyTorch's defaults" : report.helps_from->conf),
-        plain(" would: `tidegauge whatif` tells from which on.")};
+        plain(" would: `tidegauge whatif` reports from which on.")};
   } else if (auto could_have = report.availableBytes();
              could_have && own.peakActiveBytes() > *could_have / 10 * 9) {
     sentence.parts = {
@@ -155,10 +155,10 @@ std::optional<Sentence> rangeSentence(const analysis::WhatIf& report, const std:
       "SELECT least_peak_reserved_bytes, most_peak_reserved_bytes, least_ooms, most_ooms FROM {} "
       "WHERE place < 2",
       from);
-  sentence.parts = {plain(
-      fmt::format("Of blocks of one size this PyTorch takes the one with the lowest address, so "
-                  "the driver's placement moves the peak: under {}.",
-                  fmt::join(told, ", under ")))};
+  sentence.parts = {
+      plain(fmt::format("This PyTorch takes the lowest address among blocks of one "
+                        "size, so the driver's placement moves the peak: under {}.",
+                        fmt::join(told, ", under ")))};
   return sentence;
 }
 

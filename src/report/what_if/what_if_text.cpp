@@ -43,11 +43,11 @@ void verified(TextPage& page, const model::Trace& trace, const model::Device& de
                       ? ", and so is each block of the final state"
                       : ""));
   if (it.tie_is_known)
-    page.paragraph(
-        it.settings.tie == replay::TieBreak::kSegment
-            ? "Of free blocks of one size it takes that of "
-              "the oldest segment, as torch 2.12 and later."
-            : "Of free blocks of one size it takes the lowest address, as torch 2.11 and before.");
+    page.paragraph(it.settings.tie == replay::TieBreak::kSegment
+                       ? "Among free blocks of one size it takes the one "
+                         "of the oldest segment, as torch 2.12 and later."
+                       : "Among free blocks of one size it takes the "
+                         "lowest address, as torch 2.11 and before.");
   if (!it.began_empty)
     page.paragraph(
         "The recording began when memory was held already: what was there is "
@@ -82,8 +82,8 @@ void verified(TextPage& page, const model::Trace& trace, const model::Device& de
         "known: if the program set one, give --capacity and --fraction.");
   if (it.checked_until < device.steps())
     page.paragraph(
-        fmt::format("It differs, or memory was given back, too often "
-                    "to look at all of it: until step {} of {}.",
+        fmt::format("It differs, or memory was released, too often to "
+                    "compare all of it: compared until step {} of {}.",
                     base::withCommas(it.checked_until), base::withCommas(device.steps())));
 }
 
@@ -190,20 +190,20 @@ std::string whatIfText(const analysis::AnalysedTrace& analysed,
         "This process could have {}: what it held and what the driver had free when it ran out.",
         base::humanBytes(*report.capacity_bytes)));
   if (report.limit_bytes)
-    page.paragraph(fmt::format(
-        fmt::runtime(report.verified.settings.gc_threshold > 0
-                         ? "Garbage was collected as under a limit of {} or a "
-                           "little more, which the file does not tell: a memory "
-                           "fraction that the program set, most likely."
-                         : "A limit that the file does not tell kept it to {} or a little more, "
-                           "though the driver "
-                           "had memory: a memory fraction that the program set, most likely."),
-        base::humanBytes(*report.limit_bytes)));
+    page.paragraph(
+        fmt::format(fmt::runtime(report.verified.settings.gc_threshold > 0
+                                     ? "Garbage was collected as under a limit of {} or a "
+                                       "little more, which the file does not contain: most "
+                                       "likely a memory fraction that the program set."
+                                     : "A limit that the file does not contain kept it to "
+                                       "{} or a little more, though the driver had memory: "
+                                       "most likely a memory fraction that the program set."),
+                    base::humanBytes(*report.limit_bytes)));
   if (report.capacity_source == analysis::CapacitySource::kRefused)
-    page.paragraph(fmt::format(
-        "It was refused memory beyond {}, gave back what it did not use and got through: replays "
-        "have no more than that.",
-        base::humanBytes(*report.capacity_bytes)));
+    page.paragraph(
+        fmt::format("It was refused memory beyond {}, released unused "
+                    "memory and continued: replays have no more than that.",
+                    base::humanBytes(*report.capacity_bytes)));
   if (auto least = ownCapBytes(report))
     page.paragraph(fmt::format(
         "Its memory fraction of {:g} let it have {}{}, or a little more.",

@@ -117,8 +117,8 @@ std::string noneHelps(const analysis::WhatIf& report) {
   if (own.mostOoms() == 0) return "No setting that was tried reserves noticeably less.";
   if (report.helps_from)
     return fmt::format(
-        "It depends on that limit, which the file tells no better: it was {} to {}. From {} on {} "
-        "would have helped: {} of the requests would fail.",
+        "It depends on that limit, which the file does not give exactly: it was "
+        "{} to {}. From {} on {} would have helped: {} of the requests would fail.",
         mibWords(*report.limit_bytes), mibWords(*report.limit_most_bytes),
         mibWords(report.helps_from->limit_bytes),
         report.helps_from->conf.empty() ? "to set nothing" : withSpaces(report.helps_from->conf),
@@ -187,15 +187,15 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
         base::humanBytes(own.reserved_at_start_bytes)));
   if (own.stopped_at)
     sentences.push_back(
-        fmt::format("There are so many free blocks to search that the replay ended at step {}: of "
-                    "what comes after nothing is known.",
+        fmt::format("The replay stopped at step {}: there were too many "
+                    "free blocks to search. Later steps are not covered.",
                     base::withCommas(*own.stopped_at)));
   if (!report.ownIsAsRecorded() && !is_poor &&
       report.capacity_source != analysis::CapacitySource::kGiven)
     sentences.push_back(fmt::format(
-        "The recording itself reserved {} at its peak and {} failed; its replay does not meet the "
-        "same, so something was at work that the file does not tell, such as a memory fraction or "
-        "other processes: --fraction and --capacity say it.",
+        "The recording reserved {} at its peak and {} failed; its replay "
+        "differs, so something acted that the file does not contain, such as "
+        "a memory fraction or other processes. --fraction and --capacity set it.",
         base::humanBytes(report.recorded_peak_bytes),
         report.recorded_ooms == 0 ? "no request" : base::counted(report.recorded_ooms, "request")));
   for (const std::string& pair : report.verified.settings.not_simulated)
@@ -263,9 +263,8 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
   auto hasRange = [](const Replayed& it) { return it.hasRange(); };
   if (hasRange(own) || std::ranges::any_of(report.candidates, hasRange))
     sentences.push_back(
-        "Of blocks of one size this PyTorch takes the one with the lowest address, so the driver's "
-        "placement moves "
-        "the result: the range is over three ways to place.");
+        "This PyTorch takes the lowest address among blocks of one size, so the "
+        "driver's placement moves the result: the range is over three placements.");
   if (auto from = forecastFrom(report))
     sentences.push_back(
         fmt::format("From step {} on it is a forecast: there a request goes another way than it "
@@ -279,8 +278,8 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
   if (report.verified.has_private_pools && !report.verified.private_pools_are_known &&
       own.settings.tie == replay::TieBreak::kAddress && is_expandable)
     sentences.push_back(
-        "Whether private pools (CUDA graphs) have expandable segments, as since torch 2.5, this "
-        "recording does not show: replays take it so.");
+        "This recording does not show whether private pools (CUDA graphs) "
+        "have expandable segments, as since torch 2.5; replays assume it.");
   if (!report.availableBytes())
     sentences.push_back(
         own.stats.ooms == 0

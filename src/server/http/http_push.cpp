@@ -144,7 +144,7 @@ base::Result<HttpAddress> parseCollector(std::string_view url) {
       std::from_chars(address.port.data(), address.port.data() + address.port.size(), port);
   if (error != std::errc() || end != address.port.data() + address.port.size() || port == 0 ||
       port > 65535)
-    return wrong("its port is no number from 1 to 65,535");
+    return wrong("its port is not a number from 1 to 65,535");
   return address;
 }
 

@@ -33,8 +33,8 @@ std::string DamonBackend::how() const {
 
 std::vector<std::string> DamonBackend::limits() const {
   return {
-      "regions are judged by one page of them: where touched pages lie scattered, many times as "
-      "much can be told, and a set of a few MiB can be missed"};
+      "regions are judged by one of their pages: where touched pages lie scattered, "
+      "the figure can be many times too high, and a set of a few MiB can be missed"};
 }
 
 base::Result<Clearing> DamonBackend::clear(const Process& process, Clock& clock) {

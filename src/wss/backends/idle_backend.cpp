@@ -42,8 +42,8 @@ std::vector<std::string> IdleBackend::limits() const {
   std::vector<std::string> limits = limitsOfFlush(flush_);
   limits.push_back(
       "a page counts as touched by whichever process that maps it; and "
-      "those that the kernel does not tell of: the few that are on none "
-      "of its lists (LRU) just now, and the last of memory, 63 at the most");
+      "pages that the kernel does not report: the few that are on none "
+      "of its lists (LRU) now, and the last of memory, at most 63");
   return limits;
 }
 

@@ -16,8 +16,8 @@ base::Status WriteBackend::check() {
       entry ? "this kernel does not mark pages that are written (soft-dirty)"
             : "/proc/self/pagemap cannot be read",
       std::nullopt,
-      "It needs CONFIG_MEM_SOFT_DIRTY, as Debian's kernels have; userfaultfd would tell a program "
-      "of its own memory alone, and --backend pte or smaps tell reading and writing together"};
+      "It requires CONFIG_MEM_SOFT_DIRTY, as Debian's kernels have; userfaultfd would report to a "
+      "program its own memory only, and --backend pte or smaps report reads and writes together"};
 }
 
 std::vector<std::string> WriteBackend::limits() const {

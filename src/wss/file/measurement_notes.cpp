@@ -57,7 +57,7 @@ std::vector<std::string> notesOf(const Measurement& measurement) {
                     "written now and then, and at the end, which it did not come to.",
                     measurement.mappings_age_s));
   if (std::vector<std::string> names = untoldNames(measurement); !names.empty())
-    notes.push_back(fmt::format("Not told by this file: {}.", fmt::join(names, ", ")));
+    notes.push_back(fmt::format("Not in this file: {}.", fmt::join(names, ", ")));
   if (measurement.is_cut) notes.emplace_back("The file ends within a line, which was left out.");
   return notes;
 }

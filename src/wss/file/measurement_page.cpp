@@ -77,8 +77,8 @@ void addPace(json& page, const Measurement& measurement) {
   if (std::string note = unseenNote(pace); !note.empty()) page["careful"].push_back(note);
   if (pace.isSlower(asked_s))
     page["careful"].push_back(
-        fmt::format("A window took {:.3g} s in the mean, with clearing and reading, where {:.3g} s "
-                    "were asked for: the profile shows them as long as they were.",
+        fmt::format("A window took {:.3g} s on average, with clearing and reading, "
+                    "where {:.3g} s were requested: the profile shows the real lengths.",
                     pace.spacing_s, asked_s));
 }
 

@@ -110,7 +110,7 @@ MeasurementHead readHead(Fields& fields, const json& line) {
     if (limit.is_string() && limit.get_ref<const std::string&>().size() <= Fields::kMaxText)
       head.limits.push_back(limit.get<std::string>());
     else
-      fields.wrong("one of \"limits\" is no text, or too long");
+      fields.wrong("one of \"limits\" is not text, or too long");
   }
   constexpr std::array<std::string_view, 5> kCourses{"single", "cumulative", "snapshots", "profile",
                                                      "rolling"};
@@ -181,7 +181,7 @@ Row RowReader::readRow(Fields& fields, const json& line) {
 void RowReader::readMappings(Fields& fields, const json& line, Row& row) {
   std::vector<std::pair<MappingUse, Window>> all;
   for (const json& group : fields.list(line, "groups", kMaxMappings)) {
-    if (!group.is_object()) return fields.wrong("a group is no object");
+    if (!group.is_object()) return fields.wrong("a group is not an object");
     MappingUse use;
     use.mapping.path = fields.text(group, "name");
     use.mapping.kind = readKind(fields, group);

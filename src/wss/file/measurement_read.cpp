@@ -97,7 +97,7 @@ base::Result<Measurement> readMeasurement(std::istream& in) {
     if (isTooDeep(line))
       return unreadable(number, fmt::format("it is nested deeper than {}", kDeepest));
     json object = json::parse(line, nullptr, false);
-    if (!object.is_object()) return unreadable(number, "it is no JSON object");
+    if (!object.is_object()) return unreadable(number, "it is not a JSON object");
     Fields fields;
     if (rows) {
       rows->add(fields, object);

@@ -72,7 +72,7 @@ std::string SuggestedLimit::text() const {
   std::string why =
       samples < kSamplesOfP99
           ? fmt::format("{}, the most of {} windows of {:.3g} s", most, samples, window_s)
-          : fmt::format("in 99 of 100 windows of {:.3g} s it touched {} at the most, of {} windows",
+          : fmt::format("in 99 of 100 windows of {:.3g} s it touched at most {}, of {} windows",
                         window_s, most, samples);
   return fmt::format(
       "A memory limit of {} would do: {}, and a tenth more. Files that it reads without mapping "

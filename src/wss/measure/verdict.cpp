@@ -31,9 +31,8 @@ std::optional<std::string> notComparable(const std::vector<Touched>& rows) {
   auto after = [&](const Loss& loss) { return seconds(rows[loss.row].window_ns); };
   if (Loss loss = lossOf(rows, &Touched::rss_bytes); loss.row != 0)
     return fmt::format(
-        "It gave memory back between windows: {} by the end of that of {:.3g} s. "
-        "What was touched in it is missing from there on, so the curve is not "
-        "comparable and has no knee.",
+        "It freed memory between windows: {} by the end of the window of {:.3g} s. Pages touched "
+        "there are missing from then on, so the curve is not comparable and has no knee.",
         base::humanBytes(loss.bytes), after(loss));
   if (Loss loss = lossOf(rows, &Touched::bytes); loss.row != 0)
     return fmt::format(
@@ -72,9 +71,9 @@ Verdict verdictOf(const std::vector<Touched>& rows, std::string_view longer) {
     return {knee, fmt::format("After {:.3g} s little is added: {} there, {} in the longest window.",
                               seconds(rows[knee].window_ns), base::humanBytes(rows[knee].bytes),
                               base::humanBytes(rows.back().bytes))};
-  return {{},
-          fmt::format("It still grows in the longest window: a longer one ({}) will tell more.",
-                      longer)};
+  return {
+      {},
+      fmt::format("It still grows in the longest window: a longer one ({}) shows more.", longer)};
 }
 
 }  // namespace tidegauge::wss

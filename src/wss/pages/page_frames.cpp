@@ -83,7 +83,7 @@ base::Result<std::vector<PageFrame>> readFrames(const Process& process,
   }));
   if (are_hidden)
     return base::Error{base::ErrorKind::kMissingFeature,
-                       fmt::format("/proc/{}/pagemap does not tell where pages are", process.pid()),
+                       fmt::format("/proc/{}/pagemap does not show where pages are", process.pid()),
                        std::nullopt, "Run as root with CAP_SYS_ADMIN"};
   std::ranges::sort(frames, {}, &PageFrame::first);
   int flags_file = open(flags_path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -180,8 +180,8 @@ base::Status Process::claim() const {
       base::ErrorKind::kMissingFeature,
       fmt::format("process {} ({}) is being measured by another tidegauge", pid_, name_),
       std::nullopt,
-      "Wait until that has ended: each would take away what "
-      "the other is to see, and both would tell too little"};
+      "Wait until that has ended: each would clear what the "
+      "other must see, and both would report too little"};
 }
 
 int Process::descriptor() const {
@@ -308,7 +308,7 @@ base::Result<Resident> Process::checkedResident() const {
   if (has_none) return ended();
   return error(fmt::format("process {} ({}) began another program (exec) while it was measured",
                            pid_, name_),
-               "What it touched before is not known any more; measure again");
+               "Earlier accesses are no longer known; measure again");
 }
 
 }  // namespace tidegauge::wss

@@ -122,7 +122,7 @@ base::Result<std::set<pid_t>> inCgroup(const std::string& cgroup, const std::str
   if (!is_there)
     return none(
         fmt::format("there is no cgroup {}", base::printable(cgroup)),
-        "Its path begins below /sys/fs/cgroup: `cat /proc/PID/cgroup` tells that of a process");
+        "Give its path below /sys/fs/cgroup; `cat /proc/PID/cgroup` prints that of a process");
   return found;
 }
 

@@ -148,14 +148,14 @@ struct PageTables::Handle {
   base::Status takeDirectMap(const OwnPage& page) {
     auto direct_map = linearMapAt(request[0].top);
     if (!direct_map)
-      return missing("/proc/kcore does not tell where the kernel has its memory mapped",
+      return missing("/proc/kcore does not show where the kernel has its memory mapped",
                      "Run as root, or with CAP_SYS_RAWIO; the kernel needs CONFIG_PROC_KCORE");
     wanted[0] = page.address();
     request[0].direct_map = *direct_map;
     request[0].levels = static_cast<uint16_t>(levelsOfArm64(request[0].top));
     if (leadsTo(page)) return base::okStatus();
     return missing("the page tables do not lead to where this process's own memory lies",
-                   "Take --backend smaps, and tell which kernel this is");
+                   "Use --backend smaps, and report this kernel version");
   }
 
   base::Status findDirectMap(const OwnPage& page) {
@@ -213,7 +213,7 @@ base::Result<PageTables> PageTables::open(std::span<const unsigned char> program
     return missing("the maps of the BPF program cannot be shared", "Is memory short?");
   OwnPage page;
   if (frameOf(page) == 0)
-    return missing("/proc/self/pagemap does not tell where a page lies",
+    return missing("/proc/self/pagemap does not show where a page lies",
                    "Run as root, or with CAP_SYS_ADMIN");
   if (maps.findTop() == 0)
     return missing(

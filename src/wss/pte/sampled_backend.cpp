@@ -78,9 +78,9 @@ std::vector<std::string> SampledBackend::limits() const {
       "from, so what was touched of that before counts as touched: take --sample exact if it forks",
       "of huge pages that are mapped by parts (after "
       "mprotect of a part, say) the sampled ones are split",
-      "of memory that was moved in the window (mremap, so realloc of large blocks) it cannot tell "
-      "whether it was touched; by less than some 4 MiB at once that is not in +-, too",
-      "how much of a mapping is resident is told by the sample, too"};
+      "memory that was moved in the window (mremap, so realloc of large blocks) "
+      "cannot be judged; moves of less than some 4 MiB at once are not in +- either",
+      "the resident size of a mapping comes from the sample, too"};
   if (flush_ == Flush::kNone)
     limits.emplace_back(
         "this kernel tracks soft-dirty pages, so the TLB is flushed by way of private memory that "

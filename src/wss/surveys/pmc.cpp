@@ -177,7 +177,7 @@ std::string sentencesOf(const CacheCounts& counts, double window_s, const Machin
   if (tlb && isUsed(counts.tlb))
     words += fmt::format("{}The TLB knew {:.2f} % of the pages that were asked for.",
                          words.empty() ? "" : " ", *tlb);
-  if (words.empty()) words = "What this processor counts says nothing of the caches it fits.";
+  if (words.empty()) words = "This processor's counters do not show which caches it fits.";
   return words + "\n";
 }
 

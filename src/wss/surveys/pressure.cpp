@@ -56,8 +56,8 @@ nlohmann::json pressureJson(const PressureWindow& window) {
 std::string shortageNote(uint64_t scanned_bytes, const std::string& cgroup) {
   return fmt::format(
       "Careful: memory was short meanwhile ({} were searched for "
-      "room{}). The kernel then takes accessed bits away, so what was "
-      "touched can be more than is told; --backend pressure says more.",
+      "room{}). The kernel then clears accessed bits, so more may "
+      "have been touched than is reported; --backend pressure shows more.",
       base::humanBytes(scanned_bytes), cgroup.empty() ? ", on the whole machine" : "");
 }
 
@@ -119,8 +119,7 @@ std::string Pressure::verdict() const {
       break;
     case Shortage::kNone:
       words = fmt::format(
-          "Memory of {} is not short: what is worked with fits. "
-          "--backend pte or smaps tells how much that is.",
+          "Memory of {} is not short: the working set fits. --backend pte or smaps measures it.",
           whose);
       break;
   }

@@ -113,8 +113,8 @@ base::Result<Shrink> Shrink::open(MemoryScope scope, double most_stalled_percent
   if (access((scope.folder() + "/cgroup.procs").c_str(), F_OK) != 0)
     return base::Error{base::ErrorKind::kUnreadable, fmt::format("there is no cgroup {}", shown),
                        std::nullopt,
-                       "Its path begins below /sys/fs/cgroup: `cat "
-                       "/proc/PID/cgroup` tells that of a process"};
+                       "Give its path below /sys/fs/cgroup; `cat "
+                       "/proc/PID/cgroup` prints that of a process"};
   if (access(file.c_str(), F_OK) != 0)
     return missing(fmt::format("cgroup {} has no memory.reclaim", shown),
                    "It needs version 2, the memory controller, and Linux 5.19 or later");
@@ -124,7 +124,7 @@ base::Result<Shrink> Shrink::open(MemoryScope scope, double most_stalled_percent
   TG_ASSIGN_OR_RETURN(MemoryCounters now, scope.look());
   if (!now.some_ns)
     return missing(
-        fmt::format("cgroup {} does not tell how long it waits for memory (memory.pressure)",
+        fmt::format("cgroup {} does not report how long it waits for memory (memory.pressure)",
                     shown),
         "That is what ends the experiment in time: boot "
         "with psi=1; --backend pte and smaps need none");
@@ -248,19 +248,19 @@ std::string Shrink::verdict() const {
   switch (endOf(steps_, most_stalled_)) {
     case ShrinkEnd::kReached:
       return fmt::format(
-          "What is taken comes back: it works with at most {} in "
-          "{:g} s. Of {} at the beginning, {} was not needed.\n",
+          "Memory that is taken comes back: it works with at most {} in {:g} s. Of {} at the "
+          "beginning, {} was not needed.\n",
           least, window_s, base::humanBytes(steps_.front().before),
           base::humanBytes(lessThan(needed(), steps_.front().before)));
     case ShrinkEnd::kGrew:
       return fmt::format(
-          "It takes as much new memory as was taken from it: how little it works with cannot be "
-          "told while it grows. It had {} at the beginning, and {} at the least.\n",
+          "It takes as much new memory as was taken from it: its working set is unknown while it "
+          "grows. It had {} at the beginning, and {} at its lowest.\n",
           base::humanBytes(steps_.front().before), least);
     case ShrinkEnd::kNothingLeft:
       return fmt::format(
-          "Nothing more can be taken: at most {} are worked "
-          "with in {:g} s; how much less cannot be told so{}.\n",
+          "Nothing more can be taken: it works with at most {} in {:g} s; a lower bound is "
+          "unknown{}.\n",
           least, window_s, has_swap_ ? "" : ", as there is no swap");
     case ShrinkEnd::kPressure:
       return fmt::format(

@@ -174,7 +174,7 @@ base::Result<std::vector<uint64_t>> Spot::choose() {
   return base::Error{
       base::ErrorKind::kUnreadable,
       fmt::format("process {} has no private memory that it can write to", process_.pid()),
-      std::nullopt, "--backend pte and smaps tell of all that it has"};
+      std::nullopt, "--backend pte and smaps cover all of its memory"};
 }
 
 base::Result<std::optional<SurveyRow>> Spot::next(Clock& clock, int64_t window_ns) {

@@ -25,7 +25,7 @@ bool Fields::tells(const json& of, const char* name) {
 double Fields::number(const json& of, const char* name, double most) {
   const json* value = find(of, name);
   if (value == nullptr || !value->is_number())
-    return wrong(fmt::format("\"{}\" is no number", name)), 0;
+    return wrong(fmt::format("\"{}\" is not a number", name)), 0;
   auto number = value->get<double>();
   if (!(number >= 0 && number <= most))
     return wrong(fmt::format("\"{}\" is not from 0 to {:g}", name, most)), 0;
@@ -35,7 +35,7 @@ double Fields::number(const json& of, const char* name, double most) {
 uint64_t Fields::whole(const json& of, const char* name, double most) {
   const json* value = find(of, name);
   if (value != nullptr && value->is_number_float())
-    return wrong(fmt::format("\"{}\" is no whole number", name)), 0;
+    return wrong(fmt::format("\"{}\" is not a whole number", name)), 0;
   return static_cast<uint64_t>(number(of, name, most));
 }
 
@@ -47,7 +47,7 @@ std::string Fields::text(const json& of, const char* name) {
   const json* value = find(of, name);
   if (value == nullptr || !value->is_string() ||
       value->get_ref<const std::string&>().size() > kMaxText)
-    return wrong(fmt::format("\"{}\" is no text, or longer than {} bytes", name, kMaxText)), "";
+    return wrong(fmt::format("\"{}\" is not text, or longer than {} bytes", name, kMaxText)), "";
   return value->get<std::string>();
 }
 
@@ -61,7 +61,7 @@ bool Fields::flag(const json& of, const char* name) {
 const json& Fields::object(const json& of, const char* name) {
   const json* value = find(of, name);
   if (value != nullptr && value->is_object()) return *value;
-  wrong(fmt::format("\"{}\" is no object", name));
+  wrong(fmt::format("\"{}\" is not an object", name));
   return empty_;
 }
 

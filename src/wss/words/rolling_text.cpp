@@ -48,8 +48,7 @@ std::string rollingText(const Row& row, const Rolling& rolling, double time_s) {
 std::string unseenNote(const RollingPace& pace) {
   if (pace.spacing_s <= 0) return {};
   return fmt::format(
-      "Between one window and the next {:.1f} ms in the mean "
-      "were not watched: what was touched only then is missing.",
+      "Between windows {:.1f} ms on average were not watched: accesses in that time are missing.",
       pace.unseen_s * 1e3);
 }
 
@@ -57,7 +56,7 @@ std::string paceText(const RollingPace& pace, double window_s, size_t columns) {
   if (pace.spacing_s <= 0) return {};
   std::string text = base::wrapped(unseenNote(pace), columns, 0, 2);
   if (!pace.isSlower(window_s)) return text;
-  return text + base::wrapped(fmt::format("Careful: a window took {:.3g} s in the mean, with "
+  return text + base::wrapped(fmt::format("Careful: a window took {:.3g} s on average, with "
                                           "clearing and reading, where {:.3g} s stand above; "
                                           "multiply the times of headings and of reuse by {:.2g}.",
                                           pace.spacing_s, window_s, pace.spacing_s / window_s),

@@ -88,7 +88,8 @@ std::vector<std::string> gapsOf(const Row& row) {
   std::vector<std::string> gaps;
   if (row.unmapped_bytes > 0)
     gaps.push_back(
-        fmt::format("Of what the file says is pinned, {} are not mapped in this process any more.",
+        fmt::format("{} of the memory that the file lists as "
+                    "pinned are no longer mapped in this process.",
                     base::humanBytes(row.unmapped_bytes)));
   if (row.unread_bytes > 0)
     gaps.push_back(fmt::format(
@@ -115,8 +116,7 @@ std::string rowNotes(const Row& row, const TextOptions& options) {
         "a sample cannot clear that, so it may have been touched before. Take --sample exact.",
         base::humanBytes(row.uncleared_bytes)));
   else if (row.error_bytes && *row.error_bytes > 0.25 * static_cast<double>(sums.referenced))
-    note(
-        "So little was touched that a sample tells it badly: take --sample exact, or a finer one.");
+    note("Too little was touched for a good sample: use --sample exact, or a finer one.");
   for (const std::string& gap : gapsOf(row)) note(gap);
   if (sums.huge > 0)
     note(
@@ -124,8 +124,8 @@ std::string rowNotes(const Row& row, const TextOptions& options) {
                     base::humanBytes(sums.huge)));
   if (sums.hugetlb > 0)
     note(
-        fmt::format("{} of reserved huge pages (hugetlb) are not in these figures: the kernel does "
-                    "not tell whether they were touched.",
+        fmt::format("{} of reserved huge pages (hugetlb) are not in these figures: "
+                    "the kernel does not report whether they were touched.",
                     base::humanBytes(sums.hugetlb)));
   if (sums.swap > 0)
     note(fmt::format("{} are swapped out, and so were not touched.", base::humanBytes(sums.swap)));

@@ -51,11 +51,10 @@ std::string severalText(const std::vector<Member>& members, const std::optional<
     text += sums("", "all, shared once", once->rss, once->referenced) + "\n";
   else
     text += sums("", "all added up", rss, touched) + "\n" +
-            base::wrapped(
-                fmt::format("Shared pages are in this sum once for each process: of memory it is "
-                            "{:.2f} MB by the PSS; of what was touched only pte tells.",
-                            mib(pss)),
-                columns, 0, 2);
+            base::wrapped(fmt::format("This sum counts shared pages once for each process. Memory "
+                                      "is {:.2f} MB by the PSS; for touched memory only pte knows.",
+                                      mib(pss)),
+                          columns, 0, 2);
   for (const Member& member : members)
     if (member.outcome->gone)
       text += base::wrapped("Not measured: " + base::printable(member.outcome->gone->what) + ".",

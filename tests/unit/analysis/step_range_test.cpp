@@ -73,7 +73,7 @@ TEST_F(StepRangeTest, WhatIsNotThereIsSaid) {
   EXPECT_EQ(range("3", "1"), "the range holds no event: step 3 comes after step 1");
   EXPECT_EQ(range("0.5s", "0.6s"), "the range holds no event: step 4 comes after step 3");
   for (const char* text : {"nothing", "idle", "-1", "1.5", "nan", "infs", "-1s"}) {
-    EXPECT_NE(range(text, "").find("is no step, no time and no phase"), std::string::npos) << text;
+    EXPECT_NE(range(text, "").find("is not a step, a time or a phase"), std::string::npos) << text;
   }
 }
 

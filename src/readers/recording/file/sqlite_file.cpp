@@ -142,7 +142,7 @@ base::Status SqliteFile::require(std::string_view table,
     return Error{ErrorKind::kUnreadable,
                  plain ? fmt::format("table {} has no plain column {}", table, column)
                        : fmt::format("there is no plain table {}", table),
-                 std::nullopt, "It was changed, or is no recording."};
+                 std::nullopt, "It was changed, or is not a recording."};
   }
   return base::okStatus();
 }

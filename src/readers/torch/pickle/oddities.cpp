@@ -73,7 +73,7 @@ void Oddities::moveTo(model::Issues& issues) {
     auto place = nameOf(static_cast<Place>(id.first));
     base::StringId key(id.second);
     report(count, key.valid() ? fmt::format("'{}' of {}", values_.strings().text(key), place)
-                              : fmt::format("a key of {} that is no text", place));
+                              : fmt::format("a key of {} that is not text", place));
   }
   if (more_unknown_keys_.count > 0) report(more_unknown_keys_, "further keys");
   std::sort(unknown.begin(), unknown.end(), [](const model::Issue& a, const model::Issue& b) {

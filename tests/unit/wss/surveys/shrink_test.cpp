@@ -141,7 +141,7 @@ TEST_F(ShrinkOfCgroup, RefusesWhatItMayNotTake) {
   sys_.write("/proc/self/cgroup", "0::/shopping\n");
   EXPECT_EQ(whyNot("/shop"), "it may");
   std::filesystem::remove(sys_.at(kShrunkFolder + "memory.pressure"));
-  EXPECT_THAT(whyNot("/shop"), HasSubstr("does not tell how long it waits"));
+  EXPECT_THAT(whyNot("/shop"), HasSubstr("does not report how long it waits"));
 }
 
 TEST_F(ShrinkOfCgroup, ThatGoesAway) {
