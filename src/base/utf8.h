@@ -2,6 +2,7 @@
 // page, SQL) can rely on valid text. Python may write lone surrogates; hostile files anything.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 

@@ -170,7 +170,7 @@ class Terminal(unittest.TestCase):
             self.assertEqual((found.returncode, found.stderr), (0, ""), size)
 
     def test_limits_of_rows_are_in_the_help(self):
-        self.assertIn("Rows of the table, 2 to ", " ".join(run("frag", "--help").stdout.split()))
+        self.assertIn("Number of table rows, 2 to ", " ".join(run("frag", "--help").stdout.split()))
         self.assertEqual(run("frag", self.file, "--rows", "2").returncode, 0)
         self.refused("frag", self.file, "--rows", "1")
         self.refused("frag", self.file, "--rows", "1000001")

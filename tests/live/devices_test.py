@@ -97,7 +97,7 @@ class Devices(live.LiveTest):
                          (506 * MIB, 6 * MIB, 500 * MIB))
         text = " ".join(subprocess.run(words, capture_output=True, text=True, check=True).stdout.split())
         self.assertIn("The driver says that it used 506 MiB at most", text)
-        self.assertIn("and 500 MiB are its contexts, modules and what no call tells.", text)
+        self.assertIn("and 500 MiB are its contexts, modules and memory without a recorded call.", text)
         # Which of its devices the calls' memory lies on nobody knows: it was on two of them.
         self.assertIn("GPU 0 Stand-in, as the driver says (NVML)", text)
         self.assertIn("700 MiB of 80.00 GiB were used at most: 600 MiB by 2 processes, 100 MiB by no process "

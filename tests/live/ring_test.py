@@ -75,7 +75,7 @@ class Ring(live.LiveTest):
         last = done.stderr[done.stderr.index(f", in {numbers[-1] + 1} parts; the last, "):]
         self.assertIn(f", has {own:,} of them.", last)
         self.assertIn(parts[0].name, done.stderr)
-        self.assertRegex(done.stderr, r"MiB of 16.0 MiB in all. Calls before 20\d\d-[-0-9]+ [:0-9]+ UTC were let go\.")
+        self.assertRegex(done.stderr, r"MiB of 16.0 MiB in all. Calls before 20\d\d-[-0-9]+ [:0-9]+ UTC were dropped\.")
         self.assertLessEqual(sizes.most, MOST)
         self.assertGreater(sum(path.stat().st_size for path in folder.glob("run*")), MOST // 2)
         self.assertEqual(sorted(path.name for path in folder.glob("run*")),
@@ -104,7 +104,7 @@ class Ring(live.LiveTest):
                 said = " ".join(report.stdout.split())
                 at = number(part) if part != run.path else numbers[-1] + 1
                 self.assertIn(f"Part {at} of a recording that is kept below a size", said)
-                self.assertIn(f"It goes on from run.{at - 1}.sqlite at 20", said)
+                self.assertIn(f"It continues run.{at - 1}.sqlite at 20", said)
                 gone, here = numbers[0] - 1, at - numbers[0]
                 if here > 1:
                     self.assertIn(f"Of {at - 1} parts before it {here} are beside it (run.{numbers[0]}.sqlite to "

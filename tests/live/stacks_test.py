@@ -178,7 +178,7 @@ train()
             self.skipTest("no CPython before 3.12")
         version = subprocess.run([older, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
                                  capture_output=True, text=True, check=True).stdout.strip()
-        words = f"Python {version} tells nobody the names of its functions"
+        words = f"Python {version} does not publish the names of its functions"
         self.assertIn(words, self.record(older, "-c", self.CODE).err)
         self.assertNotIn(words, self.record(older, "-c", self.CODE, options=["--stacks", "none"]).err)
 

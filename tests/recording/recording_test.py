@@ -165,7 +165,7 @@ class Recording(unittest.TestCase):
         text = " ".join(tidegauge("report", path, "--pid", 101, "--no-sql").split())
         for words in ("it was killed by SIGKILL (9)", "seen for 12.3 s", "9,345", "sgemm", "name not known",
                       "kernel at 0x385 (no name)",
-                      "device to host, submitted", "Not given back when it ended", "out of memory"):
+                      "device to host, submitted", "Not freed when it ended", "out of memory"):
             self.assertIn(words, text)
         report = json.loads(tidegauge("report", path, "--pid", 101, "--json"))["recording"]
         self.assertEqual(report["kernels"]["launches"], 9000 + 345 + 12 + 7 + 100)
@@ -251,7 +251,7 @@ class Recording(unittest.TestCase):
                 if "has no page in it" in said:
                     continue
                 self.assertEqual(run.returncode, 3, said)
-                self.assertIn(f"{path} is damaged, what is told of it may be wrong. "
+                self.assertIn(f"{path} is damaged; figures from it may be wrong. "
                               "Not read to the end: table copies (", said)
                 self.assertIn("Passed over: 1 row that contradicts the rest.", said)
                 self.assertEqual(said.count("is damaged"), 2 if words[0] == "diff" else 1)

@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include <array>
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>

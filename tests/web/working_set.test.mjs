@@ -210,13 +210,13 @@ describe("working sets of other courses", { skip, timeout: 600_000 }, () => {
     use(here.browser, here.at(""), async (page) => {
       await page.waitForSelector(".wsmaps tbody tr");
       const label = await page.locator(".wscurve canvas").getAttribute("aria-label");
-      assert.match(label, /It gave memory back between windows: 30\.0 MiB by the end of that of 0\.4 s/);
+      assert.match(label, /It freed memory between windows: 30\.0 MiB by the end of the window of 0\.4 s/);
       assert.doesNotMatch(label, /still grows/);
       const notes = (await page.locator(".livenote").allInnerTexts()).join("\n");
       assert.equal(await page.locator(".livenote").count(), 1);
       assert.match(notes, /memory was short meanwhile \(20\.0 MiB were searched for room\)/);
-      assert.match(notes, /Not told by this file: huge\./);
-      assert.match(notes, /1\.0 MiB are not mapped in this process any more/);
+      assert.match(notes, /Not in this file: huge\./);
+      assert.match(notes, /1\.0 MiB of the memory that the file lists as pinned are no longer mapped/);
       const row = await page.locator(".wsmaps tbody tr").first().innerText();
       assert.match(row, /pinned host memory\s+pinned/);
       assert.match(row, /not told$/);

@@ -1,4 +1,4 @@
-"""Commands and options, from --help; exit codes, from the README's sentence about them."""
+"""Commands and options, from --help; exit codes, from their table in docs/use/commands.md."""
 
 import re
 
@@ -42,15 +42,11 @@ def option_lines(command, help_text):
 
 
 def exit_codes(_):
-    """A sentence "Exit codes: 0 all went well, 1 …." or a table under that heading."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    said = re.search(r"Exit codes: (.*?)\. ", " ".join(readme.split()))
-    heading = re.search(r"^#+ Exit codes?\n(.*?)(?=^#|\Z)", readme, re.MULTILINE | re.DOTALL)
-    if said:
-        found = re.findall(r"(?:^|, )(\d) (.*?)(?=, \d |$)", said[1])
-    elif heading:
-        found = re.findall(r"^\| `?(\d)`? \| (.*?) \|", heading[1], re.MULTILINE)
-    else:
-        raise Missing("README.md has no sentence and no section that begins with “Exit codes”")
+    """The table below the heading "Exit codes"."""
+    page = (ROOT / "docs/use/commands.md").read_text(encoding="utf-8")
+    heading = re.search(r"^#+ Exit codes?\n(.*?)(?=^#|\Z)", page, re.MULTILINE | re.DOTALL)
+    if not heading:
+        raise Missing("docs/use/commands.md has no section “Exit codes”")
+    found = re.findall(r"^\| `?(\d)`? \| (.*?) \|", heading[1], re.MULTILINE)
     for code, words in found:
         yield f"{code}  {words}"

@@ -89,7 +89,7 @@ base::Status addCore(const PageQuestion& question, Work& work, PagePack& pack) {
   work.holders = holdersOf(story);
   pack.add(overview, textOf(story));
   TG_RETURN_IF_ERROR(add(fmt::format("annotations?device={}", ordinal)));
-  if (work.page.events > 0) {  // web/src/state/device_lines.ts
+  if (work.page.events > 0) {  // web/src/state/answers/device_lines.ts
     TG_RETURN_IF_ERROR(add(fmt::format("lines?axis=step&columns=1024&device={}&x0=0&x1={}", ordinal,
                                        work.page.events)));
   }

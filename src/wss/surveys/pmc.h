@@ -11,6 +11,8 @@
 // Source: perf_event_open(2); B. Gregg, Working Set Size Estimation, section 4.
 #pragma once
 
+#include <span>
+
 #include "wss/process/machine.h"
 #include "wss/process/process.h"
 #include "wss/surveys/survey.h"

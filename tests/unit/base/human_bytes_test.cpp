@@ -10,7 +10,7 @@
 namespace tidegauge::base {
 namespace {
 
-// The page's own test, web/src/ui/units.test.ts, reads the same table.
+// The page's own test, web/src/text/units.test.ts, reads the same table.
 TEST(HumanBytes, AreThoseThatThePageShows) {
   const char* source = std::getenv("TIDEGAUGE_SOURCE_DIR");
   if (source == nullptr) GTEST_SKIP() << "TIDEGAUGE_SOURCE_DIR is not set; ctest sets it";

@@ -12,6 +12,7 @@
 // Cost: an open() for the first, two stat() for the others. Safe to call from any thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 

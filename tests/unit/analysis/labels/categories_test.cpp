@@ -119,7 +119,7 @@ TEST(Categories, AKeyIsThereOnce) {
   EXPECT_NE(
       what("rules: [{category: optimizer, file: a, file: b}]").find("rule 1 has “file” twice"),
       std::string::npos);
-  EXPECT_NE(what("? [a]\n: []\n").find("no text"), std::string::npos);
+  EXPECT_NE(what("? [a]\n: []\n").find("not text"), std::string::npos);
 }
 
 TEST(Categories, WhatIsNoYamlSaysWhere) {

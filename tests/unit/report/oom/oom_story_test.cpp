@@ -95,9 +95,9 @@ struct ToldOfDriver {
 TEST(OomStory, WithoutAnAllocatorTheDriverIsQuoted) {
   ToldOfDriver told(600, 2'000'000);
   EXPECT_EQ(told.row(),
-            "Capacity: the driver had 616 MiB of 1,000 MiB free, as it told the program 2.000 s "
+            "Capacity: the driver had 616 MiB of 1,000 MiB free, as it reported to the program 2.000 s "
             "before; since then this process took 64.0 MiB. 48.0 MiB were missing. It fits only if "
-            "this process gives back 48.0 MiB first.");
+            "this process frees 48.0 MiB first.");
   EXPECT_EQ(plainText(sumSentence(told.verdict).parts),
             "448 MiB held by this process + 552 MiB at the "
             "driver + 0 B elsewhere = 1,000 MiB, the device.");
@@ -116,7 +116,7 @@ TEST(OomStory, WithoutAnAllocatorItSaysWhatCanNeverFit) {
 TEST(OomStory, WithoutAnAllocatorARefusalInSpiteOfEnoughIsNoCapOfPyTorch) {
   EXPECT_EQ(
       ToldOfDriver(500, 2'000'000).row(),
-      "No verdict: the driver had 616 MiB of 1,000 MiB free, as it told the program 2.000 s "
+      "No verdict: the driver had 616 MiB of 1,000 MiB free, as it reported to the program 2.000 s "
       "before; since then this process took 64.0 MiB. That was enough for the request: others "
       "took it in between, or a limit refused it.");
   ToldOfDriver unheard(500, std::nullopt);

@@ -285,7 +285,7 @@ TEST(RecordingReport, TellsOfEachGpuWhoUsedItAndWhatNoCallHandedOut) {
   for (const char* words :
        {"GPU 0 H100",
         "45.0 MiB of 80.0 MiB were used at most: 40.0 MiB by 2 processes, 5.0 MiB by no",
-        "calls had handed out 1.0 MiB; 29.0 MiB of", "10.0 MiB are of one process that was",
+        "calls had allocated 1.0 MiB; 29.0 MiB of", "10.0 MiB are of one process that was",
         "41 python", "7, not recorded"})
     EXPECT_NE(text.find(words), std::string::npos) << words << " in\n" << text;
   EXPECT_EQ(text.find("GPU 1"), std::string::npos) << text;
@@ -359,7 +359,7 @@ TEST(RecordingReport, SaysWhichPartItIs) {
   options.evidence = false;
   std::string text = partText(whole, {"run.3.sqlite", "run.4.sqlite"}, options);
   for (const char* words :
-       {"Part 5 of a recording", "goes on from run.4.sqlite at ",
+       {"Part 5 of a recording", "continues run.4.sqlite at ",
         "began with 3.0 MiB of device memory that one process held (1 row carried in)",
         "Of 4 parts before it 2 are beside it (run.3.sqlite to run.4.sqlite), 2 are gone."}) {
     std::string flat = text;

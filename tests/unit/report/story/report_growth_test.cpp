@@ -21,7 +21,7 @@ std::string toldOfTurnover(double turnover) {
 TEST(ReportGrowth, ATurnoverBelowTheBoundReadsAsBelowIt) {
   auto has = [](double turnover, const std::string& words) {
     std::string told = toldOfTurnover(turnover);
-    return told.find("turned over " + words + " times; it takes 5") != std::string::npos;
+    return told.find("memory was reused " + words + " times; it takes 5") != std::string::npos;
   };
   EXPECT_TRUE(has(1.04, "1.0"));
   EXPECT_TRUE(has(4.94, "4.9"));

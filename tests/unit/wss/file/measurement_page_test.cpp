@@ -31,7 +31,7 @@ TEST(MeasurementPage, HasTheCurveTheHeatAndTheMappings) {
   EXPECT_TRUE(page["knee"].is_null());
   EXPECT_EQ(page["verdict"],
             "It still grows in the longest window: a longer "
-            "one (--rolling with more windows) will tell more.");
+            "one (--rolling with more windows) shows more.");
   EXPECT_EQ(page["careful"][0], "Careful: one thing.");
   EXPECT_EQ(page["careful"].size(), 2U);  // and what was not watched
   EXPECT_EQ(page["windows"][0]["shortage"], "none");
@@ -68,8 +68,8 @@ TEST(MeasurementPage, RollingWindowsAreAsLongAsTheyWere) {
   EXPECT_NEAR(page["curve"][0]["window_s"].get<double>(), 0.3, 1e-6);
   EXPECT_NEAR(page["curve"][1]["window_s"].get<double>(), 0.6, 1e-6);
   std::string careful = page["careful"].dump();
-  EXPECT_NE(careful.find("A window took 0.3 s in the mean"), std::string::npos) << careful;
-  EXPECT_NE(careful.find("100.0 ms in the mean were not watched"), std::string::npos) << careful;
+  EXPECT_NE(careful.find("A window took 0.3 s on average"), std::string::npos) << careful;
+  EXPECT_NE(careful.find("100.0 ms on average were not watched"), std::string::npos) << careful;
   std::string text = measurementText(measurement, 5, 1000, false);
   EXPECT_NE(text.find("multiply the times of headings and of reuse by 3."), std::string::npos);
 }
@@ -126,7 +126,7 @@ TEST(MeasurementPage, SaysWhatIsInNoFigure) {
       << page["careful"][0];
   EXPECT_EQ(page["careful"][1], "The file ends within a line, which was left out.");
   EXPECT_EQ(page["careful"][2],
-            "Of what the file says is pinned, 1.0 MiB are not mapped in this process any more.");
+            "1.0 MiB of the memory that the file lists as pinned are no longer mapped in this process.");
   EXPECT_EQ(page["windows"][0]["shortage"], "short");
 }
 

@@ -23,12 +23,12 @@ TEST(Measurement, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(errorOf(but("\"rolling\"", "\"waltz\"")),
             "line 1: \"course\" is none that this version knows");
   EXPECT_EQ(errorOf(but("\"mysqld\"", "3")),
-            "line 1: \"process\" is no text, or longer than 4096 bytes");
+            "line 1: \"process\" is not text, or longer than 4096 bytes");
   EXPECT_EQ(errorOf(but("\"mysqld\"", fmt::format("\"{:a>5000}\"", ""))),
-            "line 1: \"process\" is no text, or longer than 4096 bytes");
-  EXPECT_EQ(errorOf(but("\"rss\":1048576", "\"rss\":0.5")), "line 2: \"rss\" is no whole number");
+            "line 1: \"process\" is not text, or longer than 4096 bytes");
+  EXPECT_EQ(errorOf(but("\"rss\":1048576", "\"rss\":0.5")), "line 2: \"rss\" is not a whole number");
   EXPECT_EQ(errorOf(but("\"one thing\"", "7")),
-            "line 1: one of \"limits\" is no text, or too long");
+            "line 1: one of \"limits\" is not text, or too long");
   EXPECT_EQ(errorOf(but("\"exact\"", "\"guess\"")),
             "line 2: \"method\" is none that this version knows");
   EXPECT_EQ(errorOf(but("\"shortage\":\"none\"", "\"shortage\":\"some\"")),
@@ -37,7 +37,7 @@ TEST(Measurement, SaysWhatIsWrongAndWhere) {
             "line 2: \"windows\" do not grow, or are longer than any clock counts");
   EXPECT_EQ(errorOf(but("\"rss\":1048576", "\"rss\":-1")),
             "line 2: \"rss\" is not from 0 to 9.0072e+15");
-  EXPECT_EQ(errorOf(but("\"cost\"", "\"price\"")), "line 2: \"cost\" is no object");
+  EXPECT_EQ(errorOf(but("\"cost\"", "\"price\"")), "line 2: \"cost\" is not an object");
   EXPECT_EQ(errorOf(but(",16,8]", ",16,17]")), "line 2: a cell is out of order, or cannot be");
   EXPECT_EQ(errorOf(but(",16,8]", ",16]")),
             "line 2: a cell is not [address, pages, touched pages]");
@@ -160,14 +160,14 @@ TEST(MeasurementRead, WhatAnOlderFileDoesNotTellIsNotZero) {
   EXPECT_TRUE(it.tells(&MappingSums::rss));
   EXPECT_FALSE(it.samples[0].pressure);
   std::string told = measurementText(it, 5, 100, false);
-  EXPECT_NE(told.find("Not told by this file: pss, huge, swap."), std::string::npos) << told;
+  EXPECT_NE(told.find("Not in this file: pss, huge, swap."), std::string::npos) << told;
   // PSS, what others touched, and the share of huge pages have a dash.
   EXPECT_NE(told.find("          -      20.00  31.2        -     - "), std::string::npos) << told;
   auto page = nlohmann::json::parse(measurementPage(it));
   EXPECT_TRUE(page["mappings"][0]["huge"].is_null());
   EXPECT_TRUE(page["windows"][0]["shortage"].is_null());
-  EXPECT_EQ(page["careful"].back(), "Not told by this file: pss, huge, swap.");
-  EXPECT_EQ(errorOf(with(file(of, 1), "\"rss\"", "\"old\"")), "line 2: \"rss\" is no number");
+  EXPECT_EQ(page["careful"].back(), "Not in this file: pss, huge, swap.");
+  EXPECT_EQ(errorOf(with(file(of, 1), "\"rss\"", "\"old\"")), "line 2: \"rss\" is not a number");
 }
 
 TEST(MeasurementRead, OneMeasurementIsOneFile) {
@@ -179,7 +179,7 @@ TEST(MeasurementRead, NumbersThatAreNoneAreErrors) {
   std::string good = file(head("single"), 1);
   for (const char* number : {"1e400", "-1e400", "NaN", "Infinity", "0x10"})
     EXPECT_EQ(errorOf(with(good, "\"slept_s\":0.0", std::string("\"slept_s\":") + number)),
-              "line 2: it is no JSON object")
+              "line 2: it is not a JSON object")
         << number;
   EXPECT_EQ(errorOf(with(good, "\"slept_s\":0.0", "\"slept_s\":1e308")),
             "line 2: \"slept_s\" is not from 0 to 1e+09");

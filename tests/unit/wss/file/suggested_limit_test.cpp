@@ -15,7 +15,7 @@ TEST(SuggestedLimit, IsTheNinetyNinthOfAHundredAndATenth) {
   EXPECT_EQ(limit.samples, 200U);
   EXPECT_EQ(limit.touched, 198 * kMiB);
   EXPECT_NEAR(static_cast<double>(*limit.bytes), 198 * 1.1 * kMiB, 1);
-  EXPECT_NE(limit.text().find("in 99 of 100 windows of 60 s it touched 198 MiB at the most, of 200 "
+  EXPECT_NE(limit.text().find("in 99 of 100 windows of 60 s it touched at most 198 MiB, of 200 "
                               "windows, and a tenth more"),
             std::string::npos)
       << limit.text();

@@ -137,11 +137,11 @@ std::string verdictOf(const std::vector<std::pair<uint64_t, uint64_t>>& mib) {
 
 TEST(ProfileText, SaysThatMemoryWasGivenBack) {
   EXPECT_EQ(verdictOf({{40, 100}, {60, 100}, {20, 55}, {20, 55}}),
-            "It gave memory back between windows: 45.0 MiB by the end "
-            "of that of 0.4 s. What was touched in it is missing from "
-            "there on, so the curve is not comparable and has no knee.");
+            "It freed memory between windows: 45.0 MiB by the end "
+            "of the window of 0.4 s. Pages touched there are missing from "
+            "then on, so the curve is not comparable and has no knee.");
   // What is there counts too: of what went nobody knows whether it was touched.
-  EXPECT_NE(verdictOf({{10, 100}, {20, 60}, {20, 60}}).find("gave memory back"), std::string::npos);
+  EXPECT_NE(verdictOf({{10, 100}, {20, 60}, {20, 60}}).find("freed memory"), std::string::npos);
   // A few pages that the kernel took are nothing of the kind.
   EXPECT_NE(verdictOf({{40, 100}, {39, 99}, {39, 99}}).find("little is added"), std::string::npos);
 }

@@ -82,8 +82,8 @@ describe("words", () => {
     const bytes = (value: number) => `${value} B`;
     expect(curveText(SET, bytes)).toBe("100 B touched in 0.4 s. After 0.2 s little is added.");
     expect(
-      curveText({ ...SET, knee: null, verdict: "It gave memory back between windows." }, bytes),
-    ).toBe("100 B touched in 0.4 s. It gave memory back between windows.");
+      curveText({ ...SET, knee: null, verdict: "It freed memory between windows." }, bytes),
+    ).toBe("100 B touched in 0.4 s. It freed memory between windows.");
     expect(curveText({ ...SET, knee: null, verdict: "", tells_writes: true }, bytes)).toBe(
       "100 B written in 0.4 s.",
     );
