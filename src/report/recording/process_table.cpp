@@ -102,10 +102,11 @@ Sentence untrackedSentence(const GpuSum& gpu, const Shares& shares) {
       gpu.device);
   Sentence sentence{{}, sqlLink(sql), sql};
   if (shares.told > 0) {
-    sentence.parts = {plain("Recorded calls had allocated "), strong(sizeOrZero(shares.recorded)),
-                      plain("; "), strong(sizeOrZero(shares.untracked)),
-                      plain(" of the same processes belong to no recorded call: contexts, modules, and "
-                            "memory older than the recording.")};
+    sentence.parts = {
+        plain("Recorded calls had allocated "), strong(sizeOrZero(shares.recorded)), plain("; "),
+        strong(sizeOrZero(shares.untracked)),
+        plain(" of the same processes belong to no recorded call: contexts, modules, and "
+              "memory older than the recording.")};
   }
   if (shares.unrecorded_uses > 0) {
     sentence.parts.push_back(

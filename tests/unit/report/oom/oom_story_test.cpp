@@ -94,10 +94,11 @@ struct ToldOfDriver {
 
 TEST(OomStory, WithoutAnAllocatorTheDriverIsQuoted) {
   ToldOfDriver told(600, 2'000'000);
-  EXPECT_EQ(told.row(),
-            "Capacity: the driver had 616 MiB of 1,000 MiB free, as it reported to the program 2.000 s "
-            "before; since then this process took 64.0 MiB. 48.0 MiB were missing. It fits only if "
-            "this process frees 48.0 MiB first.");
+  EXPECT_EQ(
+      told.row(),
+      "Capacity: the driver had 616 MiB of 1,000 MiB free, as it reported to the program 2.000 s "
+      "before; since then this process took 64.0 MiB. 48.0 MiB were missing. It fits only if "
+      "this process frees 48.0 MiB first.");
   EXPECT_EQ(plainText(sumSentence(told.verdict).parts),
             "448 MiB held by this process + 552 MiB at the "
             "driver + 0 B elsewhere = 1,000 MiB, the device.");

@@ -125,8 +125,9 @@ TEST(MeasurementPage, SaysWhatIsInNoFigure) {
       "Careful: memory was short meanwhile (5.0 MiB were searched for room, on the whole machine)"))
       << page["careful"][0];
   EXPECT_EQ(page["careful"][1], "The file ends within a line, which was left out.");
-  EXPECT_EQ(page["careful"][2],
-            "1.0 MiB of the memory that the file lists as pinned are no longer mapped in this process.");
+  EXPECT_EQ(
+      page["careful"][2],
+      "1.0 MiB of the memory that the file lists as pinned are no longer mapped in this process.");
   EXPECT_EQ(page["windows"][0]["shortage"], "short");
 }
 

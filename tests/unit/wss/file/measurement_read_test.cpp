@@ -26,7 +26,8 @@ TEST(Measurement, SaysWhatIsWrongAndWhere) {
             "line 1: \"process\" is not text, or longer than 4096 bytes");
   EXPECT_EQ(errorOf(but("\"mysqld\"", fmt::format("\"{:a>5000}\"", ""))),
             "line 1: \"process\" is not text, or longer than 4096 bytes");
-  EXPECT_EQ(errorOf(but("\"rss\":1048576", "\"rss\":0.5")), "line 2: \"rss\" is not a whole number");
+  EXPECT_EQ(errorOf(but("\"rss\":1048576", "\"rss\":0.5")),
+            "line 2: \"rss\" is not a whole number");
   EXPECT_EQ(errorOf(but("\"one thing\"", "7")),
             "line 1: one of \"limits\" is not text, or too long");
   EXPECT_EQ(errorOf(but("\"exact\"", "\"guess\"")),

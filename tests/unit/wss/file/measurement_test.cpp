@@ -51,7 +51,8 @@ TEST(Measurement, KeepsWhetherMemoryWasShortAndWhatIsPinned) {
   EXPECT_NE(text.find("Careful: memory was short meanwhile (4.0 MiB were searched for room)."),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("3.0 MiB of the memory that the file lists as pinned are no longer mapped"), std::string::npos);
+  EXPECT_NE(text.find("3.0 MiB of the memory that the file lists as pinned are no longer mapped"),
+            std::string::npos);
   EXPECT_NE(text.find("pinned"), std::string::npos);
 }
 
