@@ -164,7 +164,7 @@ class Truth(WssCase):
             run = subprocess.run([BINARY, "wss", pathlib.Path(folder, "nothing.jsonl")], capture_output=True, text=True,
                                  timeout=LIMIT_S, check=False)
             self.assertEqual(run.returncode, 2)
-            self.assertIn("neither a file nor a process with a time", run.stderr)
+            self.assertIn("neither a file nor a PID with a window length", run.stderr)
 
     def test_a_rolling_file_has_the_heat(self):
         if "pte" not in list(self.backends()):
