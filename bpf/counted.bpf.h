@@ -2,10 +2,10 @@
 // outer map holds, while the recorder reads and empties the other
 // (src/record/kernel/kernel_counts.h).
 //
-//   COUNTED_TABLE(copies, struct copy_key, struct copy_sum, COPY_ROWS, 0);   → copies, copies_a,
-//                                                                            copies_b
-//   struct copy_sum* sum = countedRow(&copies, &key, &zero, COUNTED_COPIES); → its row; 0: there is
-//   no room
+//   COUNTED_TABLE(copies, struct copy_key, struct copy_sum, COPY_ROWS, 0);
+//       makes copies, copies_a and copies_b
+//   struct copy_sum* sum = countedRow(&copies, &key, &zero, COUNTED_COPIES);
+//       its row; 0: there is no room
 #pragma once
 
 #include "common.bpf.h"

@@ -9,8 +9,7 @@
 // Source: cuda.h and cuda_runtime_api.h of CUDA 11.8, 12.4 and 13.0; docs/formats/recording.md.
 #pragma once
 
-// ---- driver: what is charged
-// ---------------------------------------------------------------------
+// ---- driver: what is charged --------------------------------------------------------------------
 #define TIDEGAUGE_DRIVER_MEMORY(X)                                               \
   X(cuMemAlloc_v2, Allocate, Device, 1, 0, 2, 0, 0, 0, PLAIN)                    \
   X(cuMemAllocPitch_v2, Allocate, Device, 1, 0, 0, 4, 0, 0, PITCH)               \
@@ -54,8 +53,7 @@
   X(cuDeviceGraphMemTrim, Trim, Graph, 0, 0, 0, 0, 1, 0, PLAIN)                  \
   X(cuMemGetInfo_v2, Ask, Answer, 1, 2, 0, 0, 0, 0, MEM_INFO)
 
-// ---- driver: which device a thread is on, and what ends all at once
-// ------------------------------
+// ---- driver: which device a thread is on, and what ends all at once -----------------------------
 //   handle: the context or device given; of what makes a context, its device
 #define TIDEGAUGE_DRIVER_CONTEXT(X)                                          \
   X(cuCtxCreate_v2, Create, Context, 1, 0, 0, 0, 3, 0, HANDLE_OUT)           \
@@ -69,8 +67,7 @@
   X(cuCtxPushCurrent_v2, Push, Context, 0, 0, 0, 0, 1, 0, PLAIN)             \
   X(cuCtxPopCurrent_v2, Pop, Context, 0, 0, 0, 0, 0, 0, PLAIN)
 
-// ---- runtime: names and call sites for the same operations
-// ---------------------------------------
+// ---- runtime: names and call sites for the same operations --------------------------------------
 #define TIDEGAUGE_RUNTIME_MEMORY(X)                                              \
   X(cudaMalloc, Allocate, Device, 1, 0, 2, 0, 0, 0, PLAIN)                       \
   X(cudaMallocPitch, Allocate, Device, 1, 0, 0, 4, 0, 0, PITCH)                  \
@@ -108,8 +105,7 @@
   X(cudaSetDevice, Set, Device, 0, 0, 0, 0, 1, 0, PLAIN) \
   X(cudaDeviceReset, Reset, Device, 0, 0, 0, 0, 0, 0, PLAIN)
 
-// ---- copies: X(symbol, direction, bytes, times, kind, submitted, element bytes)
-// ------------------
+// ---- copies: X(symbol, direction, bytes, times, kind, submitted, element bytes) -----------------
 //   kind: the argument with a cudaMemcpyKind; where there is none, `direction` says it
 #define TIDEGAUGE_DRIVER_COPIES(X)                              \
   X(cuMemcpyHtoD_v2, HOST_TO_DEVICE, 3, 0, 0, 0, 1)             \
@@ -161,8 +157,7 @@
   X(cudaMemsetAsync, SET, 3, 0, 0, 1, 1)            \
   X(cudaMemsetAsync_ptsz, SET, 3, 0, 0, 1, 1)
 
-// ---- launches: X(symbol, shape of the arguments, runtime)
-// ----------------------------------------
+// ---- launches: X(symbol, shape of the arguments, runtime) ---------------------------------------
 #define TIDEGAUGE_LAUNCHES(X)                     \
   X(cuLaunchKernel, SIX_WORDS, 0)                 \
   X(cuLaunchKernel_ptsz, SIX_WORDS, 0)            \
@@ -181,8 +176,7 @@
   X(cudaGraphLaunch, GRAPH, 1)                    \
   X(cudaGraphLaunch_ptsz, GRAPH, 1)
 
-// ---- names of kernels: X(symbol, at, handle, name)
-// -----------------------------------------------
+// ---- names of kernels: X(symbol, at, handle, name) ----------------------------------------------
 //   at: 0 = entry (the handle is an argument), 1 = return (the handle comes out)
 #define TIDEGAUGE_NAMES(X)           \
   X(__cudaRegisterFunction, 0, 2, 4) \
@@ -190,8 +184,7 @@
   X(cuLibraryGetKernel, 1, 1, 3)     \
   X(cuKernelGetFunction, 1, 1, 0)
 
-// ---- framework: USDT probes of libc10_cuda.so
-// ----------------------------------------------------
+// ---- framework: USDT probes of libc10_cuda.so ---------------------------------------------------
 #define TIDEGAUGE_FRAMEWORK(X)                                \
   X(pytorch_malloc, Allocate, Block, 0, 1, 3, 0, 0, 4, PLAIN) \
   X(pytorch_free, Free, Block, 0, 1, 0, 0, 0, 0, PLAIN)

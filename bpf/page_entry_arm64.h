@@ -3,10 +3,9 @@
 //
 //   0x00e8000012345f43 → 0x12345061: there, touched, written
 //
-//   56  SPECIAL   55 DIRTY   52 CONTIGUOUS   51 DBM   49 to 12 place   11 NG   10 AF   7 RDONLY   1
-//       TABLE   0 VALID
-//   9 and 8: how it is shared; of LPA2, which has no other room for them, bits 51 and 50 of the
-//   place
+//   56  SPECIAL   55 DIRTY   52 CONTIGUOUS   51 DBM   49 to 12 place   11 NG   10 AF   7 RDONLY
+//   1 TABLE   0 VALID
+//   9 and 8: how it is shared. LPA2 has no other room for bits 51 and 50 of the place.
 //
 // Sources: Arm ARM (DDI 0487) D8.3; Linux 5.17 to 6.12,
 // arch/arm64/include/asm/pgtable{,-hwdef,-prot}.h.

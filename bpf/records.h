@@ -2,8 +2,7 @@
 //
 //   program ──memory_ring (80 bytes a call, nobody is woken)──► recorder, drained every 5 ms
 //           ──system_ring (processes, libraries; wakes it)────►
-//           ──copies, launches (added up in the kernel)───────► taken every second, or when they
-//           fill
+//           ──copies, launches (added up in the kernel)───────► taken every second, or when full
 //           ──losses (one counter per reason and processor)──►
 //
 // Both sides include this file: no pointers, no types but fixed ones, every struct without holes.

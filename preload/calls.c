@@ -29,8 +29,7 @@ static struct memory_record* memoryRoom(void) {
   return record;
 }
 
-// ---- memory
-// ---------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 static void memoryEnter(struct frame* frame) {
   struct flight* flight = &frame->flight;
   uint64_t cookie = flight->cookie;
@@ -167,8 +166,7 @@ static void memoryExit(struct frame* frame) {
   countOne(COUNT_MEMORY_RECORDS);
 }
 
-// ---- contexts
-// -------------------------------------------------------------------------------------
+// ---- contexts -----------------------------------------------------------------------------------
 enum { CONTEXTS = 1024 };
 static struct {
   uint64_t context;
@@ -236,8 +234,7 @@ static void contextExit(struct frame* frame) {
   countOne(COUNT_MEMORY_RECORDS);
 }
 
-// ---- copies
-// ---------------------------------------------------------------------------------------
+// ---- copies -------------------------------------------------------------------------------------
 static void copyEnter(struct frame* frame) {
   struct flight* flight = &frame->flight;
   uint64_t cookie = flight->cookie;
@@ -298,8 +295,7 @@ static void copyExit(struct frame* frame) {
   }
 }
 
-// ---- launches
-// -------------------------------------------------------------------------------------
+// ---- launches -----------------------------------------------------------------------------------
 static void launchEnter(struct frame* frame) {
   struct flight* flight = &frame->flight;
   const uint64_t* words = frame->registers;
@@ -376,8 +372,7 @@ static void launchEnter(struct frame* frame) {
   publish();
 }
 
-// ---- names
-// ----------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------
 static void sendName(uint64_t handle, uint64_t of, uint64_t text) {
   const char* name = text != 0 ? (const char*)(uintptr_t)text : "";
   uint32_t length = (uint32_t)strnlen(name, sizeof(((struct name_record*)0)->name) - 1);
@@ -391,8 +386,7 @@ static void sendName(uint64_t handle, uint64_t of, uint64_t text) {
   publish();
 }
 
-// ---- every call
-// -----------------------------------------------------------------------------------
+// ---- every call ---------------------------------------------------------------------------------
 __attribute__((visibility("hidden"))) void tidegauge_before(struct frame* frame) {
   uint32_t id = frame->id & 0xffff;
   struct flight* flight = &frame->flight;

@@ -1,9 +1,7 @@
 // Which real function a wrapper leads to, and which wrapper a program gets when it asks for one.
 //
-//   linked against           exported wrapper; the real one is what the caller would have got
-//                            without
-//                            this library: of the global scope, else of the libraries it needs
-//                            itself
+//   linked against           exported wrapper; the real one is what the caller would get without
+//                            this library: from the global scope, else from its own libraries
 //   dlsym(libcuda, "cuX")    a wrapper of some bank, bound to what dlsym() found
 //   cuGetProcAddress("cuX")  the same; so the runtime, which gets the driver this way, is seen too
 #define _GNU_SOURCE
@@ -114,8 +112,7 @@ void* handOut(void* real) {
   return id < 0 ? real : wrapperOf(id, real);
 }
 
-// ---- dlsym()
-// --------------------------------------------------------------------------------------
+// ---- dlsym() ------------------------------------------------------------------------------------
 struct answer {
   void* address;
   uint64_t is_one;
@@ -139,8 +136,7 @@ __attribute__((visibility("hidden"))) struct answer tidegauge_dlsym(void* handle
   return answer;
 }
 
-// ---- exported wrappers
-// ----------------------------------------------------------------------------
+// ---- exported wrappers --------------------------------------------------------------------------
 static struct {
   _Atomic(uint64_t) key;
   _Atomic(void*) real;

@@ -38,8 +38,7 @@ void countOne(uint32_t what) {
   if (area != NULL) __atomic_fetch_add(&area->head.losses[what], 1, __ATOMIC_RELAXED);
 }
 
-// ---- chunks
-// ---------------------------------------------------------------------------------------
+// ---- chunks -------------------------------------------------------------------------------------
 static void giveBack(struct preload_chunk* chunk) {
   if (chunk != NULL) __atomic_store_n(&chunk->state, CHUNK_FULL, __ATOMIC_RELEASE);
 }
@@ -97,8 +96,7 @@ void publish(void) {
                    __ATOMIC_RELEASE);
 }
 
-// ---- tables
-// ---------------------------------------------------------------------------------------
+// ---- tables -------------------------------------------------------------------------------------
 static uint64_t mixed(const void* bytes, size_t words) {
   uint64_t hash = words;
   for (size_t i = 0; i < words; ++i) {
@@ -149,8 +147,7 @@ struct copy_sum* copySum(const struct copy_key* key) {
   return found != NULL ? &found->sum : NULL;
 }
 
-// ---- stacks
-// ---------------------------------------------------------------------------------------
+// ---- stacks -------------------------------------------------------------------------------------
 int32_t takeStack(const struct frame* frame) {
   if (!area->head.take_stacks || stacks == NULL) return -1;
   if (!own.prepared) prepareThread();
@@ -184,8 +181,7 @@ int32_t takeStack(const struct frame* frame) {
   return -1;
 }
 
-// ---- the process
-// ----------------------------------------------------------------------------------
+// ---- the process --------------------------------------------------------------------------------
 static void tellProcess(uint32_t event) {
   struct system_record* record = room(ENTRY_SYSTEM, sizeof(*record));
   if (record == NULL) {

@@ -4,13 +4,10 @@
 //   functions  the cookie of each watched function (bpf/records.h), written by the recorder
 //   launches   counted in place, by program, kernel and geometry
 //   copies     added up in place, by program, direction and function
-//   chunks     a thread takes one, fills it with entries, gives it back; the recorder reads behind
-//              it
+//   chunks     a thread takes one, fills it and returns it; the recorder reads after it
 //
-//   chunk: │ entry: type, bytes │ memory_record │ entry │ … │◄ written      (the thread moves it
-//                                                                           on)
-//                                                   ▲ read                  (the recorder moves it
-//                                                                           on)
+//   chunk: │ entry: type, bytes │ memory_record │ entry │ … │◄ written   (the thread moves it on)
+//                                                   ▲ read               (the recorder moves it on)
 //
 // A thread that is killed leaves what it had written: an entry counts once `written` is behind it.
 // Nobody waits for anybody. A program has a number of its own, its image: exec begins another one

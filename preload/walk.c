@@ -2,8 +2,7 @@
 // code that has none but is at its end: CPython's perf trampolines, one before each Python
 // function.
 //
-//   cudaMalloc ← ctypes ← _PyEval ← trampoline of inner()   here .eh_frame ends: the walk is begun
-//                                                           again
+//   cudaMalloc ← ctypes ← _PyEval ← trampoline of inner()   .eh_frame ends: the walk starts again
 //                                    └─► _PyEval ← trampoline of train() └─► _PyEval ← main
 #define _GNU_SOURCE
 #include <unwind.h>

@@ -113,8 +113,7 @@ double median(std::vector<double> list) {
   return list[list.size() / 2];
 }
 
-// ---- what a call costs
-// ------------------------------------------------------------------------------
+// ---- what a call costs --------------------------------------------------------------------------
 class Costs {
  public:
   Costs(const std::string& folder, int rounds) : rounds_(rounds), target_(folder) {
@@ -255,8 +254,7 @@ class Costs {
   std::map<std::pair<std::string, Task>, std::vector<double>> ns_;
 };
 
-// ---- walks
-// ----------------------------------------------------------------------------------------
+// ---- walks --------------------------------------------------------------------------------------
 // What a frame costs: a block of PyTorch's from frames further and further down. Half of the calls
 // (the frees) take no stack.
 void walks(const std::string& folder, int rounds) {
@@ -281,8 +279,7 @@ void walks(const std::string& folder, int rounds) {
              (least(ns[40]) - least(ns[10])) / 30);
 }
 
-// ---- attaching
-// ------------------------------------------------------------------------------------
+// ---- attaching ----------------------------------------------------------------------------------
 template <class Do>
 double secondsOf(const Do& action) {
   double before = seconds(CLOCK_MONOTONIC);
@@ -332,8 +329,7 @@ void attaching(Target& target, int rounds) {
       links, spent, spent / links * 600);
 }
 
-// ---- the recorder
-// ---------------------------------------------------------------------------------
+// ---- the recorder -------------------------------------------------------------------------------
 void rates(Target& target, bool with_file) {
   for (uint32_t rate : {10'000U, 100'000U, 500'000U, 5'000'000U}) {
     std::string path = fmt::format("{}/probe_bench.{}.sqlite",

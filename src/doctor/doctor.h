@@ -1,8 +1,7 @@
 // Doctor: what this machine lets a recorder do, and how to get the rest.
 //
 //   MachineFacts facts = lookAtMachine();     // reads, tries, removes what it tried
-//   for (const Finding& it : judge(facts)) …  // {kMissing, "CAP_BPF", "not held", "…", "run as
-//                                             root"}
+//   for (const Finding& it : judge(facts)) …  // {kMissing, "CAP_BPF", "not held", …}
 //
 // Looking and judging are apart, so that the judgement is tested on machines that are not here.
 // What can be tried is tried: the programs are loaded and one of them attached to a function of

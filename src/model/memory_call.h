@@ -1,11 +1,9 @@
 // MemoryCall: one call that moved memory, as a recorder saw it. A stream of them is all that a
 // recording knows; who holds what follows from it (model/ledger.h).
 //
-//   t 10 ns   runtime    cudaMalloc     out 0x7f00  bytes 2 MiB  code 0  inner 1   ← name, call
-//             site
-//   t 11 ns   driver     cuMemAlloc_v2  out 0x7f00  bytes 2 MiB  code 0            ← this is
-//             charged
-//   t 40 ns   framework  pytorch_malloc     0x7f00  bytes 4,000                    ← a block inside
+//   t 10 ns   runtime    cudaMalloc     out 0x7f00  bytes 2 MiB  code 0  inner 1  ← name, call site
+//   t 11 ns   driver     cuMemAlloc_v2  out 0x7f00  bytes 2 MiB  code 0           ← this is charged
+//   t 40 ns   framework  pytorch_malloc     0x7f00  bytes 4,000                   ← a block inside
 //
 // Layout: 88 bytes. Source: docs/formats/recording.md.
 #pragma once
@@ -82,8 +80,7 @@ struct MemoryCall {
 // another thread before that call has returned: so it is gone when the call begins.
 //
 //   thread 1   |--- free 0x7f00 ----------|
-//   thread 2          |- allocate → 0x7f00 -|      by their ends alone: handed out twice, freed
-//                     once
+//   thread 2          |- allocate → 0x7f00 -|     by their ends alone: handed out twice, freed once
 //
 // A call of the runtime that the driver's was seen in counts when it returns, after that one.
 bool countsFromItsStart(const MemoryCall& call);

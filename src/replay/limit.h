@@ -1,9 +1,8 @@
 // limitOf(): how much a process could reserve, where its file does not tell.
 //
-//   reserved   …▁▂▃▅▇  refused  ▅▇▇  OOM with 30 GiB free in the driver     a memory fraction kept
-//              it to what it had
-//   collected      ↓ when more than threshold · limit was reserved           found by bisection:
-//                  every event equal
+//   reserved   …▁▂▃▅▇  refused  ▅▇▇  OOM with 30 GiB free in the driver   a memory fraction
+//   collected      ↓ when more than threshold · limit was reserved         by bisection: every
+//                                                                          event equal
 //
 // torch.cuda.set_per_process_memory_fraction() leaves no trace in a snapshot, and a fraction in the
 // settings is of a device whose size is not there. What it does is: refusals, and the moments at

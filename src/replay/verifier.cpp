@@ -179,8 +179,7 @@ void Verifier::arrange(std::span<BlockId> blocks) {
   std::ranges::stable_sort(blocks, {}, placeOf);
 }
 
-// ---- walking
-// -------------------------------------------------------------------------------------
+// ---- walking ------------------------------------------------------------------------------------
 
 void Verifier::step() {
   Step begin = at_;

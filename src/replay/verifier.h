@@ -18,8 +18,7 @@ class Verifier final : public Listener {
   // Gives up where it differs more often than that.
   Verification run(uint64_t most_divergences);
 
-  // ---- for the driver that answers as the recorded one did
-  // ---------------------------------------
+  // ---- for the driver that answers as the recorded one did --------------------------------------
   // The driver is about to be asked: does the trace go on with memory that it gave?
   bool givesNow() const;
   // What would fit is refused all the same: others have a part of the device.

@@ -1,9 +1,8 @@
 // verify(): a trace replayed under its own settings, every event compared with what the allocator
 // would have written.
 //
-//   recorded  … segment_free  segment_free  segment_alloc  alloc 0x7f20…
-//   replayed  … malloc 30 MiB: search fails, driver refuses, flush: segment_free …          all
-//             equal: proven
+//   recorded … segment_free  segment_free  segment_alloc  alloc 0x7f20…
+//   replayed … malloc 30 MiB: search fails, driver refuses, flush: segment_free … all equal: proven
 //
 // Who gave memory back (collection, retry, an empty_cache just before), and which completions were
 // seen, a trace does not say: what is most likely is tried first, and what reproduces the entries

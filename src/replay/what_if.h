@@ -1,7 +1,6 @@
 // whatIf(): what a recorded program would have met under other settings, or on another card.
 //
-//   verify(trace)  →  Program  →  whatIf(tape, program, {expandable_segments:True})  →  peak
-//                  reserved, OOMs, …
+//   verify(trace) → Program → whatIf(tape, program, {expandable_segments:True}) → peak, OOMs, …
 //
 // Everything that concerns segments is made anew. What the program does is taken as it was: so a
 // request that failed when it was recorded and fits now is given back at once (what came after it

@@ -1,8 +1,7 @@
 // How a recording comes by its name: a file has it only when it is a recording already.
 //
 //   run.sqlite-new   tables and views in one write, both locks held; nobody looks here
-//   run.sqlite       … renamed: a reader finds no file, the part before, or this one; never half of
-//                    one
+//   run.sqlite       … renamed: a reader finds no file, the part before, or this one, never half
 //
 // So a reader, ours or another program's, never sees an empty file, tables that are missing, or a
 // rollback journal. Cost: one write of about 0.5 MiB and its way to the disk.

@@ -121,8 +121,7 @@ struct IpcContents {
 
 }  // namespace
 
-// ---- plain, pitched, managed, host
-// -----------------------------------------------------------------
+// ---- plain, pitched, managed, host --------------------------------------------------------------
 DRIVER(cuMemGetInfo_v2)(size_t* free_bytes, size_t* total_bytes) {
   std::lock_guard<std::mutex> lock(model().mutex);
   if (current() == nullptr) return CU_INVALID_CONTEXT;
@@ -210,8 +209,7 @@ DRIVER(cuMemFreeHost)(void* address) {
   return call.done(release(call.address, {Kind::kHost}));
 }
 
-// ---- pools: memory goes back to the pool, not to the device
-// -----------------------------------------
+// ---- pools: memory goes back to the pool, not to the device -------------------------------------
 #define POOL_FUNCTIONS(suffix)                                                   \
   DRIVER(cuMemAllocAsync##suffix)(CUdeviceptr * out, size_t bytes, CUstream) {   \
     ENTER("cuMemAllocAsync" #suffix);                                            \
@@ -297,8 +295,7 @@ DRIVER(cuMemPoolImportPointer)(CUdeviceptr* out, CUmemoryPool pool, void*) {
   return alias(call, kGranule, out);
 }
 
-// ---- physical memory and addresses apart
-// ------------------------------------------------------------
+// ---- physical memory and addresses apart --------------------------------------------------------
 DRIVER(cuMemGetAllocationGranularity)(size_t* out, const CUmemAllocationProp*, int) {
   *out = kGranule;
   return CU_OK;
@@ -421,8 +418,7 @@ DRIVER(cuMulticastCreate)(CUmemGenericAllocationHandle* out, const void*) {
   return call.done(CU_OK);
 }
 
-// ---- arrays
-// -----------------------------------------------------------------------------------------
+// ---- arrays -------------------------------------------------------------------------------------
 DRIVER(cuArrayCreate_v2)(CUarray* out, const CUDA_ARRAY_DESCRIPTOR* shape) {
   ENTER("cuArrayCreate_v2");
   NEED_CONTEXT();
@@ -456,8 +452,7 @@ DRIVER(cuMipmappedArrayDestroy)(CUmipmappedArray array) {
   return dropArray(call, array);
 }
 
-// ---- aliases: memory that is charged elsewhere
-// -------------------------------------------------------
+// ---- aliases: memory that is charged elsewhere --------------------------------------------------
 DRIVER(cuIpcGetMemHandle)(CUipcMemHandle* out, CUdeviceptr address) {
   std::lock_guard<std::mutex> lock(model().mutex);
   uint64_t begin = 0;
@@ -502,8 +497,7 @@ DRIVER(cuDestroyExternalMemory)(CUexternalMemory memory) {
   return call.done(model().externals.erase(call.handle) != 0 ? CU_OK : CU_INVALID_HANDLE);
 }
 
-// ---- memory of graphs
-// --------------------------------------------------------------------------------
+// ---- memory of graphs ---------------------------------------------------------------------------
 DRIVER(cuGraphAddMemAllocNode)
 (CUgraphNode* out, CUgraph graph, const CUgraphNode*, size_t, CUDA_MEM_ALLOC_NODE_PARAMS* params) {
   ENTER("cuGraphAddMemAllocNode");

@@ -58,8 +58,7 @@ uint64_t word(const void* pointer) { return reinterpret_cast<uint64_t>(pointer);
 
 }  // namespace
 
-// ---- devices and contexts
-// ----------------------------------------------------------------------------
+// ---- devices and contexts -----------------------------------------------------------------------
 DRIVER(cuInit)(unsigned) {
   model().initialized = true;
   return CU_OK;
@@ -187,8 +186,7 @@ DRIVER(cuCtxPopCurrent_v2)(CUcontext* out) {
   return CU_OK;
 }
 
-// ---- launches, names
-// ---------------------------------------------------------------------------------
+// ---- launches, names ----------------------------------------------------------------------------
 #define LAUNCH_FUNCTIONS(suffix)                                                               \
   DRIVER(cuLaunchKernel##suffix)                                                               \
   (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, \
@@ -223,8 +221,7 @@ DRIVER(cuKernelGetFunction)(CUfunction* out, void*) {
   return CU_OK;
 }
 
-// ---- copies
-// ------------------------------------------------------------------------------------------
+// ---- copies -------------------------------------------------------------------------------------
 #define COPY_FUNCTIONS(sync, async)                                                                \
   DRIVER(cuMemcpyHtoD_v2##sync)(CUdeviceptr to, const void* from, size_t bytes) {                  \
     int planned = plannedFailure("cuMemcpyHtoD_v2" #sync);                                         \
@@ -267,8 +264,7 @@ DRIVER(cuKernelGetFunction)(CUfunction* out, void*) {
 COPY_FUNCTIONS(, )
 COPY_FUNCTIONS(_ptds, _ptsz)
 
-// ---- answers
-// -----------------------------------------------------------------------------------------
+// ---- answers ------------------------------------------------------------------------------------
 DRIVER(cuGetErrorString)(CUresult code, const char** out) {
   *out = code == CU_OK ? "no error" : code == CU_OUT_OF_MEMORY ? "out of memory" : "an error";
   return CU_OK;

@@ -1,10 +1,9 @@
 // The stand-in libnvidia-ml.so.1: says what the file named by STANDIN_NVML says, read at each call.
 //
-//   device NVIDIA-Stand-in 85899345920 3221225472      a device: its name, total and used bytes
-//   process 4711 2147483648                            uses so much of the device above
-//   fail nvmlDeviceGetMemoryInfo 15                    this function returns that code (GPU is
-//                                                      lost)
-//   hang nvmlDeviceGetCount_v2                         this one does not return
+//   device NVIDIA-Stand-in 85899345920 3221225472     a device: its name, total and used bytes
+//   process 4711 2147483648                           uses so much of the device above
+//   fail nvmlDeviceGetMemoryInfo 15                   this function returns that code (GPU is lost)
+//   hang nvmlDeviceGetCount_v2                        this one does not return
 #include <unistd.h>
 
 #include <cstdio>

@@ -98,8 +98,7 @@ cudaError_t copy(void* to, const void* from, size_t bytes, int kind, cudaStream_
 #define READY() \
   if (cudaError_t code = ready(); code != 0) return fail(code)
 
-// ---- devices
-// -----------------------------------------------------------------------------------------
+// ---- devices ------------------------------------------------------------------------------------
 RUNTIME(cudaGetDeviceCount)(int* count) {
   *count = 0;
   if (!haveDriver()) return fail(kInsufficientDriver);
@@ -133,8 +132,7 @@ RUNTIME(cudaMemGetInfo)(size_t* free_bytes, size_t* total_bytes) {
   return fail(CU(cuMemGetInfo_v2)(free_bytes, total_bytes));
 }
 
-// ---- memory
-// ------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 RUNTIME(cudaMalloc)(void** pointer, size_t bytes) {
   READY();
   return fail(CU(cuMemAlloc_v2)(out(pointer), bytes));
@@ -284,8 +282,7 @@ RUNTIME(cudaDeviceGraphMemTrim)(int device) {
   return fail(CU(cuDeviceGraphMemTrim)(device));
 }
 
-// ---- copies
-// ------------------------------------------------------------------------------------------
+// ---- copies -------------------------------------------------------------------------------------
 static cudaError_t cudaMemcpyBody(void* to, const void* from, size_t bytes, int kind) {
   READY();
   return fail(copy(to, from, bytes, kind, nullptr, false));
@@ -336,8 +333,7 @@ static cudaError_t cudaMemsetAsyncBody(void* to, int value, size_t bytes, cudaSt
   return fail(CU(cuMemsetD8Async)(at(to), static_cast<unsigned char>(value), bytes, stream));
 }
 
-// ---- launches
-// ----------------------------------------------------------------------------------------
+// ---- launches -----------------------------------------------------------------------------------
 static cudaError_t cudaLaunchKernelBody(const void* f, dim3 grid, dim3 block, void** params,
                                         size_t shared_bytes, cudaStream_t stream) {
   READY();

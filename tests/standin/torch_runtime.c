@@ -55,8 +55,7 @@ static int isCapturing(cudaStream_t stream) {
   return isReal(stream) && capture_now && stream->capture == capture_now;
 }
 
-// ---- devices
-// ----------------------------------------------------------------------------------------
+// ---- devices ------------------------------------------------------------------------------------
 cudaError_t cudaDriverGetVersion(int* version) {
   *version = CUDART_VERSION;
   return cudaSuccess;
@@ -130,8 +129,7 @@ const char* cudaGetErrorName(cudaError_t code) {
                        : "cudaErrorUnknown";
 }
 
-// ---- memory
-// -----------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute,
                                     void* value) {
   return CALL_DRIVER("cuMemPoolGetAttribute", (void*, int, void*), pool, (int)attribute, value);
@@ -298,8 +296,7 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* out, cudaGraph_t grap
   return cudaGraphInstantiate(out, graph, flags);
 }
 
-// ---- kernels
-// ----------------------------------------------------------------------------------------
+// ---- kernels ------------------------------------------------------------------------------------
 static struct {
   dim3 grid, block;
   size_t shared_bytes;
@@ -362,8 +359,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* out, const void* 
                                                                 shared_bytes, 0);
 }
 
-// ---- entry points of the driver
-// ----------------------------------------------------------------------
+// ---- entry points of the driver -----------------------------------------------------------------
 static int unsupported(void) { return 801; }
 cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** out, unsigned version,
                                              unsigned long long flags,

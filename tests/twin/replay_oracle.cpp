@@ -361,8 +361,7 @@ INSTANTIATE_TEST_SUITE_P(Torch, ReplayOracle, ::testing::Values("", "torch24"),
                            return std::string(info.param).empty() ? "Torch215" : "Torch24";
                          });
 
-// ---- recordings of others: how much of each is proven
-// ---------------------------------------------
+// ---- recordings of others: how much of each is proven -------------------------------------------
 
 struct Share {
   const char* file;

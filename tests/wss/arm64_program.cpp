@@ -3,8 +3,7 @@
 // place) both machines have the same bits. Not of touches, which
 // tests/unit/wss/page_entry_arm64_test.cpp is about.
 //
-//     arm64_program build/dev/bpf/page_tables_arm64.bpf.o     0: it does, 77: this user may not
-//                                                             look
+//     arm64_program build/dev/bpf/page_tables_arm64.bpf.o    0: it does, 77: this user may not look
 #include <fmt/format.h>
 
 #include <fstream>

@@ -5,16 +5,13 @@
 // is held against.
 //
 //   contiguous: the first HOT_MIB      scattered: every (RSS / HOT)th page
-//   random: in an order of chance      rate=100: so much in a second, evenly, and not as fast as it
-//                                      can
-//   file: shared memory of a file      cold=100: so much private memory more, which it never
-//                                      touches again
-//   hidden=100: so much more, filled and then PROT_NONE
-//   mappings=100: so many more, of a page each, which it fills and never touches again
-//   at SIGUSR1, once: later=100: so much more is mapped and filled; split: what it touches gets a
-//   mapping of its own;
-//   moved=100: so much that it filled before is moved elsewhere (mremap); child: one that it forked
-//   ends
+//   random: in random order            rate=100: MiB per second, evenly, not as fast as possible
+//   file: shared memory of a file      cold=100: MiB more of private memory, never touched again
+//   hidden=100: MiB more, filled and then PROT_NONE
+//   mappings=100: more mappings, of a page each, filled and never touched again
+//   at SIGUSR1, once: later=100: MiB more are mapped and filled; split: what it touches gets a
+//   mapping of its own; moved=100: MiB that it filled before move elsewhere (mremap);
+//   child: one that it forked ends
 //
 // Prints "ADDRESS BYTES" of the memory once all of it is there and one round is done. One core is
 // enough.

@@ -2,10 +2,9 @@
 // PyTorch had reserved, from a snapshot and a recording of the same process.
 //
 //                 at the peak   out of memory   at the end
-//   reserved        1.2 GiB        1.9 GiB        0.8 GiB     the snapshot's own
-//   outside         0.3 GiB        0.5 GiB        0.5 GiB     NCCL, a library's workspace, …
-//   driver          1.5 GiB        2.4 GiB        1.3 GiB     the recording's own; the sum, or we
-//                   say
+//   reserved        1.2 GiB        1.9 GiB        0.8 GiB   the snapshot's own
+//   outside         0.3 GiB        0.5 GiB        0.5 GiB   NCCL, a library's workspace, …
+//   driver          1.5 GiB        2.4 GiB        1.3 GiB   the recording's own; the sum, or we say
 //
 // Each block of the driver belongs to PyTorch for all of its life, or is outside. Physical memory
 // is PyTorch's where it is mapped into a segment. What no call allocates (contexts, code) is not in

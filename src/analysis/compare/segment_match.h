@@ -1,10 +1,8 @@
 // Which memory of the driver is a snapshot's segments: a snapshot and a recording of one process
 // meet where address, size and time agree.
 //
-//   snapshot   segment_alloc 0x7f00… 20 MiB  at 10.000021 s       the recording ends a call when
-//              the
-//   recording  cuMemAlloc    0x7f00… 20 MiB  ended 10.000017 s    driver returns, PyTorch notes it
-//              later
+//   snapshot  segment_alloc 0x7f00… 20 MiB at 10.000021 s    the recording ends a call when the
+//   recording cuMemAlloc    0x7f00… 20 MiB ended 10.000017 s driver returns, PyTorch notes it later
 //
 // An ordinary segment is one block of the driver, of the same address and size. Of an expandable
 // one each piece is covered by mappings of physical memory. Among several lives at one address the

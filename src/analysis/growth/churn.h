@@ -1,9 +1,8 @@
 // Churn: memory that is allocated only to be freed again soon.
 //
 //   alloc a · alloc b · free b · alloc c · free a · free c
-//   b: freed before anything else was allocated   0 later allocations   a temporary of 1, 10 and
-//                                                 100
-//   a: b and c were allocated meanwhile           2 later allocations   a temporary of 10 and 100
+//   b: freed before anything else was allocated   0 later allocations  a temporary of 1, 10 and 100
+//   a: b and c were allocated meanwhile           2 later allocations  a temporary of 10 and 100
 //
 // The age of a block is counted in later allocations of its device, not in time: that is how many
 // others could have had its place. Freed = free_completed, as everywhere; what a program gives back

@@ -1,10 +1,8 @@
 // Time to the wall: when would memory reach the capacity, if it went on as it did?
 //
-//        capacity ··································     slope of the highest bytes of each slice,
-//                                                        with
-//                              ▁▂▃▄▅▆▇█ ╱               a 90 % interval; "no growth" when the
-//                                                       interval
-//   high  ▂▃▄▅▆▇█▂▃▄▅▆▇█▃▄▅▆▇█▃▄▅▆▇█  ╱                 holds 0
+//        capacity ··································   slope of the highest bytes of each slice
+//                              ▁▂▃▄▅▆▇█ ╱             with a 90 % interval; "no growth" if that
+//   high  ▂▃▄▅▆▇█▂▃▄▅▆▇█▃▄▅▆▇█▃▄▅▆▇█  ╱               holds 0
 //         first fifth left out
 //
 // The recording is cut into 200 slices of equal numbers of events (fewer if it is short). What

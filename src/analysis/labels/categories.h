@@ -1,10 +1,9 @@
 // What memory is for: parameters, activations, … told by editable rules from the frames that
 // allocated, the phase they ran in, and what the file itself says.
 //
-//   rules:                                        "F.py:9 scaled_dot_product_attention"  →
-//                                                 attention
+//   rules:                                       "F.py:9 scaled_dot_product_attention"  → attention
 //     - category: attention
-//       function: [/attention|sdpa/]              src/assets/categories.yaml has those built in
+//       function: [/attention|sdpa/]             src/assets/categories.yaml has those built in
 //
 // Each distinct function and file name meets each rule once, then each stack is a sum over its
 // frames, then one byte per allocation. Computed when first asked for, once.

@@ -1,9 +1,8 @@
 // What keeps free memory from going back to the driver, block by block and stack by stack.
 //
-//   ordinary segment    [a 64 KiB | free 19.9 MiB        ]   goes back whole: a pins 19.9 MiB
-//   expandable segment  |b  free  |  free  |  free c     |   goes back page by page: b and c pin
-//                       the
-//                         page 0    page 1    page 2         free parts of pages 0 and 2 only
+//   ordinary segment    [a 64 KiB | free 19.9 MiB        ]  goes back whole: a pins 19.9 MiB
+//   expandable segment  |b  free  |  free  |  free c     |  goes back page by page: b and c pin the
+//                         page 0    page 1    page 2        free parts of pages 0 and 2 only
 //
 // A *unit* is what goes back at once: an ordinary segment, a page of an expandable one. Its free
 // bytes are pinned by every live block in it. Pinned bytes of several stacks must not be added up:

@@ -2,9 +2,8 @@
 // them, what each held at the end by kind, and of each GPU that the driver told of (NVML) who used
 // it when most was used, beside what calls had handed out.
 //
-//   run.sqlite ─► traces "pid 41", "pid 57"  ─► wholeRecording  ─► SQL all_processes, all_held,
-//                                            gpus, …
-//                                                                 ─► the first page of `report`
+//   run.sqlite ─► traces "pid 41", "pid 57" ─► wholeRecording ─► SQL all_processes, all_held, …
+//                                                              ─► the first page of `report`
 //
 // Passive rows. Cost: O(n log n) of n rows of processes, launches, copies, refusals, holdings and
 // device_memory; some texts.

@@ -1,9 +1,8 @@
 // What a report says by replay: whether the recording is explained, and what the settings would
 // have done that its advice names, and those that are known to help.
 //
-//   advice  Try expandable_segments:True: 807 MiB lay free in 27 pieces …     a rule of thumb
-//   proof   replayed with it no request fails, 34.6 GiB reserved at the peak   the allocator's own
-//           arithmetic
+//   advice  Try expandable_segments:True: 807 MiB lay free in 27 pieces …   a rule of thumb
+//   proof   replayed, no request fails, 34.6 GiB reserved at the peak       the allocator's rules
 //
 // Cost: that of what_if.h, so only of recordings of kMaxProofSteps and less unless it is asked for.
 #pragma once

@@ -30,8 +30,8 @@ using analysis::AnalysedTrace;
 using analysis::DiffSide;
 
 constexpr char kDiffFooter[] =
-    "Metrics of --fail-on: growth, reserved, new, gone, stack (the one that grew most), change;\n"
-    "  in bytes, or in % of A\n"
+    "Metrics of --fail-on, in bytes or % of A: growth, reserved, new, gone, change, stack (the one "
+    "that grew most)\n"
     "Terms:\n"
     "  active        bytes in live blocks\n"
     "  reserved      bytes that the allocator holds from the driver\n"
@@ -289,7 +289,7 @@ void addDiffCommand(CLI::App& app, int& exit_code) {
       app.add_subcommand("diff", "Compare two snapshots or recordings, or ranks of a job");
   command
       ->add_option("FILE", options->files,
-                   "A (before) and B (after), or three and more ranks of one job")
+                   "A (before) and B (after), or three or more ranks of one job")
       ->required()
       ->type_name("");
   const std::string places =

@@ -353,9 +353,8 @@ void addFragCommand(CLI::App& app, int& exit_code) {
       ->type_name("S")
       ->capture_default_str();
   addSelectionOptions(*command, options->selection);
-  std::string metrics =
-      fmt::format("Metrics of --fail-on: {}", fmt::join(report::limitMetrics(), ", "));
-  command->footer(base::wrapped(metrics, 100, 0, 2) + "\n" + kFragFooter);
+  command->footer(fmt::format("Metrics of --fail-on: {}\n{}",
+                              fmt::join(report::limitMetrics(), ", "), kFragFooter));
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

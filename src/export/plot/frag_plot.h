@@ -1,9 +1,8 @@
 // The picture of `frag --plot`: the memory distribution timeline over what fragmentation did.
 //
-//   ┌──────────────────────┐   address × step: every allocation a rectangle over its life, dark =
-//   │ ▓▓▓░░  ▒▒▒▒  ▓▓▓▓▓▓▓ │   large (log scale); red = live at an out-of-memory event; white =
-//            hole;
-//   │┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄│   a dashed line = addresses left out that nobody owned
+//   ┌──────────────────────┐ address × step: every allocation a rectangle over its life, dark =
+//   │ ▓▓▓░░  ▒▒▒▒  ▓▓▓▓▓▓▓ │ large (log scale); red = live at an out-of-memory event; white = hole;
+//   │┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄│ a dashed line = addresses left out that nobody owned
 //   ├──────────────────────┤
 //   │ free, pinned, hole   │
 //   │ score and forecast   │

@@ -2,21 +2,18 @@
 // begins; and those calls, taken by the ledger that reads the part. Nothing is counted as handed
 // out by them.
 //
-//   part 1   … cudaMalloc 0x7f00 at 10:00 …            ─► carried: allocate 0x7f00, start_ns =
-//            10:00,
-//   part 2   carried rows, then the calls since 10:07       end_ns = 10:07, device, stack, context
+//   part 1  … cudaMalloc 0x7f00 at 10:00 …           ─► carried: allocate 0x7f00, start_ns = 10:00,
+//   part 2  carried rows, then the calls since 10:07      end_ns = 10:07, device, stack, context
 //
 // A carried call has the verb, kind and plane of the call that makes such a thing, and beside it:
 //
 //   start_ns  when it came                      inner   memory, mapping: 1 = the framework has
-//             placed
-//   offset    memory: its context; physical             blocks in it; pool: 1 = destroyed; block: 1
-//             = outside
-//             memory: handles that lead to it;  address physical memory: a key, by which a mapping
-//             alias: how often it is open               (its handle) and another handle (retain)
+//   offset    memory: its context; physical             placed blocks in it; pool: 1 = destroyed;
+//             memory: handles that lead to it;          block: 1 = outside
+//             alias: how often it is open       address physical memory: a key, by which a mapping
+//                                                       (its handle) and another handle (retain)
 //                                                       name it
-//   size      primary context: references. A mapping with handle 0 is an alias. A pool comes after
-//             its
+//   size      primary context: references. A mapping with handle 0 is an alias. A pool follows its
 //             memory: offset = used, stream = the most that was used
 //
 // Addresses that were freed are not carried: a second free of one is of older memory in the next

@@ -3,8 +3,7 @@
 // that is followed or a recorder at work.
 //
 //   recording.sqlite ─► RecordingFollower ─┐
-//                                          ├─ LiveSource::look(wish) ─► LiveSnapshot ─► the Live
-//                                          view
+//                                          ├─ LiveSource::look(wish) ─► LiveSnapshot ─► Live view
 //   monitor ─► Session ─► LiveBook ────────┘
 #pragma once
 

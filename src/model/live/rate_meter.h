@@ -1,8 +1,7 @@
 // RateMeter: how much a second, over the last five seconds. What was counted over a time is spread
 // over it evenly.
 //
-//   meter.add(t, t + 1 s, 400); meter.add(t + 1 s, t + 2 s, 600); meter.perSecond(t + 2 s, t)  →
-//                                                                                              500
+//   meter.add(t, t + 1 s, 400); meter.add(t + 1 s, t + 2 s, 600); meter.perSecond(t + 2 s, t) → 500
 //
 // Cost: 272 bytes; O(slots) per call, 32 at most.
 #pragma once

@@ -1,9 +1,8 @@
 // Since when, and until when, each process was watched.
 //
-//   record -p 4711   process  ──────────┬────────────────┬──►   watched_from_ns: when the recorder
-//                    came
-//                              ran_before                        watched_to_ns: its end, or the
-//                                                                recording's
+//   record -p 4711   process  ──────────┬────────────────┬──►   watched_from_ns: the recorder came
+//                              ran_before                       watched_to_ns: its end, or that of
+//                                                               the recording
 //
 // Cost: O(rows of unwatched + processes · log).
 #pragma once

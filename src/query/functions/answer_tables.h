@@ -3,9 +3,9 @@
 //
 //   std::vector<AnswerColumn<GrowingStack>> columns = {
 //       bytesColumn<GrowingStack>("retained_bytes", "at the end", [](auto& s) { return … }), …};
-//   deviceAnswer<GrowingStack>(trace, "growth", "table: stacks that …", columns,
-//                              [](const AnalysedTrace& t, const DeviceAnalysis& d) { return rows;
-//                              });
+//   deviceAnswer<GrowingStack>(
+//       trace, "growth", "table: stacks that …", columns,
+//       [](const AnalysedTrace& t, const DeviceAnalysis& d) { return rows; });
 #pragma once
 
 #include <fmt/format.h>

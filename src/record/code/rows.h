@@ -1,7 +1,7 @@
 // Rows by number, in order from 0, of which old ones may be forgotten: numbers stay, memory goes.
 //
-//   Rows<Stack> stacks; uint32_t id = stacks.add(frames); … stacks.forget(id); stacks.find(id) →
-//   nullptr
+//   Rows<Stack> stacks; uint32_t id = stacks.add(frames); …
+//   stacks.forget(id);  stacks.find(id) → nullptr
 //
 // size() is the next number, as of a vector that is never shortened; a loop goes over what is kept.
 // Cost: O(log kept) each.

@@ -1,8 +1,7 @@
 // How a BPF program is put onto functions of a file, by system calls that libbpf 1.1 lacks:
 //
-//   linkMany(program, "/usr/lib/libcuda.so.1", {0x1c40, …}, cookies, false)   Linux 6.6: one for
-//                                                                             all
-//   linkOne (program, "/usr/lib/libcuda.so.1", 0x1c40, cookie, false)         before: perf's uprobe
+//   linkMany(program, "/usr/lib/libcuda.so.1", {0x1c40, …}, cookies, false)  Linux 6.6: one for all
+//   linkOne (program, "/usr/lib/libcuda.so.1", 0x1c40, cookie, false)        before: perf's uprobe
 //
 // Each gives the descriptor of the link, or −errno; closing it takes the probes away. A link by
 // perf costs about as much when it is hit, but each waits some 10 ms to go, so 300 need seconds.

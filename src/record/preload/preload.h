@@ -2,10 +2,9 @@
 // (LD_PRELOAD), whose wrappers of the watched functions write the same records that the BPF
 // programs write, into memory that both share (preload/shared.h).
 //
-//   PreloadArea area = PreloadArea::make(options)           // two files in memory: library,
-//                                                           records
-//   Child::start(command, area.environment())               // LD_PRELOAD=/proc/RECORDER/fd/7
-//   PreloadRecorder recorder(std::move(area), session);  recorder.watchCommand(child);
+//   PreloadArea area = PreloadArea::make(options)          // two files in memory: library, records
+//   Child::start(command, area.environment())              // LD_PRELOAD=/proc/RECORDER/fd/7
+//   PreloadRecorder recorder(std::move(area), session); recorder.watchCommand(child);
 //
 // Seen: programs that are linked dynamically and are not setuid, which the recorder starts, and
 // what they start. Not seen: PyTorch's own blocks, a runtime linked in statically (its driver calls

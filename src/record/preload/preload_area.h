@@ -1,9 +1,8 @@
 // PreloadArea: two files in memory that programs find by their environment: the library that is
 // loaded into them (LD_PRELOAD), and the memory into which it writes records (preload/shared.h).
 //
-//   PreloadArea area = PreloadArea::make(options)   // LD_PRELOAD=/proc/RECORDER/fd/7
-//   area->head.losses[LOSS_STACK]                   // programs may write anything there, at any
-//                                                   time
+//   PreloadArea area = PreloadArea::make(options) // LD_PRELOAD=/proc/RECORDER/fd/7
+//   area->head.losses[LOSS_STACK]                 // programs may write anything there, at any time
 //
 // Both go with the recorder, however it ends. Cost: the memory of the ring, 8 MiB if not told
 // otherwise.

@@ -1,8 +1,8 @@
 // FileIds: the numbers of a session's rows in the file that is being written. A recording of one
 // file has the session's own; each part of a ring has only what it needs, numbered from 0.
 //
-//   FileIds stacks(true); stacks.add(70) → 0; stacks.add(12) → 1; stacks.find(70) → 0;
-//   stacks.find(5) → none
+//   FileIds stacks(true); stacks.add(70) → 0; stacks.add(12) → 1;
+//   stacks.find(70) → 0; stacks.find(5) → none
 //   stacks.begin();       another file: it has none yet
 //
 // Cost: nothing for one file; for a ring a hash table of what the part has.

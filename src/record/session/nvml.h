@@ -2,9 +2,8 @@
 // call allocates (contexts, modules) has a number. NVIDIA's libnvidia-ml.so.1, if it is there, is
 // asked once a second on a thread of its own:
 //
-//   Nvml nvml;                               // no library: take() never gives anything
-//   if (auto sample = nvml.take()) …         // {time, {{0, "NVIDIA H200", …, 3 GiB, {{41, 2
-//                                            GiB}}}}}
+//   Nvml nvml;                             // no library: take() never gives anything
+//   if (auto sample = nvml.take()) …       // {time, {{0, "NVIDIA H200", …, 3 GiB, {{41, 2 GiB}}}}}
 //
 // A call that fails (a device that fell off the bus) leaves out what it would have said. A call
 // that hangs costs news, never the recorder: nobody waits for that thread, at its end neither.

@@ -1,10 +1,9 @@
 // Session: what a recorder sees, kept. The ledger says who holds what now; a file, if there is one,
 // gets everything for later.
 //
-//   Recorder ──calls, processes, stacks──► Session ─┬─► model::Ledger      top, monitor, summary
-//                                                   ├─► model::LiveBook    the Live view, if asked
-//                                                                          for
-//                                                   └─► RecordingWriter    a transaction per 100 ms
+//   Recorder ──calls, processes, stacks──► Session ─┬─► model::Ledger   top, monitor, summary
+//                                                   ├─► model::LiveBook the Live view, if asked for
+//                                                   └─► RecordingWriter a transaction per 100 ms
 //
 // tick() belongs to the same thread as Recorder::poll(). The first error of the file ends the
 // session: what was written stays.

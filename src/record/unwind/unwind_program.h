@@ -1,8 +1,7 @@
 // The little programs of .eh_frame that say, row by row, where the caller's registers are.
 //
 //   CIE: CFA = rsp + 8, return address at CFA − 8
-//   FDE: advance 1 · CFA + 8 · rbp at CFA − 16 · advance 3 · CFA by rbp …   → the row for an
-//                                                                           address
+//   FDE: advance 1 · CFA + 8 · rbp at CFA − 16 · advance 3 · CFA by rbp …  → the row for an address
 //
 // Only what a walk needs is followed: the CFA, rbp and the return address. Source: DWARF 5, 6.4.2.
 #pragma once

@@ -18,8 +18,7 @@ Allocator::Allocator(const Settings& settings, uint64_t device_bytes, Driver& dr
   (void)ownerFor(0);
 }
 
-// ---- choosing
-// ------------------------------------------------------------------------------------
+// ---- choosing -----------------------------------------------------------------------------------
 
 // Whoever allocates from it holds it.
 Owner& Allocator::ownerFor(OwnerIndex owner) {
@@ -71,8 +70,7 @@ bool Allocator::shouldSplit(const Block& block, uint64_t bytes) const {
   return bytes < settings_.max_split_bytes && rest > kSmallBytes;
 }
 
-// ---- the request
-// ---------------------------------------------------------------------------------
+// ---- the request --------------------------------------------------------------------------------
 
 std::optional<BlockId> Allocator::malloc(uint64_t request_bytes, StreamRank stream,
                                          OwnerIndex owner, uint32_t name) {
@@ -149,8 +147,7 @@ BlockId Allocator::handOut(BlockId id, uint64_t rounded_bytes, uint64_t request_
   return id;
 }
 
-// ---- the free
-// ------------------------------------------------------------------------------------
+// ---- the free -----------------------------------------------------------------------------------
 
 void Allocator::free(BlockId id, bool is_shared) {
   Block& block = blocks_[id];
@@ -255,8 +252,7 @@ void Allocator::remove(BlockId id) {
   shelfOf(block).erase({block.bytes, order, id, block.address});
 }
 
-// ---- frees that wait for other streams
-// -----------------------------------------------------------
+// ---- frees that wait for other streams ----------------------------------------------------------
 
 void Allocator::wait(BlockId id) {
   blocks_[id].waits = true;
@@ -304,8 +300,7 @@ void Allocator::releasePool(OwnerIndex owner) {
   if (owner != 0 && knows(owner)) owners_[owner].is_released = true;
 }
 
-// ---- what was recorded
-// -----------------------------------------------------------------------------
+// ---- what was recorded --------------------------------------------------------------------------
 
 // carve() cuts without counting: what is split is counted here.
 void Allocator::beginCounting() {

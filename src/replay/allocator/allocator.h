@@ -6,8 +6,8 @@
 //   auto block = allocator.malloc(3 << 20, stream, owner);   // segment_alloc 20 MiB, alloc 3 MiB
 //   allocator.free(*block, /*is_shared=*/false);             // free_requested, free_completed
 //
-//   malloc:  completions → search → garbage → driver → oversize blocks back, driver → all cached
-//            back, driver → oom
+//   malloc:  completions → search → garbage → driver → oversize blocks back, driver
+//            → all cached back, driver → oom
 //
 // Nothing here looks at a trace: who replays one is verify.h and what_if.h. A value: copies are
 // independent, but for driver and listener, which rebind() exchanges. Names as in

@@ -2,8 +2,7 @@
 // use, free, or (of an expandable segment) not mapped. Rows with 32-bit ids: a copy of the state is
 // a copy of a vector.
 //
-//   segment 3   [ b7 in use ][ b2 free      ][ b9 in use ]      prev and next stay within the
-//               segment
+//   segment 3   [ b7 in use ][ b2 free      ][ b9 in use ]    prev and next stay within the segment
 //
 // Cost: 56 bytes a block; ids of merged blocks are given out again.
 #pragma once

@@ -137,8 +137,7 @@ void addDriversFigure(const AnalysedTrace& analysed, size_t row, Section& sectio
       {"untracked_bytes", is_more ? json(it.used_bytes - it.recorded_bytes) : json()}};
 }
 
-// ---- what it did not give back
-// -------------------------------------------------------------------
+// ---- what it did not give back ------------------------------------------------------------------
 
 struct HeldSums {
   uint64_t device_bytes = 0, device_count = 0, host_bytes = 0, host_count = 0;
@@ -268,8 +267,7 @@ Section heldSection(const AnalysedTrace& analysed, size_t rows, std::optional<si
   return section;
 }
 
-// ---- what was refused
-// ----------------------------------------------------------------------------
+// ---- what was refused ---------------------------------------------------------------------------
 
 std::string codeText(int32_t code) {
   std::string_view words = model::codeWords(code);

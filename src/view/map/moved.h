@@ -1,9 +1,8 @@
 // Where a row of a recording is after the recording has grown. Rows are numbered device by device,
 // so those of a device move when one before it grows:
 //
-//   device 0: rows 0 … 9     row 12 is the third of device 1      device 0: rows 0 … 14
-//   device 1: rows 10 … 19                                        device 1: the same block is row
-//                                                                 17
+//   device 0: rows 0 … 9     row 12 is the third of device 1     device 0: rows 0 … 14
+//   device 1: rows 10 … 19                                       device 1: the same block is row 17
 //
 // Cost: O(1) where it has its place within the device still, else one pass over the device's rows.
 #pragma once

@@ -1,9 +1,8 @@
 // Kernels and copies of a recording's process, as tables of the page: one row per kernel name, one
 // per direction and function.
 //
-//   launches of sgemm <<<64, 256>>> 900, <<<8, 256>>> 100   ─►  sgemm  1,000 launches, 2
-//                                                           geometries,
-//                                                               mostly 64×1×1 of 256×1×1
+//   launches of sgemm <<<64, 256>>> 900, <<<8, 256>>> 100   ─► sgemm  1,000 launches, 2 geometries,
+//                                                              mostly 64×1×1 of 256×1×1
 //
 // They are of the whole process: a launch does not say its device. Snapshots have none: no rows.
 // Cost: one pass over the rows of launches or copies.

@@ -1,9 +1,7 @@
 // How much of each cell of a grid some rectangles cover, from 0 to 1.
 //
-//   add({0.5, 3.25, 0, 1})     | ½ | 1 | 1 | ¼ |       the middle is kept as a difference, so that
-//                              a
-//                                                     wide rectangle costs no more than a narrow
-//                                                     one
+//   add({0.5, 3.25, 0, 1})     | ½ | 1 | 1 | ¼ |      the middle is kept as a difference, so that a
+//                                                    wide rectangle costs no more than a narrow one
 //
 // Rectangles should not overlap; where they do, a cell is full earlier. Kept column by column:
 // blocks come in order of birth, so that one lies beside the one before. Cost: O(rows it touches).

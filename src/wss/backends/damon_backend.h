@@ -1,10 +1,9 @@
 // damon: what the kernel's own sampling says (DAMON), at a cost that does not grow with the
 // process.
 //
-//   region   ├──────── touched ────────┤├─ not ─┤├ touched ┤      of one page in each every 1/20 of
-//            a window
-//   mappings ├── a ──┤     ├── b ──┤├──────── c ────────┤         → a, b whole, c in part, never
-//                          more than is there
+//   region   ├──────── touched ────────┤├─ not ─┤├ touched ┤   of one page in each, every 1/20
+//   mappings ├── a ──┤     ├── b ──┤├──────── c ────────┤      → a, b whole, c in part, never more
+//                                                              than is there
 //
 // Regions are split and joined as it goes, so it has to watch for a while before the first window.
 // Windows are its own, one after another: nothing is marked that stays. Known error: pages that lie

@@ -1,7 +1,6 @@
 // idle: by the kernel's idle flag of each page, which leaves to reclaim what it knows of pages.
 //
-//   clear   pages → frames → their first frames → set these bits        touched since = no bit any
-//           more
+//   clear   pages → frames → their first frames → set these bits    touched since = no bit any more
 //   read    the same anew (pages come and go) → read the bits
 //
 // A page counts as touched whoever did it, of all that map it; one of a large folio as the whole

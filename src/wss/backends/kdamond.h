@@ -2,9 +2,8 @@
 // (DAMON), ordered through /sys/kernel/mm/damon/admin/kdamonds.
 //
 //   start ──► it looks at one page of each region every sampling interval, splits regions whose
-//   parts differ,
-//             joins neighbours that are alike ──► regions(): those touched in the last whole
-//             interval
+//             parts differ and joins neighbours that are alike ──► regions(): those touched in
+//             the last whole interval
 //
 // A machine has one set of them, often somebody's own means to reclaim memory; to write their
 // number throws all away. So nothing is written unless there is none, and nothing at the end unless

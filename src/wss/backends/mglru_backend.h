@@ -1,10 +1,9 @@
 // mglru: how much of a cgroup was touched, by the generations in which the kernel itself keeps
 // pages.
 //
-//   generation   5     6     7     clear: "age 7"          ► 8 is the youngest, and empty
+//   generation   5     6     7     clear: "age 7"         ► 8 is the youngest, and empty
 //                      the process touches some pages
-//   generation   6     7     8     read: "age 8"           ► what was touched since is now in 8 or
-//                9
+//   generation   6     7     8     read: "age 8"          ► what was touched since is now in 8 or 9
 //
 // An aging walks through the page tables of all processes of the cgroup. What is told is of the
 // cgroup, not of one process: each page is counted once, however many map it, and page cache too.

@@ -48,8 +48,7 @@ std::string headLine(const MeasurementHead& head);
 // with many of them they are megabytes: so a row has them if those written so far come to 64 KiB a
 // second or less.
 //
-//   row 1  all fields, groups      row 2 … 40  no groups      row 41  groups      …      the last
-//          one again, with groups
+//   row 1  all fields, groups  row 2 … 40 no groups row 41 groups … the last one again, with groups
 class RowLines {
  public:
   explicit RowLines(MeasurementHead head) : head_(std::move(head)) {}

@@ -1,9 +1,8 @@
 // Which part of the memory was touched when: address by time.
 //
 //   address ▲  ░░▓▓░░░░     a column: one window, or several that follow each other
-//           │  ████████     a cell: some KiB of addresses; its heat is the share of its pages that
-//              were
-//           └──────────►                  touched, 0 to 1; what is not mapped has no cell
+//           │  ████████     a cell: some KiB of addresses; its heat is the share of its pages
+//           └──────────►    that were touched, 0 to 1; what is not mapped has no cell
 //
 // Cells begin with 64 KiB; when there are too many of them, or of columns, two become one: so the
 // memory it takes is bounded (some 130 MB), however large the process and however long it is

@@ -19,8 +19,7 @@ int64_t pauseBefore(const Plan& plan, int step) {
 // kernel in its search for room, DAMON), too. Which pages those are is not known, only how many the
 // mappings had that lay here:
 //
-//   before  │ 60 of 100 touched │     now  │ 80 in memory │  → 20 are gone; of the 60 at least 40
-//           are left
+//   before │ 60 of 100 touched │ now │ 80 in memory │ → 20 are gone; of the 60 at least 40 are left
 //
 // So a mapping that was split, joined or given back in parts never has more than is certain.
 void keepMost(std::vector<MappingUse>& uses, const std::vector<MappingUse>& before) {

@@ -1,10 +1,9 @@
 // The four courses of a measurement, as wss.pl has them:
 //
 //   single      clear ── d ── read
-//   cumulative  clear ── d ── read ── d ── read ── d ── read …          what is touched grows
-//   snapshots   clear ── d ── read ── pause ── clear ── d ── read …     each by itself
-//   profile     clear ─ d ─ read ─ d ─ read ── 2d ── read ──── 4d ──── read …   windows d, 2d, 4d,
-//               8d
+//   cumulative  clear ── d ── read ── d ── read ── d ── read …        what is touched grows
+//   snapshots   clear ── d ── read ── pause ── clear ── d ── read …   each window alone
+//   profile     clear ─ d ─ read ─ d ─ read ── 2d ── read ──── 4d …   windows d, 2d, 4d, 8d
 //
 // A profile clears once, so that each of its windows costs one read.
 #pragma once

@@ -1,8 +1,7 @@
 // /sys/kernel/mm/page_idle/bitmap: a bit for each frame of memory. Who sets it marks the page as
 // idle; who reads it is told whether nobody has touched the page since.
 //
-//   word 0: frames 0 to 63    word 1: frames 64 to 127 …        8 bytes each, read and written
-//                             whole
+//   word 0: frames 0 to 63    word 1: frames 64 to 127 …       8 bytes each, read and written whole
 //
 // Only bits of frames that are asked for are set: others' pages stay as they are. Neighbouring
 // words go in one call. Source: Documentation/admin-guide/mm/idle_page_tracking.rst.

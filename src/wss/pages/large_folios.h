@@ -2,8 +2,8 @@
 // entries of 4 KiB, so nothing in a page table shows them, and to clear a part of one splits it.
 //
 //   hugepages-64kB/enabled   always inherit madvise [never]
-//   hugepages-512kB/enabled  always [inherit] madvise never     + enabled: always [madvise] never
-//                            → 512 KiB
+//   hugepages-512kB/enabled  always [inherit] madvise never
+//   enabled                  always [madvise] never              → 512 KiB
 //
 // Source: Documentation/admin-guide/mm/transhuge.rst (Linux 6.8). Cost: ten small files.
 #pragma once

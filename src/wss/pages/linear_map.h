@@ -2,8 +2,8 @@
 // kernel maps the registers of devices among its memory, so that to read at a guess might reach
 // one.
 //
-//   /proc/kcore   LOAD  virtual 0xffff000040000000  physical 0x80000000   → physical 0 is at
-//                 0xfffeffffc0000000
+//   /proc/kcore   LOAD  virtual 0xffff000040000000  physical 0x80000000
+//                 → physical 0 is at 0xfffeffffc0000000
 //
 // There virtual = physical - memstart_addr + PAGE_OFFSET; memstart_addr is drawn at random at every
 // start. Both are private to the kernel, but their difference stands in each program header of

@@ -1,7 +1,6 @@
 // What one page table (2 MiB of addresses) says page by page, in bits.
 //
-//   table 0x7f0000000000   there   0b…0111   touched   0b…0010   → of three pages the second was
-//                          touched
+//   table 0x7f0000000000   there   0b…0111  touched 0b…0010 → of three pages the second was touched
 #pragma once
 
 #include <array>

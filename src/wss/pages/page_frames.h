@@ -4,8 +4,7 @@
 //   page 7f12a000 → frame 5123   4 KiB        → itself 5123
 //   page 7f400000 → frame 9728 ┐ of a huge page
 //   page 7f401000 → frame 9729 ┘              → both the first of it, 9728: what the kernel knows
-//                                             of
-//                                                a large folio it knows of its first frame
+//                                               of a large folio it knows of its first frame
 //
 // Root's (CAP_SYS_ADMIN): frames are told to nobody else. Source:
 // Documentation/admin-guide/mm/pagemap.rst.

@@ -1,7 +1,7 @@
 // /proc/PID/pagemap: eight bytes for each page of addresses.
 //
-//   bit 63 in memory   62 swapped out   56 mapped by no other process   55 written since that was
-//                      cleared (soft-dirty)   0 to 54 its frame
+//   bit 63 in memory   62 swapped out   56 mapped by no other process
+//   55 written since that was cleared (soft-dirty)   0 to 54 its frame
 //
 // Source: Documentation/admin-guide/mm/pagemap.rst.
 #pragma once

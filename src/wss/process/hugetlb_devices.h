@@ -1,8 +1,8 @@
 // Which files are of reserved huge pages, where /proc/PID/maps tells no more of a mapping than its
 // device and a name:
 //
-//   7f0000000000-7f0000800000 rw-s 00000000 00:0f 1031   /memfd:pool (deleted)      00:0f →
-//                                                        reserved huge pages
+//   7f0000000000-7f0000800000 rw-s 00000000 00:0f 1031   /memfd:pool (deleted)
+//                                           00:0f → reserved huge pages
 //
 // memfd_create(MFD_HUGETLB), shmget(SHM_HUGETLB) and MAP_HUGETLB are files of a file system of the
 // kernel's own, one for each size of page; others are mounted, under any name (DPDK, QEMU,

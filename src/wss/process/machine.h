@@ -1,8 +1,7 @@
 // What a working set may or may not fit: the caches and the TLB of a processor, the limit of a
 // cgroup, memory.
 //
-//   L2 2 MiB   L3 32 MiB for 16 processors   TLB 3,072 entries: 12 MiB in pages of 4 KiB   limit
-//              512 MiB
+//   L2 2 MiB  L3 32 MiB for 16 processors TLB 3,072 entries: 12 MiB in pages of 4 KiB limit 512 MiB
 //
 // Cost: a few small files. Source: Documentation/ABI/testing/sysfs-devices-system-cpu; AMD APM
 // volume 3, Fn8000_0006; Intel SDM volume 2, CPUID leaf 18H.

@@ -1,8 +1,7 @@
 // What the kernel tells of memory being short: for a cgroup, or for the whole machine.
 //
-//   /sys/fs/cgroup/shop/db/memory.stat       workingset_refault_file 1204    pages that came back
-//   /sys/fs/cgroup/shop/db/memory.pressure   some … total=93010              µs that a task waited
-//                                            for memory
+//   /sys/fs/cgroup/shop/db/memory.stat       workingset_refault_file 1204   pages that came back
+//   /sys/fs/cgroup/shop/db/memory.pressure   some … total=93010             µs of tasks waiting
 //
 // Only cgroups of version 2 keep both; of others the machine's are read (/proc/vmstat,
 // /proc/pressure/memory). Reads, and changes nothing. Cost: two small files. Source:

@@ -1,11 +1,8 @@
 // Which pages a sampled measurement looks at, and what they say of all.
 //
 //   2 MiB │·······│··▓▓···│·······│·······│·······│·······│·▓▓····│·······│   1/32: 256 KiB
-//                                                                             somewhere in one of
-//         └ any one of these four ────────┴ any one of these four ────────┘   four; 1/128: 64 in
-//                                                                             one of four;
-//                                                                             1/512: 64 in one of
-//                                                                             16
+//         └ any one of these four ────────┴ any one of these four ────────┘   in one of four
+//   1/128: 64 in one of four;  1/512: 64 in one of 16
 //
 // Every page has the same chance, so touched ÷ chance is right in the mean (Horvitz-Thompson).
 // Which table of each few is left to chance anew: programs repeat themselves (stacks of 8 MiB,

@@ -1,10 +1,9 @@
 // pte, sampled: for processes so large that to clear every page would stop them for too long.
 //
-//   private memory   parts of some tables (sample.h): process_madvise(MADV_COLD) clears and flushes
-//                    these
-//   all else         exactly: clear_refs 3, which goes through files and shared memory alone, and a
-//                    flush of
-//                    the whole TLB, by making one of those parts larger (wide_flush.h)
+//   private memory   parts of some tables (sample.h): process_madvise(MADV_COLD) clears and
+//                    flushes these
+//   all else         exactly: clear_refs 3, which covers files and shared memory only, and a
+//                    flush of the whole TLB, by making one of those parts larger (wide_flush.h)
 //
 // The parts are chosen once: in each window of a run the same are looked at, so that rows can be
 // compared, and what was cleared for one need not be for the next.

@@ -1,8 +1,8 @@
 // Page tables by the 2 MiB that each tells of: which are to be looked at, which were, which are
 // new.
 //
-//   16 GiB whose third one is empty → {0x7f00_0000_0000, 1,024 tables}, {0x7f00_c000_0000, 6,656
-//   tables}
+//   16 GiB whose third one is empty → {0x7f00_0000_0000, 1,024 tables},
+//                                     {0x7f00_c000_0000, 6,656 tables}
 //
 // As runs, because most neighbours are alike: 8,192 addresses of 8 bytes would cost more to write
 // down than the sample of them to read. Cost: of runs, not of tables; at() and has() take the

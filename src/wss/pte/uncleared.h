@@ -1,12 +1,11 @@
 // What a sample says is touched, and may not have been: pages that could not be cleared when its
 // window began.
 //
-//   parent ─┬─► page ◄── child        MADV_COLD passes over it, so its accessed bit stays from
-//                                     before
+//   parent ─┬─► page ◄── child      MADV_COLD passes over it, so its accessed bit stays from before
 //           │
-//           ├─► page, locked          it goes into none of that mapping
+//           ├─► page, locked        it goes into none of that mapping
 //           │
-//           └─► page                  cleared: a bit that is set says that it was touched
+//           └─► page                cleared: a bit that is set says that it was touched
 //
 // After a fork all private memory is so until one of them writes to it, or ends: so it is asked
 // when the window begins and not when it is over. What can be written to after the clearing is not

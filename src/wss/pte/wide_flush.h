@@ -2,9 +2,8 @@
 // memory.
 //
 //   tables │·······▓··▓▓······│··········▓▓·······▓·│  touched pages 40 or more apart: MADV_COLD
-//                                                      takes both bits,
-//                  └────── one flush ─────┘             and x86 Linux flushes all rather than more
-//                                                       than 33 pages
+//                  └────── one flush ─────┘            clears both bits, and x86 Linux flushes all
+//                                                      rather than more than 33 pages
 //
 // clear_refs 4 does it too, but looks at every entry and every mapping: 4.4 ms at 16 GiB, 21 with
 // 60,000 mappings, during which the process cannot map memory, and with soft-dirty bits it protects

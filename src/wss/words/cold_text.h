@@ -1,9 +1,8 @@
 // What was not touched in a window: memory that could be given back, swapped out or left out of a
 // limit.
 //
-//   1.2 GiB of 2.0 GiB in memory were not touched in 60 s: 900 MiB of anonymous 0x7f12a0000000, 310
-//   MiB of
-//   libtorch_cuda.so.
+//   1.2 GiB of 2.0 GiB in memory were not touched in 60 s: 900 MiB of anonymous 0x7f12a0000000,
+//   310 MiB of libtorch_cuda.so.
 #pragma once
 
 #include <string>

@@ -1,7 +1,6 @@
 // What a working set fits and does not, in sentences; and the chart of a profile.
 //
-//   20 MiB were touched in 0.1 s: more than L2 (1 MiB), within L3 (32 MiB, which 2 processors
-//   share).
+//   20 MiB touched in 0.1 s: more than L2 (1 MiB), within L3 (32 MiB, which 2 processors share).
 //
 //   Window(s)    Ref(MB)
 //       0.010       1.05  █                    windows on a scale of powers of two

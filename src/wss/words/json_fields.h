@@ -1,8 +1,7 @@
 // Fields of a line of JSON that may come from anybody, each checked when it is asked for.
 //
 //   Fields fields;
-//   head.pid = fields.whole(line, "pid");          {"pid": "x"} → 0, and firstWrong(): "pid" is no
-//                                                  number
+//   head.pid = fields.whole(line, "pid");    {"pid": "x"} → 0, and firstWrong(): "pid" is no number
 //   if (fields.firstWrong()) …
 //
 // The first that is not as it should be is remembered; what is asked for after it is 0 or empty.

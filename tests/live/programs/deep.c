@@ -1,8 +1,8 @@
 // A chain of calls through a program and two libraries, built without frame pointers; each function
 // keeps its frame in another way. deep.c is built three times: with -DPROGRAM, -DONE, -DTWO.
 //
-//   main → ask → one_plain → two_variable → one_aligned → two_saved → one_large → two_last →
-//   cudaMalloc
+//   main → ask → one_plain → two_variable → one_aligned → two_saved → one_large → two_last
+//   → cudaMalloc
 //
 // deep [thread | signal | recursion | callback]
 #include <pthread.h>

@@ -4,9 +4,9 @@
 // FAKE_GPU_FAIL="cuMemAlloc_v2@2=-10;cuMemAlloc_v2@5=-10;…": each plan counts the calls that no
 // plan before it has taken, and raises SIGUSR1 (10) inside the driver.
 //
-//   left TIMES [learn]: that often left (in a frame of another depth each time), and three calls
-//   after
-//   each; `learn` makes the three once before, and waits until the recorder knows how to leave them
+//   left TIMES [learn]: left TIMES times, in a frame of another depth each time, and three calls
+//   after each. `learn` makes the three once before, and waits until the recorder knows how to
+//   leave them
 #include <alloca.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -2,8 +2,7 @@
 //
 //   TG_ASSIGN_OR_RETURN(SqliteFile file, SqliteFile::open("run.tgr"));
 //   TG_RETURN_IF_ERROR(file.require("calls", {"call_id", "start_ns"}));
-//   TG_RETURN_IF_ERROR(file.forEachRow("SELECT start_ns FROM calls NOT INDEXED", [](Row& row)
-//   {…}));
+//   TG_RETURN_IF_ERROR(file.forEachRow("SELECT start_ns FROM calls", [](Row& row) {…}));
 //
 // Only plain tables are read, so no view, trigger, virtual table or generated column of the file
 // runs anything. Texts are bounded; so are rows, by the file's size: a page that points to itself

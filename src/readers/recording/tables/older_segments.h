@@ -1,10 +1,8 @@
 // Memory of the driver that is older than the recording, as far as blocks of the framework show it:
 // a block that lies in no known segment lies in one that was handed out before.
 //
-//   alloc 0x7f00 +4,096 · free · cudaFree 0x7000, never handed out     →  segment_free 0x7f00
-//                                                                      +4,096
-//   alloc 0x9000 +8,192 · free                                         →  [0x9000, 0xb000) to the
-//                                                                      end
+//   alloc 0x7f00 +4,096 · free · cudaFree 0x7000, never handed out    → segment_free 0x7f00 +4,096
+//   alloc 0x9000 +8,192 · free                                        → [0x9000, 0xb000) to the end
 //
 // So everything is a lower bound: a segment was at least as large as the blocks seen in it. A free
 // of an unknown address ends what lies between it and the next such address, as far as no block is

@@ -5,8 +5,7 @@
 //   }  MARK  "action" "alloc" "addr" 1234 …  SETITEMS     stack: [list][event 17]
 //
 // Two ways of working:
-//   quick    dicts and lists become rows and ids at once. Right for every file that a pickler
-//            writes.
+//   quick    dicts and lists become rows and ids at once. Right for every file of a pickler.
 //   careful  every dict and list stays an object until the end, as in Python. Right for every file,
 //            also one that fills a container after it was used. Slower, more memory.
 // A quick machine that meets something it cannot do right stops with needsCareful(), and the file
