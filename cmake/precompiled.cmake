@@ -30,7 +30,7 @@ function(tidegauge_precompile target set)
   if(NOT TARGET precompiled_${set})
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "// carries precompiled headers\n")
     add_library(precompiled_${set} OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
-    target_link_libraries(precompiled_${set} PRIVATE ${fmt_library} Threads::Threads Boost::headers
+    target_link_libraries(precompiled_${set} PRIVATE fmt::fmt Threads::Threads Boost::headers
                           nlohmann_json::nlohmann_json ${precompiled_libraries_${set}})
     target_compile_options(precompiled_${set} PRIVATE ${precompiled_options_${set}})
     target_precompile_headers(precompiled_${set} PRIVATE ${precompiled_${set}})
