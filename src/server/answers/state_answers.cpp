@@ -4,6 +4,7 @@
 
 #include "analysis/identities.h"
 #include "base/format.h"
+#include "base/version.h"
 #include "report/story/report_json.h"
 #include "server/session/questions.h"
 #include "server/wire/follow_json.h"
@@ -88,7 +89,7 @@ base::Result<Response> answerSession(const Question& question) {
                       {"what", shownText(one.what)},
                       {"hint", shownText(one.hint)}});
   }
-  return jsonResponse({{"version", TIDEGAUGE_VERSION},
+  return jsonResponse({{"version", base::version()},
                        {"time_limit_s", kQueryLimitSeconds},
                        {"files", files},
                        {"recordings", recordingsJson(question.session)},
