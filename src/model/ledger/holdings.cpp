@@ -18,7 +18,7 @@ Holdings::Owner Holdings::ownerOf(uint32_t row) const {
 }
 
 uint32_t Holdings::add(const Holding& holding) {
-  uint32_t row = static_cast<uint32_t>(rows_.size());
+  auto row = static_cast<uint32_t>(rows_.size());
   if (free_rows_.empty()) {
     rows_.push_back(holding);
   } else {

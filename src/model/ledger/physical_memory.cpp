@@ -204,7 +204,7 @@ void ProcessLedger::unmap(uint64_t begin, uint64_t end, const MemoryCall& call, 
 
 // Parts of an unmapped range that no call had mapped: older than the recording.
 void ProcessLedger::tellOlderUnmap(uint64_t begin, uint64_t end, const MemoryCall& call) {
-  auto tellPart = [&](uint64_t from, uint64_t to) {
+  auto tell_part = [&](uint64_t from, uint64_t to) {
     if (from >= to) return;
     ++counts_.frees_of_older;
     Effect effect;
@@ -218,10 +218,10 @@ void ProcessLedger::tellOlderUnmap(uint64_t begin, uint64_t end, const MemoryCal
     begin = std::max(begin, std::min(end, std::prev(at)->second.end));
   }
   for (; at != physical_.mappings.end() && at->first < end; ++at) {
-    tellPart(begin, at->first);
+    tell_part(begin, at->first);
     begin = std::min(end, at->second.end);
   }
-  tellPart(begin, end);
+  tell_part(begin, end);
 }
 
 // Of a device that is reset: with its mappings, whoever holds handles.
