@@ -24,17 +24,6 @@ constexpr useconds_t kWait_us = 100;
 
 int64_t toEpoch(uint64_t kernel_ns) { return evenClock().ofKernel_ns(kernel_ns); }
 
-template <class Record, class Time>
-void sortBy(std::vector<Record>& records, Time Record::*time) {
-  std::stable_sort(records.begin(), records.end(),
-                   [&](const Record& a, const Record& b) { return a.*time < b.*time; });
-}
-
-template <class Record>
-void dropFirst(std::vector<Record>& records, size_t count) {
-  records.erase(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(count));
-}
-
 }  // namespace
 
 base::Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderOptions& options,
@@ -85,12 +74,9 @@ void Recorder::inOrder(const system_record& record) {
         end(record.tgid, record.time_ns, std::nullopt);
       Running& it = running(record.tgid, &record);
       it.program = record.program;
-      if (it.left_out)
-        index_of_[record.program] = std::nullopt;
-      else
-        index_of_[record.program] = it.index;
-      if (auto early = early_names_.extract(record.program); !early.empty())
-        for (const name_record& name : early.mapped()) named(name);
+      std::optional<uint32_t> process;
+      if (!it.left_out) process = it.index;
+      for (const name_record& name : book_.add(record.program, process)) named(name);
       break;
     }
     case SYSTEM_FORK:
@@ -98,7 +84,7 @@ void Recorder::inOrder(const system_record& record) {
       break;
     case SYSTEM_EXEC:
       end(record.tgid, record.time_ns, std::nullopt);
-      // Of the whole machine only those that make a call are told, at their first.
+      // Of the whole machine, a process is reported when it makes its first call.
       if (!watch_all_) (void)running(record.tgid, &record);
       break;
     case SYSTEM_EXIT:
@@ -137,7 +123,7 @@ Recorder::Running& Recorder::running(uint32_t tgid, const system_record* seen) {
 void Recorder::end(uint32_t tgid, uint64_t time_ns, std::optional<int> status) {
   auto found = running_.find(tgid);
   if (found == running_.end()) return;
-  if (found->second.program != 0) ended_programs_.push_back(found->second.program);
+  if (found->second.program != 0) book_.end(found->second.program);
   if (found->second.left_out) {
     running_.erase(found);
     return;
@@ -150,10 +136,10 @@ void Recorder::end(uint32_t tgid, uint64_t time_ns, std::optional<int> status) {
   running_.erase(found);
 }
 
-void Recorder::tellStack(Running& process, int32_t stack) {
+void Recorder::sendStack(Running& process, int32_t stack) {
   if (stack < 0 || !process.stacks.insert(stack).second) return;
-  // Told before the call was; but the ring hands out nothing while an earlier place in it is still
-  // being written, on another processor.
+  // It was sent before the call; but the ring hands out nothing while an earlier place in it is
+  // still being written, on another processor.
   auto frames = unwinder_.take(static_cast<uint32_t>(stack));
   for (int i = 0; i < kMaxWaits && !frames; ++i) {
     if (i > 0) usleep(kWait_us);
@@ -163,11 +149,16 @@ void Recorder::tellStack(Running& process, int32_t stack) {
   if (frames) sink_.stackSeen(process.index, static_cast<uint32_t>(stack), *frames);
 }
 
+// A stack that is new waits for its rules: the sooner they come, the fewer copies are made.
+void Recorder::beforeCall(size_t number) {
+  if (number % kDrainStacksEvery == 0) unwinder_.drain();
+}
+
 void Recorder::memoryCall(const memory_record& record) {
   if (record.function >= watchedFunctions().size()) return;
   Running& process = running(record.tgid);
   if (process.left_out) return;
-  tellStack(process, record.stack);
+  sendStack(process, record.stack);
   model::MemoryCall call = decoded(record, process.from_start);
   call.start_ns = toEpoch(record.start_ns);
   call.end_ns = toEpoch(record.end_ns);
@@ -176,121 +167,78 @@ void Recorder::memoryCall(const memory_record& record) {
 }
 
 void Recorder::named(const name_record& record) {
-  auto index = index_of_.find(record.program);
-  if (index == index_of_.end() || !index->second) return;
+  std::optional<uint32_t> process = book_.processOf(record.program);
+  if (!process) return;
   KernelName name;
-  name.process = *index->second;
+  name.process = *process;
   name.handle = record.handle;
   name.made_from = record.of;
   name.name.assign(record.name, strnlen(record.name, sizeof(record.name)));
   sink_.kernelNamed(name);
 }
 
-// A name may come before its program was told in order; after its end it is of no use.
+// A name may come before its program's first call is in order; after its end it is of no use.
 void Recorder::takeNames() {
   std::vector<name_record> names;
   rings_.takeNames(names);
   for (const name_record& record : names) {
-    if (index_of_.contains(record.program))
+    if (book_.contains(record.program))
       named(record);
     else
-      early_names_[record.program].push_back(record);
+      book_.keepName(record);
   }
 }
 
 void Recorder::launched(const launch_record& record) {
   Running& process = running(record.tgid);
   if (process.left_out) return;
-  tellStack(process, record.stack);
+  sendStack(process, record.stack);
   Launch launch = decoded(record);
   launch.what.process = process.index;
   launch.time_ns = toEpoch(record.time_ns);
   sink_.launched(launch);
 }
 
-void Recorder::inOrderUntil(uint64_t time_ns) {
-  size_t done = 0;
-  while (done < system_records_.size() && system_records_[done].time_ns <= time_ns)
-    inOrder(system_records_[done++]);
-  dropFirst(system_records_, done);
-}
-
 size_t Recorder::poll(int timeout_ms) {
   // A process may be stopped for an event: those are handled as soon as they come.
   rings_.wait(timeout_ms);
   takeUrgent();
-  uint64_t until_ns = rings_.takeCalls(memory_records_, launch_records_);
+  uint64_t until_ns = rings_.takeCalls(order_.memory(), order_.launches());
   takeNames();
   unwinder_.drain();
   takeUrgent();
-  until_ns = std::min({until_ns, rings_.systemReadAt(), end_ns_});
-
-  // Merge by time. What is newer than `until_ns` waits: something before it may still come.
-  sortBy(memory_records_, &memory_record::end_ns);
-  sortBy(launch_records_, &launch_record::time_ns);
-  sortBy(system_records_, &system_record::time_ns);
-  size_t calls = 0, launches = 0;
-  for (size_t done = 0;;) {
-    uint64_t call_ns = calls < memory_records_.size() ? memory_records_[calls].end_ns : UINT64_MAX;
-    uint64_t launch_ns =
-        launches < launch_records_.size() ? launch_records_[launches].time_ns : UINT64_MAX;
-    uint64_t next_ns = std::min(call_ns, launch_ns);
-    if (next_ns > until_ns) break;
-    // A stack that is new waits for its rules: the sooner they come, the fewer copies are made.
-    if (++done % kDrainStacksEvery == 0) unwinder_.drain();
-    if (!system_records_.empty() && system_records_.front().time_ns <= next_ns)
-      inOrderUntil(next_ns);
-    if (launch_ns < call_ns)
-      launched(launch_records_[launches++]);
-    else
-      memoryCall(memory_records_[calls++]);
-  }
-  inOrderUntil(until_ns);
-  dropFirst(memory_records_, calls);
-  dropFirst(launch_records_, launches);
-  told_until_ns_ = until_ns;
-  return calls;
+  return order_.handOut(std::min(until_ns, rings_.systemReadAt()), *this);
 }
 
-// Until now: programs that go on may write as fast as it reads.
+// Until now: programs that still run may write as fast as it reads.
 void Recorder::finish() {
-  end_ns_ = evenClock().kernelNow_ns();
-  for (int i = 0; i < 1000 && told_until_ns_ < end_ns_; ++i) (void)poll(0);
+  order_.endAt(evenClock().kernelNow_ns());
+  for (int i = 0; i < 1000 && !order_.isAtEnd(); ++i) (void)poll(0);
   (void)poll(0);  // stacks that came with the last
-}
-
-// Hands out those rows whose program was told; true keeps a row for the next time.
-template <class Key, class Value, class Tell>
-void Recorder::tellRows(std::vector<std::pair<Key, Value>>& rows, const Tell& tell) {
-  std::erase_if(rows, [&](const auto& row) {
-    auto index = index_of_.find(row.first.program);
-    if (index == index_of_.end()) return false;
-    if (index->second) tell(*index->second, row.first, row.second);
-    return true;
-  });
 }
 
 void Recorder::tellCounts() {
   TakenCounts taken = counts_.take();
   auto add = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-  add(untold_.launches, taken.launches);
-  add(untold_.beyond, taken.beyond);
-  add(untold_.copies, taken.copies);
+  TakenCounts& waiting = book_.waitingCounts();
+  add(waiting.launches, taken.launches);
+  add(waiting.beyond, taken.beyond);
+  add(waiting.copies, taken.copies);
   std::vector<LaunchCount> launches;
   std::vector<CopyCount> copies;
-  tellRows(untold_.launches, [&](uint32_t process, const launch_key& key, uint64_t calls) {
+  book_.giveRows(waiting.launches, [&](uint32_t process, const launch_key& key, uint64_t calls) {
     if (key.function >= watchedFunctions().size()) return;
     LaunchCount& count = launches.emplace_back(decoded(key));
     count.process = process;
     count.launches = calls;
   });
-  tellRows(untold_.beyond, [&](uint32_t process, const beyond_key& key, uint64_t calls) {
+  book_.giveRows(waiting.beyond, [&](uint32_t process, const beyond_key& key, uint64_t calls) {
     LaunchCount& count = launches.emplace_back();
     count.process = process;
     count.function = key.function;
     count.launches = calls;
   });
-  tellRows(untold_.copies, [&](uint32_t process, const copy_key& key, const copy_sum& sum) {
+  book_.giveRows(waiting.copies, [&](uint32_t process, const copy_key& key, const copy_sum& sum) {
     CopyCount& count = copies.emplace_back(decoded(key));
     count.process = process;
     record::add(count, sum);
@@ -299,12 +247,7 @@ void Recorder::tellCounts() {
   sink_.copiesSeen(copies);
   letGoOfUnused();
   // Those had ended before the tables changed places: that was their last.
-  for (uint32_t program : ended_programs_) {
-    index_of_.erase(program);
-    early_names_.erase(program);
-    counts_.forget(program);
-  }
-  ended_programs_.clear();
+  for (uint32_t program : book_.forgetEnded()) counts_.forget(program);
 }
 
 }  // namespace tidegauge::record

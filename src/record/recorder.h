@@ -8,7 +8,7 @@
 // ring of calls (rings.h), learn how to walk stacks (unwinder.h) and empty tables of counts before
 // they are full (kernel_counts.h); each has its own lock and calls nobody. A sink that needs more
 // than some µs a call for long makes calls wait, at most 160 MiB of them; then the ring fills, and
-// losses are told.
+// losses are counted.
 #pragma once
 
 #include <sys/types.h>
@@ -23,12 +23,14 @@
 
 #include "base/result.h"
 #include "model/memory_call.h"
+#include "record/call_order.h"
 #include "record/kernel/even_clock.h"
 #include "record/kernel/kernel_counts.h"
 #include "record/kernel/probes.h"
 #include "record/kernel/programs.h"
 #include "record/kernel/rings.h"
 #include "record/process/child.h"
+#include "record/program_book.h"
 #include "record/source.h"
 #include "record/unwind/unwinder.h"
 
@@ -66,17 +68,19 @@ class Recorder final : public Source {
   bool anyTargetRuns() const override;
 
  private:
+  friend class CallOrder;  // calls beforeCall(), inOrder(), memoryCall() and launched()
   Recorder(Programs programs, const RecorderOptions& options, RecorderSink& sink);
   struct Running {
     uint32_t index = 0;
     uint32_t program = 0;  // its number in the kernel; 0: it has made no call yet
     bool from_start = false;
     bool left_out = false;     // by name_glob
-    std::set<int32_t> stacks;  // that were told
+    std::set<int32_t> stacks;  // that the sink knows
   };
   void takeUrgent();
   void urgent(const system_record& record);   // must not wait: a process may be stopped for it
   void inOrder(const system_record& record);  // takes its place among the calls
+  void beforeCall(size_t number);
   void memoryCall(const memory_record& record);
   void named(const name_record& record);
   void launched(const launch_record& record);
@@ -88,11 +92,8 @@ class Recorder final : public Source {
   void letGoOfUnused();
   void forgetGone();
   void watchRunning(uint32_t tgid);
-  void tellStack(Running& process, int32_t stack);
+  void sendStack(Running& process, int32_t stack);
   void takeNames();
-  void inOrderUntil(uint64_t time_ns);
-  template <class Key, class Value, class Tell>
-  void tellRows(std::vector<std::pair<Key, Value>>& rows, const Tell& tell);
 
   Programs programs_;
   Probes probes_;
@@ -100,24 +101,17 @@ class Recorder final : public Source {
   RecorderSink& sink_;
   Rings rings_;
   KernelCounts counts_;
-  std::vector<system_record> system_records_;  // in order of time, up to where all calls are known
-  uint64_t told_until_ns_ = 0, end_ns_ = UINT64_MAX;  // the kernel's clock
-  std::vector<memory_record> memory_records_;
-  std::vector<launch_record> launch_records_;
-  std::map<uint32_t, Running> running_;
-  // By program, as the kernel numbers them; no value: left out by name.
-  std::map<uint32_t, std::optional<uint32_t>> index_of_;
-  std::vector<uint32_t> ended_programs_;  // their last counts are still to be taken
-  std::map<uint32_t, std::vector<name_record>> early_names_;  // of programs not told yet
-  TakenCounts untold_;
+  CallOrder order_;
+  ProgramBook book_;
+  std::map<uint32_t, Running> running_;  // by pid
   std::set<uint32_t> from_start_;
   std::string name_glob_;
   bool watch_all_ = false;
   bool let_go_unused_ = false;
-  // With watch_all_: whose code was learnt; true: it was gone at the last look. Nobody tells of the
-  // end of a process that made no call.
+  // With watch_all_: whose code was learnt; true: it was gone at the last look. The end of a process
+  // that made no call is not reported.
   std::map<uint32_t, bool> learnt_;
-  int64_t looked_ns_ = 0;  // for libraries that nobody uses any more
+  int64_t looked_ns_ = 0;  // for libraries that no process maps any more
   uint32_t next_index_ = 0;
 };
 

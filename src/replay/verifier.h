@@ -5,6 +5,7 @@
 
 namespace tidegauge::replay {
 
+// A trial has an allocator, a driver and counts of its own: hence its many members.
 class Verifier final : public Listener {
  public:
   // What the driver is taken to do: what the trace says, or never to refuse (all that was refused a

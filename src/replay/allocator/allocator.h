@@ -28,6 +28,7 @@
 
 namespace tidegauge::replay {
 
+// One state machine, as PyTorch's own class is: hence its many members.
 class Allocator {
  public:
   // `device_bytes`: what the driver says that the device has; settings.fraction is of it, and so
