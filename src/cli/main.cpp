@@ -1,26 +1,13 @@
-// tidegauge: records, shows and explains where GPU memory went. One file per sub-command beside
-// this.
+// tidegauge: records, shows and explains where GPU memory went. commands.h lists the commands.
 #include <fmt/format.h>
 
 #include <exception>
 #include <new>
 
 #include "base/version.h"
-#include "cli/commands/categories_command.h"
-#include "cli/commands/diff_command.h"
-#include "cli/commands/export_command.h"
-#include "cli/commands/frag_command.h"
-#include "cli/commands/query_command.h"
-#include "cli/commands/report_command.h"
-#include "cli/commands/view_command.h"
-#include "cli/commands/whatif_command.h"
+#include "cli/commands.h"
 #include "cli/options/output.h"
 #include "cli/options/usage.h"
-#include "cli/record/doctor_command.h"
-#include "cli/record/record_command.h"
-#include "cli/watch/monitor_command.h"
-#include "cli/watch/top_command.h"
-#include "cli/wss/wss_command.h"
 
 int main(int argc, char** argv) {
   using namespace tidegauge::cli;

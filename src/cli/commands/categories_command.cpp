@@ -1,7 +1,6 @@
-#include "cli/commands/categories_command.h"
-
 #include "base/format.h"
 #include "base/text_layout.h"
+#include "cli/commands.h"
 #include "cli/open_trace.h"
 #include "cli/options/category_options.h"
 #include "cli/options/output.h"

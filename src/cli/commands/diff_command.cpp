@@ -1,5 +1,3 @@
-#include "cli/commands/diff_command.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,6 +9,7 @@
 #include "analysis/summary.h"
 #include "base/format.h"
 #include "base/text_layout.h"
+#include "cli/commands.h"
 #include "cli/commands/query_output.h"
 #include "cli/open_trace.h"
 #include "cli/options/category_options.h"

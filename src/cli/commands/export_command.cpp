@@ -1,5 +1,3 @@
-#include "cli/commands/export_command.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "base/format.h"
 #include "base/sizes.h"
 #include "base/text_layout.h"
+#include "cli/commands.h"
 #include "cli/commands/pick_process.h"
 #include "cli/open_trace.h"
 #include "cli/options/category_options.h"

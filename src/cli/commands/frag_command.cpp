@@ -1,5 +1,3 @@
-#include "cli/commands/frag_command.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,6 +10,7 @@
 #include "base/format.h"
 #include "base/sizes.h"
 #include "base/text_layout.h"
+#include "cli/commands.h"
 #include "cli/commands/frag_watch.h"
 #include "cli/commands/picture_file.h"
 #include "cli/open_trace.h"

@@ -1,5 +1,3 @@
-#include "cli/commands/query_command.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "base/format.h"
 #include "base/text_layout.h"
+#include "cli/commands.h"
 #include "cli/commands/pick_process.h"
 #include "cli/commands/query_output.h"
 #include "cli/open_trace.h"

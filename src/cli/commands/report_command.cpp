@@ -1,5 +1,3 @@
-#include "cli/commands/report_command.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "analysis/compare/outside.h"
 #include "analysis/trace/whole_recording.h"
 #include "base/sizes.h"
+#include "cli/commands.h"
 #include "cli/commands/pick_process.h"
 #include "cli/file_kind.h"
 #include "cli/open_trace.h"

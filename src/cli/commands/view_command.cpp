@@ -1,5 +1,3 @@
-#include "cli/commands/view_command.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <memory>
 
 #include "base/text_layout.h"
+#include "cli/commands.h"
 #include "cli/commands/browser.h"
 #include "cli/file_kind.h"
 #include "cli/open_trace.h"

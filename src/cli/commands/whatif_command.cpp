@@ -1,5 +1,3 @@
-#include "cli/commands/whatif_command.h"
-
 #include <fmt/format.h>
 
 #include <memory>
@@ -9,6 +7,7 @@
 #include "analysis/what_if/what_if.h"
 #include "base/sizes.h"
 #include "base/text_layout.h"
+#include "cli/commands.h"
 #include "cli/open_trace.h"
 #include "cli/options/output.h"
 #include "cli/options/terminal.h"

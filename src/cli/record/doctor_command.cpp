@@ -1,6 +1,7 @@
-#include "cli/record/doctor_command.h"
-
 #include <memory>
+
+#include "cli/commands.h"
+#include "cli/record/record_options.h"
 
 namespace tidegauge::cli {
 

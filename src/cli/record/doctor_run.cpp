@@ -6,7 +6,7 @@
 #include "cli/options/output.h"
 #include "cli/options/terminal.h"
 #include "cli/options/usage.h"
-#include "cli/record/doctor_command.h"
+#include "cli/record/record_options.h"
 #include "doctor/doctor_text.h"
 #include "record/kernel/probes.h"
 #include "wss/measure/abilities.h"

@@ -1,5 +1,3 @@
-#include "cli/record/record_command.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -8,6 +6,7 @@
 
 #include "base/ascii.h"
 #include "base/sizes.h"
+#include "cli/commands.h"
 #include "cli/options/usage.h"
 #include "cli/record/record_options.h"
 #include "view/filter/search_words.h"

@@ -1,7 +1,6 @@
 // Commands that need the recorder, where it could not be built: no clang, no libbpf, or another
 // processor.
 #include "cli/open_trace.h"
-#include "cli/record/doctor_command.h"
 #include "cli/record/record_options.h"
 #include "cli/watch/live_options.h"
 

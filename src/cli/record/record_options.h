@@ -1,4 +1,4 @@
-// What `record` takes. See record_command.cpp for the words.
+// What `record` and `doctor` take. See record_command.cpp and doctor_command.cpp for the words.
 #pragma once
 
 #include <cstdint>
@@ -32,5 +32,13 @@ struct RecordOptions {
 // Records until the command ends, a limit is reached or a signal comes. The exit code: the
 // command's own (128 + signal), or 0; 4 if this machine does not allow it.
 int runRecord(const RecordOptions& options);
+
+struct DoctorOptions {
+  std::vector<std::string> libraries;  // looked at besides those that are found
+  bool json = false;
+};
+
+// The exit code: 0, or 4 if this machine cannot record. (Where the recorder was not built: 4.)
+int runDoctor(const DoctorOptions& options);
 
 }  // namespace tidegauge::cli

@@ -15,7 +15,7 @@
 
 #include "base/format.h"
 #include "base/text_layout.h"
-#include "cli/commands/report_command.h"
+#include "cli/commands.h"
 #include "cli/open_trace.h"
 #include "cli/options/new_file.h"
 #include "cli/options/output.h"

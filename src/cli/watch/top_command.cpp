@@ -1,7 +1,6 @@
-#include "cli/watch/top_command.h"
-
 #include <memory>
 
+#include "cli/commands.h"
 #include "cli/options/usage.h"
 #include "cli/watch/live_options.h"
 

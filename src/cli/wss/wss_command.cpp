@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "cli/commands.h"
 #include "cli/options/output.h"
 #include "cli/options/usage.h"
 #include "cli/wss/wss_file.h"

@@ -4,7 +4,6 @@
 //   tidegauge wss -P 10 4711 0.01    windows of 10 ms, 20 ms, 40 ms … 5.12 s
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -41,7 +40,5 @@ struct WssOptions {
 };
 
 int runWss(const WssOptions& options);
-
-void addWssCommand(CLI::App& app, int& exit_code);
 
 }  // namespace tidegauge::cli
