@@ -8,8 +8,6 @@
 #include "analysis/oom/oom.h"
 #include "analysis/summary.h"
 #include "base/format.h"
-#include "export/plot/frag_plot_map.h"
-#include "export/plot/plot_lines.h"
 #include "report/words/pool_names.h"
 
 namespace tidegauge::exporting {

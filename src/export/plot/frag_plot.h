@@ -17,6 +17,7 @@
 #include <string>
 
 #include "export/plot/plot_canvas.h"
+#include "export/plot/plot_lines.h"
 #include "report/frag/frag_report.h"
 
 namespace tidegauge::exporting {
@@ -32,5 +33,11 @@ struct FragPlotOptions {
 // On a canvas of kPlotWidth × kPlotHeight.
 void drawFrag(Canvas& canvas, const analysis::AnalysedTrace& analysed,
               const report::FragReport& report, const FragPlotOptions& options);
+
+// ---- for the parts of it ------------------------------------------------------------------------
+
+// The upper part: address × step. `x.panel` is where it goes; its legend stands right of it.
+void drawMap(Canvas& canvas, const analysis::AnalysedTrace& analysed,
+             const analysis::DeviceAnalysis& device, const StepScale& x, bool plain_address);
 
 }  // namespace tidegauge::exporting

@@ -1,5 +1,4 @@
-#include "export/plot/frag_plot_map.h"
-
+// drawMap: the upper part of the picture.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +6,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "export/plot/frag_plot.h"
 #include "view/map/address_map.h"
 
 namespace tidegauge::exporting {

@@ -16,7 +16,6 @@
 #include "model/incomplete.h"
 #include "model/ledger/ledger.h"
 #include "model/recorded_work.h"
-#include "report/recording/recording_work.h"
 #include "report/words/holder_names.h"
 
 namespace tidegauge::report {

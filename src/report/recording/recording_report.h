@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/trace/analysed_trace.h"
+#include "model/recorded_work.h"
 #include "report/words/section.h"
 
 namespace tidegauge::report {
@@ -30,5 +31,10 @@ std::string endingInAWord(int64_t ended_ns, int64_t exit_status, std::string_vie
 
 // "ended with exit status 3", "was killed by SIGKILL (9)", as wait() gives the status.
 std::string endingText(int64_t exit_status);
+
+// ---- for the parts of it ------------------------------------------------------------------------
+
+Section kernelsSection(const model::RecordedWork& work, size_t rows);
+Section copiesSection(const model::RecordedWork& work);
 
 }  // namespace tidegauge::report

@@ -1,5 +1,4 @@
-#include "report/recording/recording_work.h"
-
+// The sections "kernels" and "copies".
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "base/cut_mangled.h"
 #include "base/format.h"
+#include "report/recording/recording_report.h"
 
 namespace tidegauge::report {
 namespace {
