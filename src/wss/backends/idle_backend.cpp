@@ -5,8 +5,8 @@
 #include <cerrno>
 
 #include "wss/backends/clear_refs.h"
-#include "wss/pages/drain_lists.h"
 #include "wss/pages/idle_bitmap.h"
+#include "wss/pages/own_page.h"
 #include "wss/pages/page_frames.h"
 #include "wss/pages/page_sums.h"
 #include "wss/pages/read_maps.h"

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <charconv>
 
-#include "wss/pages/drain_lists.h"
+#include "wss/pages/own_page.h"
 #include "wss/process/kernel_file.h"
 
 namespace tidegauge::wss {

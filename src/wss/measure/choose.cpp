@@ -11,7 +11,7 @@
 #include "wss/backends/mglru_backend.h"
 #include "wss/backends/smaps_backend.h"
 #include "wss/backends/write_backend.h"
-#include "wss/pages/large_folios.h"
+#include "wss/pages/huge_pages.h"
 #ifdef TIDEGAUGE_BPF
 #include "wss/pte/pte_backend.h"
 #include "wss/pte/sampled_backend.h"

@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "wss/pages/page_sums.h"
+
 namespace tidegauge::wss {
 
 OwnPage::OwnPage() : bytes_(static_cast<uint64_t>(sysconf(_SC_PAGESIZE))) {
@@ -22,6 +24,18 @@ OwnPage::OwnPage() : bytes_(static_cast<uint64_t>(sysconf(_SC_PAGESIZE))) {
 OwnPage::~OwnPage() {
   // NOLINTNEXTLINE(performance-no-int-to-ptr): it came from mmap
   if (address_ != 0) munmap(reinterpret_cast<void*>(address_), bytes_);
+}
+
+void drainLists() {
+  constexpr int kMadvCollapse = 25;      // newer than some headers
+  constexpr size_t kBytes = 2 * kTable;  // so that a huge page would have a place
+  void* at = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return;
+  uint64_t beyond = reinterpret_cast<uintptr_t>(at) % kTable;
+  char* aligned = static_cast<char*>(at) + (kTable - beyond) % kTable;
+  *static_cast<volatile char*>(aligned) = 1;  // the kernel passes over memory without a page
+  madvise(aligned, kPage, kMadvCollapse);
+  munmap(at, kBytes);
 }
 
 }  // namespace tidegauge::wss

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <optional>
 
-#include "wss/pages/huge_zero.h"
+#include "wss/pages/huge_pages.h"
 #include "wss/pages/linear_map.h"
 #include "wss/pages/own_page.h"
 

@@ -1,14 +1,23 @@
-#include "wss/pages/huge_zero.h"
+#include "wss/pages/huge_pages.h"
 
 #include <fcntl.h>
 #include <linux/kernel-page-flags.h>
 
 #include "wss/pages/page_sums.h"
 #include "wss/pages/pagemap.h"
+#include "wss/process/kernel_file.h"
 
 namespace tidegauge::wss {
+namespace {
 
 constexpr uint64_t kZeroPage = 1 << KPF_ZERO_PAGE;
+constexpr uint64_t kKiB = 1024, kMinKiB = 8, kWholeTableKiB = 2048;
+
+bool isSet(const base::Result<std::string>& choice, std::string_view word) {
+  return choice.ok() && choice.value().find("[" + std::string(word) + "]") != std::string::npos;
+}
+
+}  // namespace
 
 HugeZero::HugeZero(std::string flags_path) : flags_path_(std::move(flags_path)) {}
 HugeZero::HugeZero(HugeZero&&) noexcept = default;
@@ -25,6 +34,17 @@ bool HugeZero::isIt(uint64_t entry) {
   if (flags_->read({&flags, 1}, frame) != 1 || (flags & kZeroPage) == 0) return false;
   frame_ = frame;
   return true;
+}
+
+uint64_t largestFolioBytes(const std::string& folder) {
+  auto of_all = readKernelFile(folder + "/enabled");
+  for (uint64_t kib = kWholeTableKiB / 2; kib >= kMinKiB; kib /= 2) {
+    auto choice = readKernelFile(folder + "/hugepages-" + std::to_string(kib) + "kB/enabled");
+    bool is_made = isSet(choice, "always") || isSet(choice, "madvise") ||
+                   (isSet(choice, "inherit") && !isSet(of_all, "never"));
+    if (is_made) return kib * kKiB;
+  }
+  return 0;
 }
 
 }  // namespace tidegauge::wss
