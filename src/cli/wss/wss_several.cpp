@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "base/file_limit.h"
 #include "base/format.h"
+#include "base/memory.h"
 #include "base/text_layout.h"
 #include "cli/open_trace.h"
 #include "cli/options/terminal.h"

@@ -6,6 +6,7 @@
 
 #include "analysis/summary.h"
 #include "assets/assets.h"
+#include "base/base64.h"
 #include "base/format.h"
 #include "export/page/page_pack.h"
 #include "export/page/page_places.h"
@@ -187,7 +188,7 @@ base::Result<OneFilePage> oneFilePage(const PageQuestion& question) {
   }
 
   OneFilePage page;
-  std::string head = base64(textOf(headOf(question, session, works)));
+  std::string head = base::base64(textOf(headOf(question, session, works)));
   TG_ASSIGN_OR_RETURN(std::string blocks, pack.html());
   page.html =
       fmt::format("{}{}{}{}{}{}", question.shell.substr(0, mark), kHeadOpen, head, kHeadClose,

@@ -8,14 +8,17 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/base64.h"
+
 namespace tidegauge::exporting {
 namespace {
+
+using base::base64;
+using base::base64Bytes;
 
 constexpr std::string_view kOpen = "<script type=\"application/octet-stream\" class=\"tgblock\">";
 constexpr std::string_view kClose = "</script>\n";
 constexpr int kLevel = 7;
-
-constexpr size_t base64Bytes(size_t bytes) { return (bytes + 2) / 3 * 4; }
 
 }  // namespace
 
@@ -88,24 +91,6 @@ std::string bytePlanes(std::string_view table, size_t head_bytes, size_t row_byt
     for (size_t at = head_bytes + column; at < table.size(); at += row_bytes) planes += table[at];
   }
   return planes;
-}
-
-std::string base64(std::string_view bytes) {
-  static constexpr char kDigits[] =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve(base64Bytes(bytes.size()));
-  auto at = [&](size_t i) {
-    return i < bytes.size() ? uint32_t{static_cast<unsigned char>(bytes[i])} : 0;
-  };
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t three = at(i) << 16 | at(i + 1) << 8 | at(i + 2);
-    text += kDigits[three >> 18];
-    text += kDigits[three >> 12 & 63];
-    text += i + 1 < bytes.size() ? kDigits[three >> 6 & 63] : '=';
-    text += i + 2 < bytes.size() ? kDigits[three & 63] : '=';
-  }
-  return text;
 }
 
 base::Result<std::string> gzip(std::string_view bytes) {

@@ -55,7 +55,6 @@ class PagePack {
 // then byte 1 of every row, … after a head that stays as it is. The length stays the same.
 std::string bytePlanes(std::string_view table, size_t head_bytes, size_t row_bytes);
 
-std::string base64(std::string_view bytes);
 // Errors (kLimit): more than 4 GiB, or no memory for zlib's tables.
 base::Result<std::string> gzip(std::string_view bytes);
 

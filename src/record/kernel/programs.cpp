@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/file_limit.h"
+#include "base/memory.h"
 #include "record/kernel/functions.h"
 #include "record/kernel/links.h"
 #include "record/process/errors.h"

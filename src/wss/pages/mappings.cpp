@@ -5,7 +5,7 @@
 #include <charconv>
 #include <limits>
 
-#include "base/huge_pages.h"
+#include "base/memory.h"
 
 namespace tidegauge::wss {
 namespace {

@@ -18,8 +18,8 @@
 #include <cstring>
 #include <utility>
 
-#include "base/file_limit.h"
 #include "base/format.h"
+#include "base/memory.h"
 #include "wss/units.h"
 
 namespace tidegauge::wss {

@@ -16,8 +16,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/file_limit.h"
 #include "base/format.h"
+#include "base/memory.h"
 #include "wss/pages/pagemap.h"
 #include "wss/units.h"
 

@@ -9,7 +9,6 @@
 #include <fstream>
 #include <thread>
 
-#include "base/free_memory.h"
 #include "support/temp_folder.h"
 
 namespace tidegauge::base {
@@ -85,10 +84,6 @@ TEST_F(FileBytesTest, AStreamWithoutAnEndEndsInAnError) {
   EXPECT_EQ(file.error().kind, ErrorKind::kLimit);
   EXPECT_NE(file.error().what.find("3.0 MiB"), std::string::npos) << file.error().what;
   EXPECT_EQ(file.error().byte_offset, uint64_t{3} << 20);
-}
-
-TEST_F(FileBytesTest, TheSystemSaysHowMuchMemoryIsFree) {
-  EXPECT_GT(freeMemoryBytes(), uint64_t{1} << 20);
 }
 
 TEST_F(FileBytesTest, SaysWhatIsWrong) {

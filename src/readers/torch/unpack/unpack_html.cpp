@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <array>
 #include <string_view>
 
+#include "base/base64.h"
 #include "readers/torch/pickle/columns.h"
 #include "readers/torch/pickle/json.h"
 #include "readers/torch/pickle/machine.h"
@@ -22,43 +22,14 @@ std::string_view skipSpace(std::string_view text) {
   return text;
 }
 
-constexpr uint8_t kNoDigit = 0xff;
-constexpr std::array<uint8_t, 256> kDigits = [] {
-  constexpr std::string_view kAlphabet =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::array<uint8_t, 256> digits{};
-  digits.fill(kNoDigit);
-  for (size_t i = 0; i < kAlphabet.size(); ++i) {
-    digits[static_cast<uint8_t>(kAlphabet[i])] = static_cast<uint8_t>(i);
+base::Result<base::ByteBuffer> bytesOf(std::string_view base64, UnpackBudget& budget) {
+  if (!budget.take(base::maxDecodedBytes(base64.size()))) return budget.error();
+  base::Result<base::ByteBuffer> bytes = base::decodedBase64(base64);
+  if (!bytes.ok()) {
+    bytes.error().what = "the page's base64 text is damaged";
+    bytes.error().hint = "Copy the file again.";
   }
-  return digits;
-}();
-
-base::Result<base::ByteBuffer> decodeBase64(std::string_view text, UnpackBudget& budget) {
-  uint64_t most_bytes = text.size() / 4 * 3 + 3;
-  if (!budget.take(most_bytes)) return budget.error();
-  base::ByteBuffer output;
-  output.reserve(most_bytes);
-  uint8_t* to = output.data();
-  uint32_t bits = 0;
-  int bit_count = 0;
-  for (const char& letter : text) {
-    uint8_t digit = kDigits[static_cast<uint8_t>(letter)];
-    if (digit == kNoDigit) {
-      if (letter == '=') break;
-      if (isSpace(letter)) continue;
-      return Error{ErrorKind::kUnreadable, "the page's base64 text is damaged",
-                   static_cast<uint64_t>(&letter - text.data()), "Copy the file again."};
-    }
-    bits = bits << 6 | digit;
-    bit_count += 6;
-    if (bit_count >= 8) {
-      bit_count -= 8;
-      *to++ = static_cast<uint8_t>(bits >> bit_count);
-    }
-  }
-  output.setSize(static_cast<size_t>(to - output.data()));
-  return output;
+  return bytes;
 }
 
 // The array after "local_files =", where PyTorch's own pages keep their snapshots.
@@ -116,7 +87,7 @@ base::Status unpackHtml(std::span<const uint8_t> input, UnpackBudget& budget,
         if (values.textOf(key) == "base64") text = values.textOf(value);
       });
     }
-    base::Result<base::ByteBuffer> buffer = decodeBase64(text, budget);
+    base::Result<base::ByteBuffer> buffer = bytesOf(text, budget);
     if (!buffer.ok()) {
       // The offset is in the text; that lies in the page unless it had escapes.
       bool in_page = text.data() >= page.data() && text.data() < page.data() + page.size();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/base64.h"
 #include "support/unpacked_page.h"
 
 namespace tidegauge::exporting {
@@ -10,8 +11,8 @@ namespace {
 using testing::UnpackedPage;
 
 std::string pageOf(const PagePack& pack) {
-  return "<script type=\"application/octet-stream\" id=\"tgpage\">" + base64("{}") + "</script>" +
-         pack.html().value();
+  return "<script type=\"application/octet-stream\" id=\"tgpage\">" + base::base64("{}") +
+         "</script>" + pack.html().value();
 }
 
 TEST(PagePack, GivesBackWhatWasPutIn) {
@@ -63,14 +64,6 @@ TEST(PagePack, WhatCannotBePackedIsAnError) {
   ASSERT_FALSE(packed.ok());
   EXPECT_EQ(packed.error().kind, base::ErrorKind::kLimit);
   EXPECT_EQ(packed.error().what, "the page could not be packed: a part is over 4 GiB");
-}
-
-TEST(PagePack, Base64OfEveryLength) {
-  EXPECT_EQ(base64(""), "");
-  EXPECT_EQ(base64("f"), "Zg==");
-  EXPECT_EQ(base64("fo"), "Zm8=");
-  EXPECT_EQ(base64("foo"), "Zm9v");
-  EXPECT_EQ(base64("\xff\xfe\xfd"), "//79");
 }
 
 TEST(PagePack, TablesGoColumnByColumn) {

@@ -1,4 +1,7 @@
-#include "base/free_memory.h"
+#include "base/memory.h"
+
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <fstream>
@@ -42,5 +45,20 @@ uint64_t containerBytes() {
 }  // namespace
 
 uint64_t freeMemoryBytes() { return std::min(machineBytes(), containerBytes()); }
+
+void preferHugePages(void* memory, size_t bytes) {
+  constexpr uintptr_t kHuge = uintptr_t{2} << 20;
+  auto begin = (reinterpret_cast<uintptr_t>(memory) + kHuge - 1) / kHuge * kHuge;
+  uintptr_t end = (reinterpret_cast<uintptr_t>(memory) + bytes) / kHuge * kHuge;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the same memory, at a border
+  if (begin < end) (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
+
+void allowManyFiles() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
 
 }  // namespace tidegauge::base
