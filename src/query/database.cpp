@@ -7,7 +7,6 @@
 #include "query/connection.h"
 #include "query/explain_error.h"
 #include "query/functions/functions.h"
-#include "query/tables/held_tables.h"
 
 namespace tidegauge::query {
 namespace {

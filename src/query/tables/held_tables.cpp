@@ -1,12 +1,10 @@
 // refused, held_at_end: what the calls of a recording come to beside the trace. Of a snapshot they
 // are empty.
-#include "query/tables/held_tables.h"
-
 #include "model/call_words.h"
 #include "model/ledger/ledger.h"
 #include "model/recorded_work.h"
 #include "query/scan/columns.h"
-#include "query/tables/recorded_tables.h"
+#include "query/tables/tables.h"
 
 namespace tidegauge::query {
 namespace {

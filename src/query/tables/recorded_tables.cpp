@@ -1,7 +1,5 @@
 // kernels, launches, copies, processes, functions, losses, unwatched, incomplete: what a recording
 // says beside memory, with the names and units of its own tables. Of a snapshot they are empty.
-#include "query/tables/recorded_tables.h"
-
 #include <memory>
 #include <unordered_map>
 

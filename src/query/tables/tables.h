@@ -8,6 +8,7 @@
 #include "analysis/layout/layout.h"
 #include "analysis/trace/analysed_trace.h"
 #include "base/result.h"
+#include "model/recorded_work.h"
 #include "query/scan/table.h"
 
 namespace tidegauge::query {
@@ -39,6 +40,13 @@ Table copiesTable(const AnalysedTrace& trace);
 Table lossesTable(const AnalysedTrace& trace);
 Table unwatchedTable(const AnalysedTrace& trace);
 Table incompleteTable(const AnalysedTrace& trace);
+Table refusedTable(const AnalysedTrace& trace);
+Table heldAtEndTable(const AnalysedTrace& trace);
+
+// The work that the recording holds for this trace; a snapshot has none, so all of it is empty.
+const model::RecordedWork& workOf(const AnalysedTrace& trace);
+// The column process_id: the same in every row of a trace.
+void addProcessId(Table& table, const model::RecordedWork& work);
 
 // Blocks and free parts of segments: the file's final state, or any list of them.
 struct DeviceBlocks {
