@@ -13,7 +13,7 @@ KIB = 1 << 10
 
 class Growth(live.LiveTest):
     def grown(self, how):
-        run = self.record(sys.executable, live.HERE / "programs" / "ends_well.py", how)
+        run = self.record(sys.executable, live.source_of("ends_well.py"), how)
         told = subprocess.run([live.BINARY, "report", run.path, "--json"], capture_output=True, text=True,
                               timeout=live.LIMIT_S, check=True)
         device = json.loads(told.stdout)["devices"][0]

@@ -32,7 +32,7 @@ class Join(live.LiveTest):
     def record(self, setting, ranks=1):
         """A folder per rank; all in one recording."""
         folder = self.folder()
-        words = [str(PYTHON), str(live.HERE / "programs" / "joins.py")]
+        words = [str(PYTHON), str(live.source_of("joins.py"))]
         folders = []
         script = ""
         for rank in range(ranks):

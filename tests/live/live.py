@@ -27,16 +27,22 @@ def libraries():
     return standin.build(FOLDER / "standin")
 
 
+def source_of(name):
+    """The file of that name, in whichever folder of programs/ it lies."""
+    found, = (HERE / "programs").rglob(name)
+    return found
+
+
 @functools.cache
 def program(name, *words, source=None):
-    """Builds programs/NAME.c, dynamically unless `words` say otherwise."""
-    source = HERE / "programs" / f"{source or name}.c"
+    """Builds NAME.c of programs/, dynamically unless `words` say otherwise."""
+    source = source_of(f"{source or name}.c")
     path = FOLDER / name
     link = words or ("-l:libcudart.so.13", "-l:libcuda.so.1", f"-Wl,-rpath,{libraries()}")
-    newest = max(p.stat().st_mtime for p in (source, source.with_name("expect.h"), libraries() / "built"))
+    newest = max(p.stat().st_mtime for p in (source, source_of("expect.h"), libraries() / "built"))
     if not path.exists() or path.stat().st_mtime < newest:
         standin.run("gcc", "-std=gnu17", "-O1", "-g", "-Wall", "-Wextra", "-I", HERE.parent / "standin",
-                    "-o", path, source, "-L", libraries(), *link, "-lpthread", "-ldl")
+                    "-I", HERE / "programs", "-o", path, source, "-L", libraries(), *link, "-lpthread", "-ldl")
     return path
 
 

@@ -14,7 +14,7 @@ import unittest
 import ledger_test
 import live
 import stacks_test
-from live import BINARY, HERE, LIMIT_S, LiveTest, libraries, program
+from live import BINARY, HERE, LIMIT_S, LiveTest, libraries, program, source_of
 from twin import Twin, driver_calls
 
 ORDINARY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all",
@@ -168,7 +168,7 @@ class Libraries(PreloadTest):
             shutil.copy(libraries() / "libcudart.so.13", folder / name)
             plugins.append(folder / f"plugin_{name}.so")
             subprocess.run(["gcc", "-std=gnu17", "-shared", "-fPIC", "-I", HERE.parent / "standin", "-o", plugins[-1],
-                            HERE / "programs" / "plugin.c", "-L", folder / name, "-L", libraries(),
+                            source_of("plugin.c"), "-L", folder / name, "-L", libraries(),
                             "-l:libcudart.so.13", "-l:libcuda.so.1", f"-Wl,-rpath,{folder / name}:{libraries()}"],
                            check=True)
             (folder / name / "libcudart.so.13").chmod(0o755)

@@ -38,7 +38,7 @@ class PyTorch(live.LiveTest):
     def train(self, setting):
         folder = self.folder()
         done = subprocess.run(
-            [*self.command(folder), "--", str(PYTHON), str(live.HERE / "programs" / "train.py"),
+            [*self.command(folder), "--", str(PYTHON), str(live.source_of("train.py")),
              str(folder)],
             env=self.environment(folder, LD_LIBRARY_PATH=str(self.libraries),
                                  PYTORCH_CUDA_ALLOC_CONF=SETTINGS[setting], FAKE_GPU_EVENT_LAG="25"),

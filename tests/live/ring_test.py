@@ -14,7 +14,7 @@ import live
 
 MIB = 1 << 20
 MOST = 16 * MIB
-HELD = [1000 * (i + 1) for i in range(40) if i % 2]  # programs/ring.c never frees these
+HELD = [1000 * (i + 1) for i in range(40) if i % 2]  # ring.c never frees these
 
 
 class Sizes(threading.Thread):

@@ -12,7 +12,7 @@ import live
 
 DEEP = ["cudaMalloc", "two_last", "one_large", "two_saved", "one_aligned", "two_variable", "one_plain", "ask"]
 FLAGS = ("-std=gnu17", "-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls", "-Wall", "-Wextra",
-         "-I", live.HERE.parent / "standin", live.HERE / "programs" / "deep.c")
+         "-I", live.HERE.parent / "standin", live.source_of("deep.c"))
 
 
 class Stacks(live.LiveTest):
