@@ -17,6 +17,7 @@
 #include "model/ledger/ledger.h"
 #include "model/recorded_work.h"
 #include "report/words/holder_names.h"
+#include "report/words/sentence_json.h"
 
 namespace tidegauge::report {
 namespace {

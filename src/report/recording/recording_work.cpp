@@ -7,9 +7,10 @@
 #include <map>
 #include <set>
 
-#include "base/cut_mangled.h"
 #include "base/format.h"
+#include "report/recording/cut_mangled.h"
 #include "report/recording/recording_report.h"
+#include "report/words/sentence_json.h"
 
 namespace tidegauge::report {
 namespace {
@@ -102,7 +103,7 @@ Section kernelsSection(const RecordedWork& work, size_t rows) {
       if (i < rows) {
         grid.rows.push_back({withCommas(it.launches), fmt::format("{:.1f} %", 100 * share),
                              extent(it.geometry.data()), extent(it.geometry.data() + 3),
-                             it.name.empty() ? "name not known" : base::readableName(it.name)});
+                             it.name.empty() ? "name not known" : readableName(it.name)});
       }
       if (i >= kMaxWorkJsonRows) continue;
       list.push_back({{"launches", it.launches},

@@ -1,6 +1,6 @@
-#include "base/cut_mangled.h"
+#include "report/recording/cut_mangled.h"
 
-namespace tidegauge::base {
+namespace tidegauge::report {
 namespace {
 
 constexpr std::string_view kAnonymous = "_GLOBAL__N_";
@@ -41,4 +41,4 @@ std::string readableName(std::string_view name) {
   return text + (rest.starts_with("I") ? "<…>" : "(…)");
 }
 
-}  // namespace tidegauge::base
+}  // namespace tidegauge::report

@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-namespace tidegauge::base {
+namespace tidegauge::report {
 
 std::string readableName(std::string_view name);
 
-}  // namespace tidegauge::base
+}  // namespace tidegauge::report

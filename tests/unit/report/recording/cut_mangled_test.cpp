@@ -1,8 +1,8 @@
-#include "base/cut_mangled.h"
+#include "report/recording/cut_mangled.h"
 
 #include <gtest/gtest.h>
 
-namespace tidegauge::base {
+namespace tidegauge::report {
 namespace {
 
 TEST(CutMangled, NamesAreReadAsFarAsTheyGo) {
@@ -22,4 +22,4 @@ TEST(CutMangled, EverythingElseStays) {
 }
 
 }  // namespace
-}  // namespace tidegauge::base
+}  // namespace tidegauge::report
