@@ -11,6 +11,7 @@
 #include <bpf/bpf_tracing.h>
 // clang-format on
 
+#include "calls.h"
 #include "kernel_types.h"
 #include "records.h"
 
@@ -46,14 +47,10 @@ struct open_call {
   __u64 return_address;
 };
 // A memory call between its entry and its return.
-struct flight {
+struct memory_call {
   __u64 sp;     // 0: none
   __u64 entry;  // where its probe is
-  __u64 start_ns, out, address, bytes, times, handle, stream, offset;
-  __s32 stack, device;
-  __u16 function;
-  __u8 in_runtime;
-  __u8 reserved[5];
+  struct flight flight;
 };
 // From where a call was once found to be a part of the open one, and how far up its frame is.
 #define NESTED_CALLS 4
@@ -61,20 +58,16 @@ struct nested_call {
   __u64 caller;  // 0: none
   __u64 distance;
 };
-#define PUSHED_DEVICES 8  // a power of two
 struct thread_state {
-  struct flight runtime;  // the outermost call of the runtime
-  struct flight driver;
+  struct memory_call runtime;  // the outermost call of the runtime
+  struct memory_call driver;
   __u64 returned_sp;  // of the last call that returned
   struct open_call copy;
   struct open_call launch;  // of the runtime, not yet seen at the driver
-  __u32 inner;              // driver records inside the runtime call
+  struct chosen_device chosen;
   __u32 inner_copies;
-  __s32 device;  // enum device_of_thread, or its number
-  __s32 pushed[PUSHED_DEVICES];
-  __u32 pushes;
-  __u32 copy_kind;  // of the runtime's copy: for the driver's that does not say it
-  __u32 program;    // see struct launch_key
+  __u32 copy_direction;  // of the runtime's copy: for the driver's that does not say it
+  __u32 program;         // see struct launch_key
   struct nested_call nested[NESTED_CALLS];
 };
 TABLE(threads, HASH, __u64, struct thread_state, MAX_THREADS);
@@ -137,7 +130,7 @@ static __always_inline __u32 isWatched(__u32 tgid) {
 // What is known of this thread if its process is watched; 0 if it is not. One look-up, but for the
 // first call of a thread.
 static __always_inline struct thread_state* watchedThread(__u64 pid_tgid) {
-  static const struct thread_state kFresh = {.device = -1};
+  static const struct thread_state kFresh = {.chosen.device = DEVICE_NEVER_SET};
   struct thread_state* state = bpf_map_lookup_elem(&threads, &pid_tgid);
   if (state) return state;
   __u32 program = isWatched(pid_tgid >> 32);
@@ -151,17 +144,26 @@ static __always_inline struct thread_state* watchedThread(__u64 pid_tgid) {
   return state;
 }
 
-static __always_inline __u64 userWord(__u64 address) {
+// ---- what the rules of calls.h need -------------------------------------------------------------
+typedef struct pt_regs call_entry;
+typedef struct thread_state call_thread;
+
+static __always_inline __u64 monotonicNow(void) { return bpf_ktime_get_ns(); }
+
+static __always_inline bool readBytes(void* into, __u64 address, __u32 bytes) {
+  return bpf_probe_read_user(into, bytes, (const void*)address) == 0;
+}
+
+static __always_inline __u64 readWord(__u64 address) {
   __u64 word = 0;
-  if (bpf_probe_read_user(&word, 8, (const void*)address)) {
+  if (!readBytes(&word, address, sizeof(word))) {
     count(LOSS_READ_FAULT);
     return 0;
   }
   return word;
 }
 
-// The word or register that a cookie's place names (records.h).
-static __always_inline __u64 argument(struct pt_regs* ctx, __u32 place) {
+static __always_inline __u64 argument(call_entry* ctx, __u32 place) {
   switch (place) {
     case 0:
       return 0;
@@ -178,6 +180,6 @@ static __always_inline __u64 argument(struct pt_regs* ctx, __u32 place) {
     case 6:
       return ctx->r9;
     default:
-      return userWord(PT_REGS_SP(ctx) + 8 * (place - 6));
+      return readWord(PT_REGS_SP(ctx) + 8 * (place - 6));
   }
 }

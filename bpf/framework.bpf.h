@@ -4,28 +4,22 @@
 
 #include <bpf/usdt.bpf.h>
 
+#include "memory.bpf.h"
 #include "unwind.bpf.h"
 
 static __always_inline int sendBlock(__u16 function, __u64 address, __u64 bytes, __s32 device,
                                      __u64 stream, __s32 stack) {
-  __u64 thread_id = bpf_get_current_pid_tgid();
-  struct memory_record* record = bpf_ringbuf_reserve(&memory_ring, sizeof(*record), 0);
-  if (!record) {
-    count(LOSS_MEMORY_RING);
-    return 0;
-  }
-  __builtin_memset(record, 0, sizeof(*record));
-  record->start_ns = record->end_ns = bpf_ktime_get_ns();
-  record->address = address;
-  record->size_bytes = bytes;
-  record->stream = stream;
-  record->tgid = thread_id >> 32;
-  record->tid = (__u32)thread_id;
-  record->device = device;
-  record->function = function;
-  record->stack = stack;
-  bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-  count(COUNT_MEMORY_RECORDS);
+  __u64 now_ns = monotonicNow();
+  struct memory_record* record = memoryRecord(bpf_get_current_pid_tgid());
+  if (!record) return 0;
+  struct flight block = {.start_ns = now_ns,
+                         .address = address,
+                         .bytes = bytes,
+                         .stream = stream,
+                         .stack = stack,
+                         .device = device};
+  fillMemory(record, &block, function, device, 0, now_ns);
+  sendMemory(record);
   return 0;
 }
 

@@ -4,6 +4,8 @@
 // otherwise).
 #pragma once
 
+#include "common.bpf.h"
+#include "launch_calls.h"
 #include "memory.bpf.h"
 
 #define PART 16
@@ -60,10 +62,8 @@ SEC("uprobe.s")
 int name_enter(struct pt_regs* ctx) {
   __u64 thread_id = bpf_get_current_pid_tgid(), cookie = bpf_get_attach_cookie(ctx);
   if (!isWatched(thread_id >> 32)) return 0;
-  struct flight flight = {.stack = -1, .device = -1};
-  flight.out = argument(ctx, COOKIE_PLACE(cookie, COOKIE_OUT));
-  flight.address = argument(ctx, COOKIE_PLACE(cookie, COOKIE_ADDRESS));
-  flight.handle = argument(ctx, COOKIE_PLACE(cookie, COOKIE_BYTES));  // the kernel it is made from
+  struct flight flight = {};
+  nameArguments(ctx, cookie, &flight);
   struct flight_key key = {thread_id, cookie & 0xffff};
   if (bpf_map_update_elem(&in_flight, &key, &flight, BPF_ANY)) count(LOSS_IN_FLIGHT);
   return 0;
@@ -81,7 +81,7 @@ int name_exit(struct pt_regs* ctx) {
     return 0;
   }
   if ((__s32)PT_REGS_RC(ctx) == 0)
-    sendName(userWord(flight->out), flight->handle, flight->address, program);
+    sendName(readWord(flight->out), flight->handle, flight->address, program);
   bpf_map_delete_elem(&in_flight, &key);
   return 0;
 }

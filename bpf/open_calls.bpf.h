@@ -15,7 +15,7 @@
 static __always_inline void openCall(struct pt_regs* ctx, struct open_call* call) {
   call->sp = PT_REGS_SP(ctx);
   call->entry = PT_REGS_IP(ctx);
-  call->return_address = userWord(call->sp);
+  call->return_address = readWord(call->sp);
 }
 
 enum answer { ANSWER_UNKNOWN, ANSWER_YES, ANSWER_NO };
@@ -62,7 +62,7 @@ static __always_inline bool isToBeAsked(const struct walk* walk) {
 
 static __noinline enum answer comesFrom(struct pt_regs* ctx, struct thread_state* thread,
                                         __u64 slot, __u64 entry) {
-  __u64 sp = PT_REGS_SP(ctx), distance = slot - sp, caller = returnAddress(sp, userWord(sp));
+  __u64 sp = PT_REGS_SP(ctx), distance = slot - sp, caller = returnAddress(sp, readWord(sp));
   struct nested_call* known = &thread->nested[(caller ^ (distance >> 3)) & (NESTED_CALLS - 1)];
   if (known->caller == caller && known->distance == distance) return ANSWER_YES;
   __u32 tgid = tgidNow();
@@ -85,20 +85,20 @@ static __noinline enum answer comesFrom(struct pt_regs* ctx, struct thread_state
 // Where its return is watched, the kernel has put the address of its own trampoline there once the
 // entry was told: the start of a page.
 static __always_inline bool isInFlight(struct pt_regs* ctx, struct thread_state* thread,
-                                       struct flight* flight) {
+                                       struct memory_call* call) {
   __u64 word = 0;
-  if (!flight->sp || PT_REGS_SP(ctx) >= flight->sp) return false;
-  if (bpf_probe_read_user(&word, 8, (const void*)flight->sp)) return false;
+  if (!call->sp || PT_REGS_SP(ctx) >= call->sp) return false;
+  if (!readBytes(&word, call->sp, sizeof(word))) return false;
   if (!word || (word & 4095)) return false;
-  enum answer answer = comesFrom(ctx, thread, flight->sp, flight->entry);
-  if (answer == ANSWER_NO) flight->sp = 0;
+  enum answer answer = comesFrom(ctx, thread, call->sp, call->entry);
+  if (answer == ANSWER_NO) call->sp = 0;
   return answer == ANSWER_YES;
 }
 static __always_inline bool isOpen(struct pt_regs* ctx, struct thread_state* thread,
                                    struct open_call* call) {
   __u64 word = 0;
   if (!call->sp || PT_REGS_SP(ctx) >= call->sp) return false;
-  if (bpf_probe_read_user(&word, 8, (const void*)call->sp)) return false;
+  if (!readBytes(&word, call->sp, sizeof(word))) return false;
   if (word != call->return_address && (!word || (word & 4095))) return false;
   enum answer answer = comesFrom(ctx, thread, call->sp, call->entry);
   if (answer == ANSWER_NO) call->sp = 0;

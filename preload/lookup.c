@@ -99,7 +99,7 @@ static void* wrapperOf(int id, void* real) {
     if (atomic_compare_exchange_strong(&banks[bank][id], &held, real) || held == real)
       return (void*)(uintptr_t)(tidegauge_banks + ((size_t)(bank - 1) * ALL + (size_t)id) * 16);
   }
-  countOne(LOSS_IN_FLIGHT);  // an eighth copy of one library: from now on it is not seen
+  count(LOSS_IN_FLIGHT);  // an eighth copy of one library: from now on it is not seen
   return real;
 }
 

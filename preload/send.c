@@ -34,7 +34,7 @@ uint64_t monotonicNow(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-void countOne(uint32_t what) {
+void count(uint32_t what) {
   if (area != NULL) __atomic_fetch_add(&area->head.losses[what], 1, __ATOMIC_RELAXED);
 }
 
@@ -138,7 +138,7 @@ void countLaunch(const struct launch_key* key) {
   if (found != NULL)
     __atomic_fetch_add(&found->calls, 1, __ATOMIC_RELAXED);
   else
-    countOne(LOSS_LAUNCH_TABLE);
+    count(LOSS_LAUNCH_TABLE);
 }
 
 struct copy_sum* copySum(const struct copy_key* key) {
@@ -154,9 +154,9 @@ int32_t takeStack(const struct frame* frame) {
   uint64_t from = *callerSp(frame);  // who called the wrapper
   uint64_t frames[PRELOAD_FRAMES];
   frames[0] = (uint64_t)(uintptr_t)frame->real + 1;  // as a place that is returned to
-  uint32_t count = walkStack(from, frames, 1);
-  if (count == 1) frames[count++] = from;
-  uint64_t hash = mixed(frames, count) | 1;
+  uint32_t taken = walkStack(from, frames, 1);
+  if (taken == 1) frames[taken++] = from;
+  uint64_t hash = mixed(frames, taken) | 1;
   for (uint32_t i = 0; i < STACK_TRIES; ++i) {
     uint64_t* row = &stacks[(hash + i) % STACKS];
     uint64_t held = __atomic_load_n(row, __ATOMIC_ACQUIRE);
@@ -168,16 +168,16 @@ int32_t takeStack(const struct frame* frame) {
                                                          __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     if (!mine && held != (hash & ~1ull)) continue;
     struct preload_stack* entry =
-        room(ENTRY_STACK, (uint32_t)(sizeof(struct preload_stack) + 8 * count));
+        room(ENTRY_STACK, (uint32_t)(sizeof(struct preload_stack) + 8 * taken));
     if (entry == NULL) break;
-    *entry = (struct preload_stack){own_tgid, count, id, 0};
-    memcpy(entry + 1, frames, 8 * count);
+    *entry = (struct preload_stack){own_tgid, taken, id, 0};
+    memcpy(entry + 1, frames, 8 * taken);
     publish();
     __atomic_store_n(row, hash, __ATOMIC_RELEASE);
     __atomic_fetch_add(&stacks_sent, 1, __ATOMIC_RELAXED);
     return id;
   }
-  countOne(LOSS_STACK);
+  count(LOSS_STACK);
   return -1;
 }
 
@@ -185,7 +185,7 @@ int32_t takeStack(const struct frame* frame) {
 static void tellProcess(uint32_t event) {
   struct system_record* record = room(ENTRY_SYSTEM, sizeof(*record));
   if (record == NULL) {
-    countOne(LOSS_SYSTEM_RING);
+    count(LOSS_SYSTEM_RING);
     return;
   }
   memset(record, 0, sizeof(*record));
@@ -199,7 +199,7 @@ static void tellProcess(uint32_t event) {
 
 static void inChild(void) {  // after fork(): one thread, and nothing of what the parent had begun
   memset(&own, 0, sizeof(own));
-  own.device = -1;
+  own.chosen.device = DEVICE_NEVER_SET;
   own_tgid = (uint32_t)getpid();
   if (area == NULL) return;
   own_image = __atomic_fetch_add(&area->head.next_image, 1, __ATOMIC_RELAXED);
@@ -246,7 +246,7 @@ bool ready(void) {
   if (is == READY && own.tid != 0) return true;
   if (is == READY || is == IMPOSSIBLE) {
     if (is == READY) {
-      own.device = -1;
+      own.chosen.device = DEVICE_NEVER_SET;
       prepareThread();
     }
     return is == READY;
@@ -260,7 +260,7 @@ bool ready(void) {
   own_tgid = (uint32_t)getpid();
   bool done = openArea() && pthread_key_create(&at_thread_end, threadEnds) == 0;
   if (done) {
-    own.device = -1;
+    own.chosen.device = DEVICE_NEVER_SET;
     own_image = __atomic_fetch_add(&area->head.next_image, 1, __ATOMIC_RELAXED);
     pthread_atfork(NULL, NULL, inChild);
     tellProcess(SYSTEM_EXEC);

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/calls.h"
 #include "preload/shared.h"
 
 // Not watched themselves: they hand out pointers to functions that are.
@@ -26,23 +27,14 @@
   X(cudaGetDriverEntryPointByVersion) \
   X(cudaGetDriverEntryPointByVersion_ptsz)
 
-struct flight {
-  uint64_t whole;  // intact() while the call is on the stack
-  uint64_t start_ns, out, address, bytes, times, handle, stream, offset;
-  uint64_t cookie;
-  struct frame* outer;
-  int32_t stack, device;
-  uint32_t inner;
-  uint8_t kind, nested, in_runtime, reserved;
-};
-enum flight_kind {
-  FLIGHT_NOTHING,
-  FLIGHT_MEMORY,
-  FLIGHT_CONTEXT,
-  FLIGHT_COPY,
-  FLIGHT_LAUNCH,
-  FLIGHT_NAME,
-  FLIGHT_POINTER
+enum call_kind {
+  CALL_NOTHING,
+  CALL_MEMORY,
+  CALL_CONTEXT,
+  CALL_COPY,
+  CALL_LAUNCH,
+  CALL_NAME,
+  CALL_POINTER,
 };
 
 // On the stack of the wrapper; the first ten words are known to entries.S.
@@ -52,7 +44,11 @@ struct frame {
   void* real;
   uint64_t result;
   uint64_t words;  // of the stack that the function takes
+  uint64_t whole;  // intact() while the call is on the stack
+  uint64_t cookie;
   struct flight flight;
+  struct copy_flight copy;
+  uint32_t kind;  // enum call_kind
 };
 #define FRAME_BYTES 256  // the saved rbp is behind it, then the return address, then the words
 _Static_assert(sizeof(struct frame) <= FRAME_BYTES, "frame");
@@ -65,11 +61,10 @@ struct thread {
   struct preload_chunk* chunk;
   struct preload_launch* last_launch;
   uint32_t tid;
-  int32_t device;
-  int32_t pushed[4];
-  uint32_t pushes;
-  uint32_t copy_kind;
-  bool inside;  // this library is at work: what it calls itself is not watched
+  struct chosen_device chosen;
+  uint32_t inner_copies;
+  uint32_t copy_direction;  // of `copy`: for the driver's that does not say it
+  bool inside;              // this library is at work: what it calls itself is not watched
   bool prepared;
 };
 extern __thread struct thread own;
@@ -92,10 +87,10 @@ uint32_t functionCount(void);  // watched ones; those of TIDEGAUGE_POINTERS foll
 uint32_t walkStack(uint64_t from, uint64_t* frames, uint32_t count);
 
 // ---- send.c
-bool ready(void);                           // maps the area once
-void* room(uint32_t type, uint32_t bytes);  // NULL: none, and counted as lost by the caller
-void publish(void);                         // what was put into room() last
-void countOne(uint32_t what);
+bool ready(void);                              // maps the area once
+void* room(uint32_t type, uint32_t bytes);     // NULL: none, and counted as lost by the caller
+void publish(void);                            // what was put into room() last
+void count(uint32_t what);                     // enum loss
 int32_t takeStack(const struct frame* frame);  // −1: none
 void countLaunch(const struct launch_key* key);
 struct copy_sum* copySum(const struct copy_key* key);  // NULL: no room
@@ -112,7 +107,7 @@ static inline uint64_t argument(const struct frame* frame, uint32_t place) {
 static inline uint64_t intact(const struct frame* frame) { return ~(uint64_t)(uintptr_t)frame; }
 // Is the call that `outer` is the frame of still on the stack? It may have been left by longjmp.
 static inline bool isOpen(const struct frame* outer, const struct frame* now) {
-  return outer != NULL && now < outer && outer->flight.whole == intact(outer);
+  return outer != NULL && now < outer && outer->whole == intact(outer);
 }
 
 #endif

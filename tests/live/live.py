@@ -109,6 +109,8 @@ class LiveTest(unittest.TestCase):
         are those that the stand-in did, call by call in each thread."""
         self.assertEqual(run.twin.losses(), {})
         self.assertEqual(run.twin.unwatched(), [])
+        self.assertEqual([(c["name"], c["offset"]) for c in run.twin.calls
+                          if c["offset"] and c["code"] == 0 and c["verb"] != "map"], [])
         self.assertGreater(len(run.expected), 0, "the program said nothing")
         for wanted in run.expected:
             with self.subTest(pid=wanted["pid"]):

@@ -88,6 +88,13 @@ class Ledgers(PreloadTest):
     def test_contexts_and_resets_take_their_memory_with_them(self):
         self.assertAsExpected(self.record(program("contexts"), FAKE_GPU_COUNT="2"))
 
+    def test_contexts_that_are_pushed_deep_come_back_with_their_devices(self):
+        run = self.record(program("pushes"), FAKE_GPU_COUNT="2")
+        self.assertAsExpected(run)
+        process = run.twin.process(pid=run.expected[0]["pid"])
+        self.assertEqual(sorted((b[2], b[1]) for b in process.blocks.values()),
+                         sorted((int(level % 3 == 0), 1000 * (level + 1)) for level in range(7)))
+
     def test_kernels_have_names_and_geometry(self):
         run = self.record(program("launches"))
         rows = run.twin.rows("SELECT k.name, f.name AS function, grid_x, grid_y, grid_z, block_x, sum(count) AS count "
