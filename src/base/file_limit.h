@@ -1,10 +1,9 @@
-// As many open files as this process may have: the soft limit, 1,024 by habit, becomes the hard
-// one.
+// Raises the limit of open files: the soft limit, usually 1,024, becomes the hard limit.
 #pragma once
 
 namespace tidegauge::base {
 
-// Children inherit it: start them before, or give them their own.
+// Children inherit it: start them earlier, or set theirs.
 void allowManyFiles();
 
 }  // namespace tidegauge::base

@@ -1,5 +1,5 @@
-// freeMemoryBytes: how much memory this process may still take before the machine, or the container
-// it runs in, has none left. Input without an end, or that unpacks to anything, is bounded by it.
+// freeMemoryBytes: the memory that this process may still take before the machine, or its
+// container, runs out. It bounds input without an end, or that unpacks to any size.
 //
 // Cost: reads two or three small files, some 30 µs. Source: proc_meminfo(5), the kernel's
 // cgroup-v2.rst.
@@ -9,7 +9,7 @@
 
 namespace tidegauge::base {
 
-// 2^64 − 1 if the system does not say.
+// 2^64 − 1 if the system does not report it.
 uint64_t freeMemoryBytes();
 
 }  // namespace tidegauge::base

@@ -1,5 +1,5 @@
-// Asks for huge pages where memory is large and about to be filled: one fault for 2 MiB in place of
-// 512, of 1 µs and more each in virtual machines. Where the kernel has none it does nothing.
+// Requests huge pages for large memory that is about to be filled: one fault per 2 MiB instead of
+// 512, each of which takes 1 µs and more in virtual machines. Does nothing if the kernel has none.
 // Source: madvise(2), MADV_HUGEPAGE.
 #pragma once
 
