@@ -1,5 +1,5 @@
-// tidegauge: records, shows and explains where GPU memory went. One file per sub-command beside
-// this.
+// tidegauge: records, shows and explains the use of GPU memory. Each sub-command has a file in
+// commands/.
 #include <exception>
 #include <new>
 

@@ -1,5 +1,5 @@
-// tidegauge categories [FILE]: the rules that say what memory is for, to be edited; or checks those
-// of a file.
+// tidegauge categories [FILE]: prints the rules for what memory is for, for editing; or checks
+// those in a file.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,5 +1,5 @@
-// tidegauge diff A B: what grew, what vanished, by source line; with more files, or the devices of
-// one, which of the ranks is the odd one.
+// tidegauge diff A B: what grew and what vanished, by source line. With more files, or the devices
+// of one: which rank stands out.
 #pragma once
 
 #include <CLI/CLI.hpp>

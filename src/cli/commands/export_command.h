@@ -1,4 +1,4 @@
-// tidegauge export FILE --to html [-o OUT]: a recording as a file for others.
+// tidegauge export FILE --to html [-o OUT]: writes a recording as a file for other people.
 #pragma once
 
 #include <CLI/CLI.hpp>

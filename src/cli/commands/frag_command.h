@@ -1,5 +1,5 @@
-// tidegauge frag FILE: what lay free inside segments and could not be used, over time; a score of
-// the layout's shape with its forecast; a picture of where blocks lay.
+// tidegauge frag FILE: free memory inside segments that could not be used, over time; a layout
+// score with its forecast; a picture of where blocks are.
 #pragma once
 
 #include <CLI/CLI.hpp>

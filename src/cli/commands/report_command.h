@@ -1,4 +1,4 @@
-// tidegauge report FILE… [--json] [--top N]: where the memory went, as text or JSON.
+// tidegauge report FILE… [--json] [--top N]: what used the memory, as text or JSON.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,7 +6,7 @@
 
 namespace tidegauge::cli {
 
-// As `tidegauge report FILE`. The exit code.
+// The same as `tidegauge report FILE`. Returns the exit code.
 int reportFile(const std::string& path);
 
 void addReportCommand(CLI::App& app, int& exit_code);

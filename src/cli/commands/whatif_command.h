@@ -1,5 +1,5 @@
-// tidegauge whatif FILE: the allocator replayed, under the recording's settings to prove it, and
-// under others to say which would have helped.
+// tidegauge whatif FILE: replays the allocator under the recording's settings to verify it, and
+// under others to find which would have helped.
 #pragma once
 
 #include <CLI/CLI.hpp>

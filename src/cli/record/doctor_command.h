@@ -1,4 +1,4 @@
-// tidegauge doctor [LIBRARY…] [--json]: what this machine lets a recorder do, and how to get the
+// tidegauge doctor [LIBRARY…] [--json]: what a recorder can do on this machine, and how to get the
 // rest.
 #pragma once
 
@@ -9,11 +9,12 @@
 namespace tidegauge::cli {
 
 struct DoctorOptions {
-  std::vector<std::string> libraries;  // looked at besides those that are found
+  std::vector<std::string> libraries;  // to examine, besides those that are found
   bool json = false;
 };
 
-// The exit code: 0, or 4 if this machine cannot record. (Where the recorder was not built: 4.)
+// Returns the exit code: 0, or 4 if this machine cannot record. (Without the recorder in the build:
+// 4.)
 int runDoctor(const DoctorOptions& options);
 
 void addDoctorCommand(CLI::App& app, int& exit_code);

@@ -1,4 +1,4 @@
-// tidegauge record [-o FILE] -- COMMAND…: what a program does with device memory, through eBPF.
+// tidegauge record [-o FILE] -- COMMAND…: records a program's use of device memory through eBPF.
 #pragma once
 
 #include <CLI/CLI.hpp>
