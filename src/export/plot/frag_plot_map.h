@@ -6,7 +6,7 @@
 
 namespace tidegauge::exporting {
 
-// `x.panel` is where it goes; its legend stands right of it.
+// `x.panel` is its place; its legend is to the right.
 void drawMap(Canvas& canvas, const analysis::AnalysedTrace& analysed,
              const analysis::DeviceAnalysis& device, const StepScale& x, bool plain_address);
 
