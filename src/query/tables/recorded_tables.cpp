@@ -1,5 +1,5 @@
-// kernels, launches, copies, processes, functions, losses, unwatched, incomplete: what a recording
-// says beside memory, with the names and units of its own tables. Of a snapshot they are empty.
+// kernels, launches, copies, processes, functions, losses, unwatched, incomplete: a recording's
+// facts beside memory, with the names and units of its tables. Empty for snapshots.
 #include "query/tables/recorded_tables.h"
 
 #include <memory>

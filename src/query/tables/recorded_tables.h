@@ -1,4 +1,4 @@
-// What the tables of a recording share.
+// Shared code of the tables of a recording.
 #pragma once
 
 #include "model/recorded_work.h"
@@ -6,7 +6,7 @@
 
 namespace tidegauge::query {
 
-// The work that the recording holds for this trace; a snapshot has none, so all of it is empty.
+// The recorded work of this trace; a snapshot has none, so all of it is empty.
 const model::RecordedWork& workOf(const AnalysedTrace& analysed);
 
 // The column process_id: the same in every row of a trace.
