@@ -1,4 +1,4 @@
-// What all programs share: maps, counters, which processes are watched, what is known of a thread.
+// Shared by all programs: maps, counters, which processes are watched, the state of a thread.
 #pragma once
 
 // clang-format off
@@ -55,7 +55,7 @@ struct flight {
   __u8 in_runtime;
   __u8 reserved[5];
 };
-// From where a call was once found to be a part of the open one, and how far up its frame is.
+// Callers that were found to be a part of the open call, and how far up its frame is.
 #define NESTED_CALLS 4
 struct nested_call {
   __u64 caller;  // 0: none
@@ -73,7 +73,7 @@ struct thread_state {
   __s32 device;  // enum device_of_thread, or its number
   __s32 pushed[PUSHED_DEVICES];
   __u32 pushes;
-  __u32 copy_kind;  // of the runtime's copy: for the driver's that does not say it
+  __u32 copy_kind;  // of the runtime's copy: for a driver copy without a kind
   __u32 program;    // see struct launch_key
   struct nested_call nested[NESTED_CALLS];
 };
@@ -81,8 +81,7 @@ TABLE(threads, HASH, __u64, struct thread_state, MAX_THREADS);
 
 static __always_inline void count(__u32 what) {
   __u64* value = bpf_map_lookup_elem(&losses, &what);
-  // One for each processor, and yet at once: where the kernel may preempt a program, another one
-  // counts.
+  // One per processor, but atomic: where the kernel may preempt a program, another one counts.
   if (value) __sync_fetch_and_add(value, 1);
 }
 
@@ -90,8 +89,8 @@ static __always_inline __u32 tgidNow(void) { return bpf_get_current_pid_tgid() >
 
 __u32 last_program = 0;
 
-// The number of the program that the process runs; it is told before anything bears it. 0: there
-// was no room to tell it, which the next call tries again.
+// The number of the program that the process runs; it is reported before any record contains it. 0:
+// there was no room to report it; the next call tries again.
 static __always_inline __u32 programOf(__u32 tgid) {
   __u32* known = bpf_map_lookup_elem(&seen, &tgid);
   if (known) return *known;
@@ -121,7 +120,7 @@ static __always_inline __u32 programOf(__u32 tgid) {
   return number;
 }
 
-// 0: no; else the number of its program.
+// 0: not watched; else the number of its program.
 static __always_inline __u32 isWatched(__u32 tgid) {
   if (tgid == settings.recorder_tgid) return 0;
   if (!settings.watch_all) {
@@ -134,8 +133,8 @@ static __always_inline __u32 isWatched(__u32 tgid) {
   return programOf(tgid);
 }
 
-// What is known of this thread if its process is watched; 0 if it is not. One look-up, but for the
-// first call of a thread.
+// The state of this thread if its process is watched; 0 if not. One look-up, except for the first
+// call of a thread.
 static __always_inline struct thread_state* watchedThread(__u64 pid_tgid) {
   static const struct thread_state kFresh = {.device = -1};
   struct thread_state* state = bpf_map_lookup_elem(&threads, &pid_tgid);
@@ -160,7 +159,7 @@ static __always_inline __u64 userWord(__u64 address) {
   return word;
 }
 
-// The word or register that a cookie's place names (records.h).
+// The word or register at a place of a cookie (records.h).
 static __always_inline __u64 argument(struct pt_regs* ctx, __u32 place) {
   switch (place) {
     case 0:

@@ -1,6 +1,6 @@
-// Which device a thread is on: the driver knows it by the current context, the runtime by number.
-// Kept in the kernel, so that a record of memory carries its device and cudaSetDevice(), which some
-// programs call all the time, sends nothing.
+// The device of a thread: the driver uses the current context, the runtime a number. Tracked in the
+// kernel, so that a memory record contains its device, and cudaSetDevice(), which some programs
+// call constantly, sends nothing.
 #pragma once
 
 #include "memory.bpf.h"
@@ -75,7 +75,7 @@ int context_exit(struct pt_regs* ctx) {
     return 0;
   } else if (verb == VERB_DESTROY) {
     device = deviceOf(given, tgid);
-  } else if (!runtime) {  // released, reset: the device is given
+  } else if (!runtime) {  // released, reset: the device is an argument
     device = (__s32)given;
   }
   struct memory_record* record = bpf_ringbuf_reserve(&memory_ring, sizeof(*record), 0);

@@ -1,7 +1,7 @@
-// Copies and memsets: added up in the kernel by process, direction and function.
+// Copies and memsets: summed in the kernel by process, direction and function.
 //
 //   cudaMemcpy(kind H2D) ─┬ cuMemcpyHtoD_v2 ──► counted here, with the bytes
-//                         └ at its return: counted itself only if no driver copy was seen inside
+//                        └ at its return: counted itself only without a driver copy inside
 #pragma once
 
 #include "counted.bpf.h"
