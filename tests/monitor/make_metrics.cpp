@@ -55,7 +55,7 @@ std::string madeUp(bool is_otlp) {
   made.session.libraryWatched(library);
   made.session.unwatched(unwatched, made.now_ns);
   testing::QuietSource quiet;
-  (void)made.session.finish(quiet);  // what was not watched finds its process
+  (void)made.session.finish(quiet);  // the unwatched rows find their process
   watch::MetricInputs inputs;
   inputs.session = &made.session;
   inputs.now_ns = made.now_ns;
