@@ -35,7 +35,7 @@ std::string whatTheDriverHad(const OomVerdict& v) {
   words += " free" + whenTold(v);
   int64_t taken = v.told ? v.told->taken_since_bytes : 0;
   if (taken != 0) {
-    words += fmt::format("; since then this process {} {}", taken > 0 ? "took" : "gave back",
+    words += fmt::format("; since then this process {} {}", taken > 0 ? "took" : "freed",
                          humanBytes(static_cast<uint64_t>(std::abs(taken))));
   }
   return words;
