@@ -18,7 +18,7 @@ namespace tidegauge::record {
 namespace {
 
 constexpr size_t kDrainStacksEvery = 256;  // calls
-// For a stack that another processor is about to send.
+// Waiting for a stack that another processor is about to send.
 constexpr int kMaxWaits = 20;
 constexpr useconds_t kWait_us = 100;
 
@@ -64,10 +64,10 @@ Recorder::Recorder(Programs programs, const RecorderOptions& options, RecorderSi
       watch_all_(options.programs.watch_all),
       let_go_unused_(options.programs.watch_all || options.let_go_unused) {}
 
-// Nobody may be left waiting: first no more are stopped, then all that were go on.
+// No program may stay stopped: first no more are stopped, then the stopped ones continue.
 Recorder::~Recorder() {
-  probes_.letGo();
-  programs_.letGo();
+  probes_.detach();
+  programs_.detach();
   std::vector<system_record> last;
   rings_.takeSystem(last);
   for (const system_record& record : last)
@@ -77,8 +77,8 @@ Recorder::~Recorder() {
 void Recorder::inOrder(const system_record& record) {
   switch (record.event) {
     case SYSTEM_FIRST_SEEN: {
-      // Another program of this number: that the one before had become it was lost (system ring
-      // full). What this one maps was learnt already.
+      // Another program with this number: the record of its start was lost (system ring full). Its
+      // mappings are known already.
       if (auto before = running_.find(record.tgid); before != running_.end() &&
                                                     before->second.program != 0 &&
                                                     before->second.program != record.program)
@@ -98,7 +98,7 @@ void Recorder::inOrder(const system_record& record) {
       break;
     case SYSTEM_EXEC:
       end(record.tgid, record.time_ns, std::nullopt);
-      // Of the whole machine only those that make a call are told, at their first.
+      // If the whole machine is watched, a process is reported at its first call.
       if (!watch_all_) (void)running(record.tgid, &record);
       break;
     case SYSTEM_EXIT:
@@ -117,7 +117,7 @@ Recorder::Running& Recorder::running(uint32_t tgid, const system_record* seen) {
   process.pid = tgid;
   process.command = commandOf(tgid);
   process.name = nameOf(tgid);
-  // A program that waited at its beginning until its libraries were watched is seen from there on.
+  // A program that waited at its start until its libraries were watched is recorded from there on.
   process.from_start = from_start_.contains(tgid) ||
                        (seen != nullptr && (seen->event == SYSTEM_FORK || seen->stopped != 0));
   fresh.from_start = process.from_start;
@@ -143,17 +143,17 @@ void Recorder::end(uint32_t tgid, uint64_t time_ns, std::optional<int> status) {
     return;
   }
   sink_.processEnded(found->second.index, toEpoch(time_ns), status);
-  if (status) {  // after exec the new program is there already
+  if (status) {  // after exec, the new program is there already
     unwinder_.forget(tgid);
     learnt_.erase(tgid);
   }
   running_.erase(found);
 }
 
-void Recorder::tellStack(Running& process, int32_t stack) {
+void Recorder::reportStack(Running& process, int32_t stack) {
   if (stack < 0 || !process.stacks.insert(stack).second) return;
-  // Told before the call was; but the ring hands out nothing while an earlier place in it is still
-  // being written, on another processor.
+  // It was sent before the call. But the ring returns nothing after a record that another processor
+  // is still writing.
   auto frames = unwinder_.take(static_cast<uint32_t>(stack));
   for (int i = 0; i < kMaxWaits && !frames; ++i) {
     if (i > 0) usleep(kWait_us);
@@ -167,7 +167,7 @@ void Recorder::memoryCall(const memory_record& record) {
   if (record.function >= watchedFunctions().size()) return;
   Running& process = running(record.tgid);
   if (process.left_out) return;
-  tellStack(process, record.stack);
+  reportStack(process, record.stack);
   model::MemoryCall call = decoded(record, process.from_start);
   call.start_ns = toEpoch(record.start_ns);
   call.end_ns = toEpoch(record.end_ns);
@@ -186,7 +186,7 @@ void Recorder::named(const name_record& record) {
   sink_.kernelNamed(name);
 }
 
-// A name may come before its program was told in order; after its end it is of no use.
+// A name may arrive before its program is known; after the program's end it is useless.
 void Recorder::takeNames() {
   std::vector<name_record> names;
   rings_.takeNames(names);
@@ -201,7 +201,7 @@ void Recorder::takeNames() {
 void Recorder::launched(const launch_record& record) {
   Running& process = running(record.tgid);
   if (process.left_out) return;
-  tellStack(process, record.stack);
+  reportStack(process, record.stack);
   Launch launch = decoded(record);
   launch.what.process = process.index;
   launch.time_ns = toEpoch(record.time_ns);
@@ -216,7 +216,7 @@ void Recorder::inOrderUntil(uint64_t time_ns) {
 }
 
 size_t Recorder::poll(int timeout_ms) {
-  // A process may be stopped for an event: those are handled as soon as they come.
+  // A process may be stopped until its event is handled, so handle events at once.
   rings_.wait(timeout_ms);
   takeUrgent();
   uint64_t until_ns = rings_.takeCalls(memory_records_, launch_records_);
@@ -225,7 +225,7 @@ size_t Recorder::poll(int timeout_ms) {
   takeUrgent();
   until_ns = std::min({until_ns, rings_.systemReadAt(), end_ns_});
 
-  // Merge by time. What is newer than `until_ns` waits: something before it may still come.
+  // Merges by time. Records after `until_ns` wait: an earlier one may still arrive.
   sortBy(memory_records_, &memory_record::end_ns);
   sortBy(launch_records_, &launch_record::time_ns);
   sortBy(system_records_, &system_record::time_ns);
@@ -236,7 +236,7 @@ size_t Recorder::poll(int timeout_ms) {
         launches < launch_records_.size() ? launch_records_[launches].time_ns : UINT64_MAX;
     uint64_t next_ns = std::min(call_ns, launch_ns);
     if (next_ns > until_ns) break;
-    // A stack that is new waits for its rules: the sooner they come, the fewer copies are made.
+    // A new stack waits for its rules: the earlier they are set, the fewer copies are sent.
     if (++done % kDrainStacksEvery == 0) unwinder_.drain();
     if (!system_records_.empty() && system_records_.front().time_ns <= next_ns)
       inOrderUntil(next_ns);
@@ -248,24 +248,24 @@ size_t Recorder::poll(int timeout_ms) {
   inOrderUntil(until_ns);
   dropFirst(memory_records_, calls);
   dropFirst(launch_records_, launches);
-  told_until_ns_ = until_ns;
+  known_until_ns_ = until_ns;
   return calls;
 }
 
-// Until now: programs that go on may write as fast as it reads.
+// Until now: running programs may write as fast as this reads.
 void Recorder::finish() {
   end_ns_ = evenClock().kernelNow_ns();
-  for (int i = 0; i < 1000 && told_until_ns_ < end_ns_; ++i) (void)poll(0);
-  (void)poll(0);  // stacks that came with the last
+  for (int i = 0; i < 1000 && known_until_ns_ < end_ns_; ++i) (void)poll(0);
+  (void)poll(0);  // stacks of the last calls
 }
 
-// Hands out those rows whose program was told; true keeps a row for the next time.
-template <class Key, class Value, class Tell>
-void Recorder::tellRows(std::vector<std::pair<Key, Value>>& rows, const Tell& tell) {
+// Reports and removes the rows whose program is known; the others wait for the next time.
+template <class Key, class Value, class Report>
+void Recorder::reportRows(std::vector<std::pair<Key, Value>>& rows, const Report& report) {
   std::erase_if(rows, [&](const auto& row) {
     auto index = index_of_.find(row.first.program);
     if (index == index_of_.end()) return false;
-    if (index->second) tell(*index->second, row.first, row.second);
+    if (index->second) report(*index->second, row.first, row.second);
     return true;
   });
 }
@@ -273,32 +273,32 @@ void Recorder::tellRows(std::vector<std::pair<Key, Value>>& rows, const Tell& te
 void Recorder::tellCounts() {
   TakenCounts taken = counts_.take();
   auto add = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-  add(untold_.launches, taken.launches);
-  add(untold_.beyond, taken.beyond);
-  add(untold_.copies, taken.copies);
+  add(pending_.launches, taken.launches);
+  add(pending_.beyond, taken.beyond);
+  add(pending_.copies, taken.copies);
   std::vector<LaunchCount> launches;
   std::vector<CopyCount> copies;
-  tellRows(untold_.launches, [&](uint32_t process, const launch_key& key, uint64_t calls) {
+  reportRows(pending_.launches, [&](uint32_t process, const launch_key& key, uint64_t calls) {
     if (key.function >= watchedFunctions().size()) return;
     LaunchCount& count = launches.emplace_back(decoded(key));
     count.process = process;
     count.launches = calls;
   });
-  tellRows(untold_.beyond, [&](uint32_t process, const beyond_key& key, uint64_t calls) {
+  reportRows(pending_.beyond, [&](uint32_t process, const beyond_key& key, uint64_t calls) {
     LaunchCount& count = launches.emplace_back();
     count.process = process;
     count.function = key.function;
     count.launches = calls;
   });
-  tellRows(untold_.copies, [&](uint32_t process, const copy_key& key, const copy_sum& sum) {
+  reportRows(pending_.copies, [&](uint32_t process, const copy_key& key, const copy_sum& sum) {
     CopyCount& count = copies.emplace_back(decoded(key));
     count.process = process;
     record::add(count, sum);
   });
   sink_.launchesSeen(launches);
   sink_.copiesSeen(copies);
-  letGoOfUnused();
-  // Those had ended before the tables changed places: that was their last.
+  releaseUnused();
+  // They had ended before the tables were switched, so these were their last counts.
   for (uint32_t program : ended_programs_) {
     index_of_.erase(program);
     early_names_.erase(program);
