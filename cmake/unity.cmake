@@ -33,4 +33,8 @@ function(tidegauge_unity target)
   # mistake; and to clang a name of one source is hidden by a local name of the next.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>
                          $<$<CXX_COMPILER_ID:Clang>:-Wno-shadow>)
+  # GCC inlines less in large compilations; what is large to it must not depend on how many sources
+  # are compiled together (the reader took 6 % more instructions).
+  target_compile_options(${target} PRIVATE
+                         "$<$<CXX_COMPILER_ID:GNU>:SHELL:--param large-unit-insns=200000>")
 endfunction()

@@ -1,8 +1,11 @@
 // tidegauge: records, shows and explains the use of GPU memory. Each sub-command has a file in
 // commands/.
+#include <fmt/format.h>
+
 #include <exception>
 #include <new>
 
+#include "base/version.h"
 #include "cli/commands/categories_command.h"
 #include "cli/commands/diff_command.h"
 #include "cli/commands/export_command.h"
@@ -24,7 +27,7 @@ int main(int argc, char** argv) {
   guardStandardStreams();
   guardAgainstShrinkingFiles();
   CLI::App app{"Record, show and explain where GPU memory went.", "tidegauge"};
-  app.set_version_flag("--version", "tidegauge " TIDEGAUGE_VERSION);
+  app.set_version_flag("--version", fmt::format("tidegauge {}", tidegauge::base::version()));
   app.require_subcommand(1);
   int exit_code = 0;
   addViewCommand(app, exit_code);

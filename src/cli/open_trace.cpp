@@ -10,12 +10,12 @@
 #include "base/format.h"
 #include "base/text_layout.h"
 #include "cli/damage.h"
+#include "cli/file_kind.h"
 #include "cli/options/output.h"
 #include "cli/options/terminal.h"
 #include "cli/options/usage.h"
 #include "readers/recording/open_recording.h"
 #include "readers/torch/unpack/open_snapshots.h"
-#include "wss/file/measurement.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -64,11 +64,11 @@ double threadSeconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-// Decided by content: a recording is an SQLite file; everything else is PyTorch's or unknown.
-base::Result<std::vector<model::Trace>> readFile(const std::string& path, bool is_recording,
+base::Result<std::vector<model::Trace>> readFile(const std::string& path, FileKind kind,
                                                  bool driver_memory, const Progress& progress) {
-  if (is_recording) return readers::recording::openRecording(path, {progress, driver_memory});
-  if (path != "-" && wss::isMeasurementFile(path))
+  if (kind == FileKind::kRecording)
+    return readers::recording::openRecording(path, {progress, driver_memory});
+  if (kind == FileKind::kWorkingSet)
     return base::Error{base::ErrorKind::kUnreadable,
                        "a host working-set measurement, not GPU memory", std::nullopt,
                        "Open it with `tidegauge wss FILE` or `tidegauge view FILE`."};
@@ -85,10 +85,11 @@ Opened openTraces(const std::vector<std::string>& paths,
   for (const std::string& path : paths) {
     ProgressBar bar(path.substr(path.find_last_of('/') + 1));
     double begin_s = threadSeconds();
-    bool is_recording = path != "-" && readers::recording::isSqliteFile(path);
+    FileKind kind = kindOf(path);
+    bool is_recording = kind == FileKind::kRecording;
     OpenedRecording recording{path, {}, 0, opened.traces.size(), 0};
     if (is_recording) recording.stamp = readers::recording::stampOf(path);
-    auto read = readFile(path, is_recording, driver_memory,
+    auto read = readFile(path, kind, driver_memory,
                          [&](uint64_t done, uint64_t total) { bar.show(done, total); });
     if (!read.ok()) {
       bar.clear();

@@ -18,22 +18,11 @@ namespace tidegauge::record {
 namespace {
 
 constexpr size_t kDrainStacksEvery = 256;  // calls
-// Waiting for a stack that another processor is about to send.
+// For a stack that another processor is about to send.
 constexpr int kMaxWaits = 20;
 constexpr useconds_t kWait_us = 100;
 
 int64_t toEpoch(uint64_t kernel_ns) { return evenClock().ofKernel_ns(kernel_ns); }
-
-template <class Record, class Time>
-void sortBy(std::vector<Record>& records, Time Record::*time) {
-  std::stable_sort(records.begin(), records.end(),
-                   [&](const Record& a, const Record& b) { return a.*time < b.*time; });
-}
-
-template <class Record>
-void dropFirst(std::vector<Record>& records, size_t count) {
-  records.erase(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(count));
-}
 
 }  // namespace
 
@@ -85,12 +74,9 @@ void Recorder::inOrder(const system_record& record) {
         end(record.tgid, record.time_ns, std::nullopt);
       Running& it = running(record.tgid, &record);
       it.program = record.program;
-      if (it.left_out)
-        index_of_[record.program] = std::nullopt;
-      else
-        index_of_[record.program] = it.index;
-      if (auto early = early_names_.extract(record.program); !early.empty())
-        for (const name_record& name : early.mapped()) named(name);
+      std::optional<uint32_t> process;
+      if (!it.left_out) process = it.index;
+      for (const name_record& name : book_.add(record.program, process)) named(name);
       break;
     }
     case SYSTEM_FORK:
@@ -137,7 +123,7 @@ Recorder::Running& Recorder::running(uint32_t tgid, const system_record* seen) {
 void Recorder::end(uint32_t tgid, uint64_t time_ns, std::optional<int> status) {
   auto found = running_.find(tgid);
   if (found == running_.end()) return;
-  if (found->second.program != 0) ended_programs_.push_back(found->second.program);
+  if (found->second.program != 0) book_.end(found->second.program);
   if (found->second.left_out) {
     running_.erase(found);
     return;
@@ -150,7 +136,7 @@ void Recorder::end(uint32_t tgid, uint64_t time_ns, std::optional<int> status) {
   running_.erase(found);
 }
 
-void Recorder::reportStack(Running& process, int32_t stack) {
+void Recorder::sendStack(Running& process, int32_t stack) {
   if (stack < 0 || !process.stacks.insert(stack).second) return;
   // It was sent before the call. But the ring returns nothing after a record that another processor
   // is still writing.
@@ -163,11 +149,16 @@ void Recorder::reportStack(Running& process, int32_t stack) {
   if (frames) sink_.stackSeen(process.index, static_cast<uint32_t>(stack), *frames);
 }
 
+// A new stack waits for its rules: the earlier they are set, the fewer copies are sent.
+void Recorder::beforeCall(size_t number) {
+  if (number % kDrainStacksEvery == 0) unwinder_.drain();
+}
+
 void Recorder::memoryCall(const memory_record& record) {
   if (record.function >= watchedFunctions().size()) return;
   Running& process = running(record.tgid);
   if (process.left_out) return;
-  reportStack(process, record.stack);
+  sendStack(process, record.stack);
   model::MemoryCall call = decoded(record, process.from_start);
   call.start_ns = toEpoch(record.start_ns);
   call.end_ns = toEpoch(record.end_ns);
@@ -176,10 +167,10 @@ void Recorder::memoryCall(const memory_record& record) {
 }
 
 void Recorder::named(const name_record& record) {
-  auto index = index_of_.find(record.program);
-  if (index == index_of_.end() || !index->second) return;
+  std::optional<uint32_t> process = book_.processOf(record.program);
+  if (!process) return;
   KernelName name;
-  name.process = *index->second;
+  name.process = *process;
   name.handle = record.handle;
   name.made_from = record.of;
   name.name.assign(record.name, strnlen(record.name, sizeof(record.name)));
@@ -191,106 +182,63 @@ void Recorder::takeNames() {
   std::vector<name_record> names;
   rings_.takeNames(names);
   for (const name_record& record : names) {
-    if (index_of_.contains(record.program))
+    if (book_.contains(record.program))
       named(record);
     else
-      early_names_[record.program].push_back(record);
+      book_.keepName(record);
   }
 }
 
 void Recorder::launched(const launch_record& record) {
   Running& process = running(record.tgid);
   if (process.left_out) return;
-  reportStack(process, record.stack);
+  sendStack(process, record.stack);
   Launch launch = decoded(record);
   launch.what.process = process.index;
   launch.time_ns = toEpoch(record.time_ns);
   sink_.launched(launch);
 }
 
-void Recorder::inOrderUntil(uint64_t time_ns) {
-  size_t done = 0;
-  while (done < system_records_.size() && system_records_[done].time_ns <= time_ns)
-    inOrder(system_records_[done++]);
-  dropFirst(system_records_, done);
-}
-
 size_t Recorder::poll(int timeout_ms) {
   // A process may be stopped until its event is handled, so handle events at once.
   rings_.wait(timeout_ms);
   takeUrgent();
-  uint64_t until_ns = rings_.takeCalls(memory_records_, launch_records_);
+  uint64_t until_ns = rings_.takeCalls(order_.memory(), order_.launches());
   takeNames();
   unwinder_.drain();
   takeUrgent();
-  until_ns = std::min({until_ns, rings_.systemReadAt(), end_ns_});
-
-  // Merges by time. Records after `until_ns` wait: an earlier one may still arrive.
-  sortBy(memory_records_, &memory_record::end_ns);
-  sortBy(launch_records_, &launch_record::time_ns);
-  sortBy(system_records_, &system_record::time_ns);
-  size_t calls = 0, launches = 0;
-  for (size_t done = 0;;) {
-    uint64_t call_ns = calls < memory_records_.size() ? memory_records_[calls].end_ns : UINT64_MAX;
-    uint64_t launch_ns =
-        launches < launch_records_.size() ? launch_records_[launches].time_ns : UINT64_MAX;
-    uint64_t next_ns = std::min(call_ns, launch_ns);
-    if (next_ns > until_ns) break;
-    // A new stack waits for its rules: the earlier they are set, the fewer copies are sent.
-    if (++done % kDrainStacksEvery == 0) unwinder_.drain();
-    if (!system_records_.empty() && system_records_.front().time_ns <= next_ns)
-      inOrderUntil(next_ns);
-    if (launch_ns < call_ns)
-      launched(launch_records_[launches++]);
-    else
-      memoryCall(memory_records_[calls++]);
-  }
-  inOrderUntil(until_ns);
-  dropFirst(memory_records_, calls);
-  dropFirst(launch_records_, launches);
-  known_until_ns_ = until_ns;
-  return calls;
+  return order_.handOut(std::min(until_ns, rings_.systemReadAt()), *this);
 }
 
 // Until now: running programs may write as fast as this reads.
 void Recorder::finish() {
-  end_ns_ = evenClock().kernelNow_ns();
-  for (int i = 0; i < 1000 && known_until_ns_ < end_ns_; ++i) (void)poll(0);
+  order_.endAt(evenClock().kernelNow_ns());
+  for (int i = 0; i < 1000 && !order_.isAtEnd(); ++i) (void)poll(0);
   (void)poll(0);  // stacks of the last calls
-}
-
-// Reports and removes the rows whose program is known; the others wait for the next time.
-template <class Key, class Value, class Report>
-void Recorder::reportRows(std::vector<std::pair<Key, Value>>& rows, const Report& report) {
-  std::erase_if(rows, [&](const auto& row) {
-    auto index = index_of_.find(row.first.program);
-    if (index == index_of_.end()) return false;
-    if (index->second) report(*index->second, row.first, row.second);
-    return true;
-  });
 }
 
 void Recorder::tellCounts() {
   TakenCounts taken = counts_.take();
   auto add = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-  add(pending_.launches, taken.launches);
-  add(pending_.beyond, taken.beyond);
-  add(pending_.copies, taken.copies);
+  TakenCounts& waiting = book_.waitingCounts();
+  add(waiting.launches, taken.launches);
+  add(waiting.beyond, taken.beyond);
+  add(waiting.copies, taken.copies);
   std::vector<LaunchCount> launches;
   std::vector<CopyCount> copies;
-  reportRows(pending_.launches, [&](uint32_t process, const launch_key& key, uint64_t calls) {
+  book_.giveRows(waiting.launches, [&](uint32_t process, const launch_key& key, uint64_t calls) {
     if (key.function >= watchedFunctions().size()) return;
     LaunchCount& count = launches.emplace_back(decoded(key));
     count.process = process;
     count.launches = calls;
   });
-  reportRows(pending_.beyond, [&](uint32_t process, const beyond_key& key, uint64_t calls) {
+  book_.giveRows(waiting.beyond, [&](uint32_t process, const beyond_key& key, uint64_t calls) {
     LaunchCount& count = launches.emplace_back();
     count.process = process;
     count.function = key.function;
     count.launches = calls;
   });
-  reportRows(pending_.copies, [&](uint32_t process, const copy_key& key, const copy_sum& sum) {
+  book_.giveRows(waiting.copies, [&](uint32_t process, const copy_key& key, const copy_sum& sum) {
     CopyCount& count = copies.emplace_back(decoded(key));
     count.process = process;
     record::add(count, sum);
@@ -299,12 +247,7 @@ void Recorder::tellCounts() {
   sink_.copiesSeen(copies);
   releaseUnused();
   // They had ended before the tables were switched, so these were their last counts.
-  for (uint32_t program : ended_programs_) {
-    index_of_.erase(program);
-    early_names_.erase(program);
-    counts_.forget(program);
-  }
-  ended_programs_.clear();
+  for (uint32_t program : book_.forgetEnded()) counts_.forget(program);
 }
 
 }  // namespace tidegauge::record

@@ -23,12 +23,14 @@
 
 #include "base/result.h"
 #include "model/memory_call.h"
+#include "record/call_order.h"
 #include "record/kernel/even_clock.h"
 #include "record/kernel/kernel_counts.h"
 #include "record/kernel/probes.h"
 #include "record/kernel/programs.h"
 #include "record/kernel/rings.h"
 #include "record/process/child.h"
+#include "record/program_book.h"
 #include "record/source.h"
 #include "record/unwind/unwinder.h"
 
@@ -67,17 +69,19 @@ class Recorder final : public Source {
   bool anyTargetRuns() const override;
 
  private:
+  friend class CallOrder;  // calls beforeCall(), inOrder(), memoryCall() and launched()
   Recorder(Programs programs, const RecorderOptions& options, RecorderSink& sink);
   struct Running {
     uint32_t index = 0;
     uint32_t program = 0;  // its number in the kernel; 0: no call yet
     bool from_start = false;
     bool left_out = false;     // by name_glob
-    std::set<int32_t> stacks;  // reported to the sink
+    std::set<int32_t> stacks;  // that the sink knows
   };
   void takeUrgent();
   void urgent(const system_record& record);   // handled at once: a process may be stopped for it
   void inOrder(const system_record& record);  // handled in order of time among the calls
+  void beforeCall(size_t number);
   void memoryCall(const memory_record& record);
   void named(const name_record& record);
   void launched(const launch_record& record);
@@ -90,11 +94,8 @@ class Recorder final : public Source {
   void releaseUnused();
   void forgetGone();
   void watchRunning(uint32_t tgid);
-  void reportStack(Running& process, int32_t stack);
+  void sendStack(Running& process, int32_t stack);
   void takeNames();
-  void inOrderUntil(uint64_t time_ns);
-  template <class Key, class Value, class Report>
-  void reportRows(std::vector<std::pair<Key, Value>>& rows, const Report& report);
 
   Programs programs_;
   Probes probes_;
@@ -102,16 +103,9 @@ class Recorder final : public Source {
   RecorderSink& sink_;
   Rings rings_;
   KernelCounts counts_;
-  std::vector<system_record> system_records_;  // in order of time, up to where all calls are known
-  uint64_t known_until_ns_ = 0, end_ns_ = UINT64_MAX;  // the kernel's clock
-  std::vector<memory_record> memory_records_;
-  std::vector<launch_record> launch_records_;
-  std::map<uint32_t, Running> running_;
-  // By program, as the kernel numbers them; no value: excluded by name.
-  std::map<uint32_t, std::optional<uint32_t>> index_of_;
-  std::vector<uint32_t> ended_programs_;  // their last counts have not been taken yet
-  std::map<uint32_t, std::vector<name_record>> early_names_;  // of programs not known yet
-  TakenCounts pending_;
+  CallOrder order_;
+  ProgramBook book_;
+  std::map<uint32_t, Running> running_;  // by pid
   std::set<uint32_t> from_start_;
   std::string name_glob_;
   bool watch_all_ = false;

@@ -131,9 +131,10 @@ void Recorder::urgent(const system_record& record) {
 }
 
 void Recorder::takeUrgent() {
-  size_t known = system_records_.size();
-  rings_.takeSystem(system_records_);
-  for (size_t i = known; i < system_records_.size(); ++i) urgent(system_records_[i]);
+  std::vector<system_record>& records = order_.system();
+  size_t known = records.size();
+  rings_.takeSystem(records);
+  for (size_t i = known; i < records.size(); ++i) urgent(records[i]);
 }
 
 }  // namespace tidegauge::record

@@ -5,6 +5,7 @@
 
 namespace tidegauge::replay {
 
+// A trial has an allocator, a driver and counts of its own: hence its many members.
 class Verifier final : public Listener {
  public:
   // The assumed driver: as in the trace, or one that never refuses (all refusals came from a

@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "cli/watch/live_arenas.h"
 #include "monitor/replayed_session.h"
 #include "support/made_session.h"
 #include "support/quiet_source.h"
+#include "watch/live_arenas.h"
 #include "watch/metrics.h"
 #include "watch/otlp.h"
 #include "watch/prometheus_text.h"
@@ -80,7 +80,7 @@ base::Result<std::string> replayed(const std::string& path, bool is_otlp) {
   record::Session session(std::nullopt);
   watch::MetricInputs inputs;
   inputs.session = &session;
-  cli::LiveArenas arenas;
+  watch::LiveArenas arenas;
   watch::MetricsMaker maker;
   std::string text;
   TG_RETURN_IF_ERROR(testing::replay(path, session, inputs.losses, kEventsPerLook, [&](int64_t ns) {

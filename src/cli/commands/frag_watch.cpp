@@ -9,9 +9,9 @@
 #include <thread>
 
 #include "base/text_layout.h"
+#include "cli/file_kind.h"
 #include "cli/options/output.h"
 #include "readers/recording/file/growth.h"
-#include "readers/recording/open_recording.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -56,7 +56,7 @@ int watchFile(const WatchOptions& options, const std::function<FileRead()>& read
   int exit_code = 0;
   while (stopped == 0) {
     Stamp now = readers::recording::stampOf(options.path);
-    bool grows = readers::recording::isSqliteFile(options.path);
+    bool grows = kindOf(options.path) == FileKind::kRecording;
     if (now != seen) changed_at = Clock::now();
     if (!now.exists()) {
       if (!missing_reported) {

@@ -9,12 +9,12 @@
 #include "analysis/trace/whole_recording.h"
 #include "base/sizes.h"
 #include "cli/commands/pick_process.h"
+#include "cli/file_kind.h"
 #include "cli/open_trace.h"
 #include "cli/options/output.h"
 #include "cli/options/selection_options.h"
 #include "cli/options/terminal.h"
 #include "cli/options/usage.h"
-#include "readers/recording/open_recording.h"
 #include "report/recording/outside_report.h"
 #include "report/recording/process_table.h"
 #include "report/story/report_json.h"
@@ -179,7 +179,7 @@ base::Result<ReportPart> partOf(const analysis::AnalysedTrace& trace, const Repo
 int run(const ReportOptions& options) {
   Opened with;
   if (!options.with.empty()) {
-    if (!readers::recording::isSqliteFile(options.with)) {
+    if (kindOf(options.with) != FileKind::kRecording) {
       return reportError({base::ErrorKind::kUsage, "--with " + options.with + ": no recording",
                           std::nullopt, "Name a file that `tidegauge record` wrote."});
     }

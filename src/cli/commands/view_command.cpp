@@ -8,12 +8,12 @@
 
 #include "base/text_layout.h"
 #include "cli/commands/browser.h"
+#include "cli/file_kind.h"
 #include "cli/open_trace.h"
 #include "cli/options/category_options.h"
 #include "cli/options/output.h"
 #include "cli/options/usage.h"
 #include "readers/recording/follow_recording.h"
-#include "readers/recording/open_recording.h"
 #include "server/application.h"
 #include "server/follower.h"
 #include "server/http/http_server.h"
@@ -45,7 +45,7 @@ std::vector<server::WorkingSetFile> openMeasurements(std::vector<std::string>& p
                                                      int& exit_code) {
   std::vector<server::WorkingSetFile> files;
   std::erase_if(paths, [&](const std::string& path) {
-    if (path == "-" || !wss::isMeasurementFile(path)) return false;
+    if (kindOf(path) != FileKind::kWorkingSet) return false;
     auto measurement = wss::readMeasurementFile(path);
     if (measurement.ok()) {
       files.push_back({shownPath(path), wss::measurementPage(measurement.value())});
@@ -87,7 +87,7 @@ std::vector<std::shared_ptr<model::LiveSource>> liveSources(const std::vector<st
   for (const std::string& path : paths) {
     auto isThis = [&](const FailedRead& one) { return one.path == path; };
     bool readable = std::none_of(failed.begin(), failed.end(), isThis);
-    if (readable && path != "-" && readers::recording::isSqliteFile(path))
+    if (readable && kindOf(path) == FileKind::kRecording)
       lives.push_back(std::make_shared<readers::recording::RecordingFollower>(path));
   }
   return lives;

@@ -1,4 +1,4 @@
-// What `monitor` and `top` take, and which processes they watch. Without the recorder they say so
+// The options of `monitor` and `top`. In a build without the recorder both commands report that
 // (record_missing.cpp).
 #pragma once
 
@@ -28,7 +28,7 @@ struct MonitorOptions {
   double otlp_every_s = 10;
   std::string stacks = "user";
   std::vector<std::string> wss;  // processes, or "all-watched"; empty: no working sets
-  double wss_window_s = 0.1, wss_every_s = 60, wss_most_stall_ms = 5;
+  double wss_window_s = 0.1, wss_every_s = 60, wss_max_stall_ms = 5;
 };
 int runMonitor(const MonitorOptions& options);
 

@@ -43,7 +43,7 @@ void addMonitorCommand(CLI::App& app, int& exit_code) {
       ->type_name("S")
       ->capture_default_str();
   command
-      ->add_option("--wss-max-stall-ms", options->wss_most_stall_ms,
+      ->add_option("--wss-max-stall-ms", options->wss_max_stall_ms,
                    "Skip processes that the measurement would stall for longer than this")
       ->check(number(0.001, 1e6))
       ->type_name("MS")

@@ -2,29 +2,32 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
 #include <thread>
 
 #include "base/text_layout.h"
+#include "base/version.h"
 #include "cli/open_trace.h"
 #include "cli/options/output.h"
 #include "cli/options/usage.h"
-#include "cli/watch/live_arenas.h"
 #include "cli/watch/live_session.h"
-#include "cli/watch/live_working_sets.h"
 #include "cli/watch/monitor_source.h"
 #include "record/kernel/functions.h"
 #include "server/application.h"
 #include "server/http/http_push.h"
 #include "server/http/metrics_page.h"
+#include "watch/live_arenas.h"
+#include "watch/live_working_sets.h"
 #include "watch/otlp.h"
 #include "watch/prometheus_text.h"
 
 namespace tidegauge::cli {
 namespace {
 
+constexpr std::string_view kAllWatched = "all-watched";
 constexpr int64_t kShowEvery_ns = 1'000'000'000;
 
 // The port of "127.0.0.1:9400", "localhost:9400" or "9400".
@@ -124,6 +127,37 @@ std::vector<uint32_t> runningPids(const record::Session& session, int64_t now_ns
   return pids;
 }
 
+// The exit code of a wrong --wss, or 0.
+int checkWorkingSets(const MonitorOptions& options) {
+  for (const std::string& word : options.wss) {
+    if (word == kAllWatched) {
+      if (options.wss.size() == 1) continue;
+      return usageError("--wss takes processes, or all-watched alone");
+    }
+    if (std::string wrong = wholeNumber(1, kMaxPid)(word); !wrong.empty())
+      return usageError(fmt::format("--wss {}", wrong), "Take a process, or all-watched");
+  }
+  return 0;
+}
+
+std::optional<watch::WorkingSetPlan> workingSetPlan(const MonitorOptions& options) {
+  if (options.wss.empty()) return std::nullopt;
+  watch::WorkingSetPlan plan;
+  plan.window_s = options.wss_window_s;
+  plan.every_s = options.wss_every_s;
+  plan.max_stall_s = options.wss_max_stall_ms * 1e-3;
+  plan.all_watched = options.wss.front() == kAllWatched;
+  if (plan.all_watched) return plan;
+  for (const std::string& word : options.wss) {
+    uint32_t pid = 0;
+    std::from_chars(word.data(), word.data() + word.size(), pid);  // checked before
+    // Once each: the same labels twice would be no valid answer.
+    if (std::find(plan.pids.begin(), plan.pids.end(), pid) == plan.pids.end())
+      plan.pids.push_back(pid);
+  }
+  return plan;
+}
+
 int serve(const MonitorOptions& options, std::unique_ptr<server::HttpServer> http,
           std::optional<server::HttpAddress> collector) {
   auto token = server::randomToken();
@@ -142,12 +176,12 @@ int serve(const MonitorOptions& options, std::unique_ptr<server::HttpServer> htt
   std::string root = gate.root();
   server::Application live_page(std::move(session), std::move(gate));
   watch::MetricsMaker maker;
-  LiveArenas arenas;
-  watch::OtlpOrigin origin{hostName(), TIDEGAUGE_VERSION, nowSinceEpoch_ns()};
+  watch::LiveArenas arenas;
+  watch::OtlpOrigin origin{hostName(), std::string(base::version()), nowSinceEpoch_ns()};
   std::optional<server::HttpPush> push;
   if (collector) push.emplace(std::move(*collector), std::string(watch::kProtobufType));
   PushWords words;
-  LiveWorkingSets working_sets(options);
+  watch::LiveWorkingSets working_sets(workingSetPlan(options));
   auto metrics = [&](int64_t now_ns) {
     return maker.make({&live.session(), live.recorder().losses(), now_ns,
                        watch::cpuSecondsOfRecorder(), arenas.figures(), working_sets.figures()});

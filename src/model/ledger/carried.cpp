@@ -94,7 +94,7 @@ void ProcessLedger::addCarriedHoldings(std::vector<MemoryCall>& calls) const {
     }
     calls.push_back(call);
   }
-  for (const auto& [handle, held] : physical_) {
+  for (const auto& [handle, held] : physical_.by_handle) {
     if (holdings_[held.row].place != held.place) continue;
     MemoryCall call = carriedCall(Plane::kDriver, Verb::kRetain, MemoryKind::kPhysical);
     call.address = held.place;
@@ -104,13 +104,13 @@ void ProcessLedger::addCarriedHoldings(std::vector<MemoryCall>& calls) const {
 }
 
 void ProcessLedger::addCarriedMappings(std::vector<MemoryCall>& calls) const {
-  for (const auto& [address, range] : reservations_) {
+  for (const auto& [address, range] : physical_.reservations) {
     MemoryCall call = carriedCall(Plane::kDriver, Verb::kAllocate, MemoryKind::kAddressRange);
     call.address = address;
     call.size_bytes = range.end - address;
     calls.push_back(call);
   }
-  for (const auto& [address, it] : mappings_) {
+  for (const auto& [address, it] : physical_.mappings) {
     MemoryCall call = carriedCall(Plane::kDriver, Verb::kMap, MemoryKind::kPhysical);
     call.address = address;
     call.size_bytes = it.end - address;
@@ -118,7 +118,8 @@ void ProcessLedger::addCarriedMappings(std::vector<MemoryCall>& calls) const {
     call.device = it.device;
     call.stack = it.stack;
     if (!it.is_alias) call.start_ns = holdings_[it.holding].since_ns;
-    if (auto used = framework_places_.find(it.place); used != framework_places_.end()) {
+    if (auto used = physical_.framework_places.find(it.place);
+        used != physical_.framework_places.end()) {
       call.inner = 1;
       call.stream = used->second;
     }
@@ -229,7 +230,6 @@ void ProcessLedger::carry(const MemoryCall& call) {
       if (!promises_.try_emplace(call.address, Promise{call.size_bytes, call.device}).second)
         return;
       addTo(call.device, MemoryKind::kGraph, call.size_bytes);
-      forSums(call.device, MemoryKind::kGraph, [](MemorySum& sum) { --sum.allocations; });
       return;
     case MemoryKind::kBlock:
       carryBlock(call);
@@ -254,14 +254,14 @@ void ProcessLedger::carryPhysical(const MemoryCall& call) {
     carryMapping(call);
     return;
   }
-  auto known = carried_physical_.find(call.address);
-  if (call.verb == Verb::kRetain && known != carried_physical_.end()) {
-    physical_[call.handle] = known->second;
-  } else if (call.verb == Verb::kAllocate && known == carried_physical_.end() &&
+  auto known = physical_.carried.find(call.address);
+  if (call.verb == Verb::kRetain && known != physical_.carried.end()) {
+    physical_.by_handle[call.handle] = known->second;
+  } else if (call.verb == Verb::kAllocate && known == physical_.carried.end() &&
              call.size_bytes > 0) {
     uint32_t row = addHolding(call, 0, Cause::kCall);
     holdings_[row].references = std::min(call.offset, kMaxReferences);
-    carried_physical_[call.address] = {row, holdings_[row].place};
+    physical_.carried[call.address] = {row, holdings_[row].place};
   } else {
     ++counts_.impossible;
   }
@@ -270,8 +270,8 @@ void ProcessLedger::carryPhysical(const MemoryCall& call) {
 void ProcessLedger::carryMapping(const MemoryCall& call) {
   bool is_alias = call.handle == 0;
   std::optional<uint32_t> row;
-  auto known = carried_physical_.find(call.handle);
-  if (!is_alias && known != carried_physical_.end() &&
+  auto known = physical_.carried.find(call.handle);
+  if (!is_alias && known != physical_.carried.end() &&
       holdings_[known->second.row].place == known->second.place)
     row = known->second.row;
   if (call.size_bytes == 0 || (!is_alias && !row)) {
@@ -290,9 +290,7 @@ void ProcessLedger::carryBlock(const MemoryCall& call) {
     return;
   }
   onBlock(call);
-  auto block = blocks_.find(call.address);
-  block->second.since_ns = call.start_ns;
-  forSums(block->second.device, MemoryKind::kBlock, [](MemorySum& sum) { --sum.allocations; });
+  blocks_.at(call.address).since_ns = call.start_ns;
 }
 
 }  // namespace tidegauge::model

@@ -16,20 +16,12 @@ bool hasAddress(MemoryKind kind) {
 
 }  // namespace
 
-bool isDeviceMemory(MemoryKind kind) {
-  return kind == MemoryKind::kDevice || kind == MemoryKind::kManaged || kind == MemoryKind::kPool ||
-         kind == MemoryKind::kPhysical || kind == MemoryKind::kArray;
-}
-bool isHostMemory(MemoryKind kind) {
-  return kind == MemoryKind::kPinnedHost || kind == MemoryKind::kRegisteredHost;
-}
-
 bool ProcessLedger::isPossible(const MemoryCall& call) const {
   if (call.verb == Verb::kTrim) return true;  // "keep everything" is a size, too
   if (call.size_bytes > base::kMaxSizeBytes || call.address > UINT64_MAX - call.size_bytes)
     return false;
-  if (call.verb == Verb::kMap) return call.size_bytes <= kMaxProcessBytes - mapped_bytes_;
-  return call.verb != Verb::kAllocate || call.size_bytes <= kMaxProcessBytes - live_bytes_;
+  if (call.verb == Verb::kMap) return call.size_bytes <= kMaxProcessBytes - physical_.mapped_bytes;
+  return call.verb != Verb::kAllocate || call.size_bytes <= kMaxProcessBytes - sums_.liveBytes();
 }
 
 void ProcessLedger::addWithoutAddress(uint64_t size_bytes) {
@@ -52,8 +44,8 @@ void ProcessLedger::takeRuntime(const MemoryCall& call) {
   bool driver_seen = call.inner > 0;
   if (call.code != 0) {
     // The driver's own failure inside it has been told already.
-    auto failed = last_failure_.find(call.thread);
-    bool told = driver_seen && failed != last_failure_.end() && failed->second >= call.start_ns;
+    auto failed = failures_.last.find(call.thread);
+    bool told = driver_seen && failed != failures_.last.end() && failed->second >= call.start_ns;
     if (!told) fail(call);
     return;
   }
@@ -121,10 +113,10 @@ void ProcessLedger::apply(const MemoryCall& call) {
 }
 
 void ProcessLedger::fail(const MemoryCall& call) {
-  ++failures_by_code_[call.code];
-  if (call.plane == Plane::kDriver) last_failure_[call.thread] = call.end_ns;
+  ++failures_.by_code[call.code];
+  if (call.plane == Plane::kDriver) failures_.last[call.thread] = call.end_ns;
   int32_t device = contexts_.where(call).device;
-  forSums(device, call.kind, [](MemorySum& sum) { ++sum.failures; });
+  sums_.addFailure(device, call.kind);
   Effect effect;
   effect.address = call.address;
   effect.size_bytes = call.size_bytes;
@@ -177,7 +169,8 @@ void ProcessLedger::freeAddress(const MemoryCall& call) {
   }
   auto promise = promises_.find(call.address);
   if (promise != promises_.end()) {
-    takeFrom(promise->second.device, MemoryKind::kGraph, promise->second.size_bytes, Cause::kCall);
+    sums_.take(promise->second.device, MemoryKind::kGraph, promise->second.size_bytes,
+               Cause::kCall);
     promises_.erase(promise);
     return;
   }
@@ -221,8 +214,8 @@ void ProcessLedger::onBlock(const MemoryCall& call) {
   }
   if (call.verb != Verb::kAllocate || call.size_bytes == 0) return;
   endBlocks(call.address, call.address + call.size_bytes, call, Cause::kMissed);
-  Block block{call.size_bytes, call.stream, 0, call.end_ns, contexts_.where(call).device,
-              call.stack,      call.thread};
+  FrameworkBlock block{call.size_bytes, call.stream, 0, call.end_ns, contexts_.where(call).device,
+                       call.stack,      call.thread};
   if (is_carrying_) block.device = call.device;
   bool is_outside = is_carrying_ && call.inner == 1;
   block.place = is_outside ? 0 : placeOf(call.address, block.device, call);
@@ -305,7 +298,7 @@ void ProcessLedger::onGraph(const MemoryCall& call) {
   int32_t device = contexts_.where(call).device;
   auto known = promises_.find(call.address);  // graphs that do not run together share addresses
   if (known != promises_.end()) {
-    takeFrom(known->second.device, MemoryKind::kGraph, known->second.size_bytes, Cause::kMissed);
+    sums_.take(known->second.device, MemoryKind::kGraph, known->second.size_bytes, Cause::kMissed);
   }
   promises_[call.address] = {call.size_bytes, device};
   addTo(device, MemoryKind::kGraph, call.size_bytes);
@@ -313,19 +306,13 @@ void ProcessLedger::onGraph(const MemoryCall& call) {
 
 void ProcessLedger::endContext(const MemoryCall& call, const Ended& ended) {
   if (!ended.any || ended.device < 0) return;
-  std::vector<uint32_t> rows;
-  auto take = [&](const Owner& first, const Owner& last) {
-    for (auto at = by_owner_.lower_bound(first); at != by_owner_.end() && *at <= last; ++at) {
-      rows.push_back(std::get<2>(*at));
-    }
-  };
-  if (ended.whole_device) {
-    take({ended.device, 0, 0}, {ended.device, UINT64_MAX, UINT32_MAX});
-  } else {
-    take({ended.device, ended.context, 0}, {ended.device, ended.context, UINT32_MAX});
-    // A context whose handle was not recorded has that number, too.
-    if (ended.last_of_its_device && ended.context != 0)
-      take({ended.device, 0, 0}, {ended.device, 0, UINT32_MAX});
+  std::vector<uint32_t> rows = ended.whole_device
+                                   ? holdings_.ofDevice(ended.device)
+                                   : holdings_.ofContext(ended.device, ended.context);
+  // A context whose handle was not recorded has the number 0.
+  if (!ended.whole_device && ended.last_of_its_device && ended.context != 0) {
+    std::vector<uint32_t> nameless = holdings_.ofContext(ended.device, 0);
+    rows.insert(rows.end(), nameless.begin(), nameless.end());
   }
   for (uint32_t row : rows) {
     if (holdings_[row].place == 0) continue;  // it went with another
@@ -350,97 +337,18 @@ void ProcessLedger::end(int64_t time_ns) {
     endHolding(row, last, Cause::kImplicit);
   }
   for (const auto& [address, promise] : promises_) {
-    takeFrom(promise.device, MemoryKind::kGraph, promise.size_bytes, Cause::kImplicit);
+    sums_.take(promise.device, MemoryKind::kGraph, promise.size_bytes, Cause::kImplicit);
   }
   promises_.clear();
-  physical_.clear();
+  physical_.by_handle.clear();
   aliases_.clear();
-  framework_places_.clear();
-  carried_physical_.clear();
-  reservations_.clear();
+  physical_.framework_places.clear();
+  physical_.carried.clear();
+  physical_.reservations.clear();
   freed_.clear();
   freed_blocks_.clear();
-  last_failure_.clear();
+  failures_.last.clear();
   contexts_.clear();
-}
-
-const MemorySum& ProcessLedger::sum(int32_t device, MemoryKind kind) const {
-  static const MemorySum kNothing;
-  auto at = sums_.find(sumKey(device, static_cast<size_t>(kind)));
-  return at == sums_.end() ? kNothing : at->second;
-}
-
-const MemorySum& ProcessLedger::deviceSum(int32_t device) const {
-  return sum(device, static_cast<MemoryKind>(kAllDeviceKinds));
-}
-
-std::vector<int32_t> ProcessLedger::devices() const {
-  std::vector<int32_t> devices;
-  for (const auto& [key, sum] : sums_) devices.push_back(static_cast<int32_t>(key >> 8));
-  std::sort(devices.begin(), devices.end());
-  devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
-  return devices;
-}
-
-namespace {
-
-class StackSums {
- public:
-  void add(uint32_t stack, int32_t device, MemoryKind kind, uint64_t bytes, int64_t since_ns) {
-    HeldBy& row =
-        held_.try_emplace({stack, device, kind}, HeldBy{stack, device, kind}).first->second;
-    row.oldest_ns = row.count == 0 ? since_ns : std::min(row.oldest_ns, since_ns);
-    row.bytes += bytes;
-    ++row.count;
-  }
-  std::vector<HeldBy> rows() const {
-    std::vector<HeldBy> rows;
-    for (const auto& [key, row] : held_) rows.push_back(row);
-    std::stable_sort(rows.begin(), rows.end(),
-                     [](const HeldBy& a, const HeldBy& b) { return a.bytes > b.bytes; });
-    return rows;
-  }
-
- private:
-  std::map<std::tuple<uint32_t, int32_t, MemoryKind>, HeldBy> held_;
-};
-
-}  // namespace
-
-std::vector<HeldBy> ProcessLedger::heldByStack() const {
-  StackSums sums;
-  for (const Holding& it : holdings_)
-    if (it.place != 0) sums.add(it.stack, it.device, it.kind, it.size_bytes, it.since_ns);
-  return sums.rows();
-}
-
-std::vector<HeldBy> ProcessLedger::blocksByStack() const {
-  StackSums sums;
-  for (const auto& [address, block] : blocks_)
-    sums.add(block.stack, block.device, MemoryKind::kBlock, block.size_bytes, block.since_ns);
-  return sums.rows();
-}
-
-uint64_t ProcessLedger::unfreedBytes() const {
-  uint64_t bytes = 0;
-  for (const HeldBy& held : unfreed_)
-    if (isDeviceMemory(held.kind)) bytes += held.bytes;
-  return bytes;
-}
-
-uint64_t ProcessLedger::outsideBytes() const {
-  uint64_t bytes = 0;
-  for (const auto& [address, block] : blocks_) bytes += block.place == 0 ? block.size_bytes : 0;
-  return bytes;
-}
-
-uint64_t ProcessLedger::unmappedBytes() const {
-  uint64_t bytes = 0;
-  for (const Holding& holding : holdings_) {
-    bool physical = holding.place != 0 && holding.kind == MemoryKind::kPhysical;
-    if (physical && holding.mappings == 0) bytes += holding.size_bytes;
-  }
-  return bytes;
 }
 
 void Ledger::take(const MemoryCall& call) {

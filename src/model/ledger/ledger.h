@@ -18,45 +18,23 @@
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
-#include <boost/unordered/unordered_flat_set.hpp>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
-#include <tuple>
 #include <vector>
 
 #include "model/ledger/contexts.h"
 #include "model/ledger/effect.h"
+#include "model/ledger/holdings.h"
+#include "model/ledger/ledger_sums.h"
+#include "model/ledger/ledger_tables.h"
 #include "model/memory_call.h"
 
 namespace tidegauge::model {
 
 using EffectSink = std::function<void(const Effect&)>;
-
-// More than this no process has, of calls of base::kMaxSizeBytes at most: so sums stay sums.
-inline constexpr uint64_t kMaxProcessBytes = uint64_t{1} << 60;
-
-// Of one kind of memory on one device.
-struct MemorySum {
-  uint64_t bytes = 0;  // live
-  uint64_t peak_bytes = 0;
-  uint64_t live = 0;  // blocks
-  uint64_t allocations = 0;
-  uint64_t frees = 0;           // by a call
-  uint64_t implicit_frees = 0;  // by the end of a context or process
-  uint64_t missed_frees = 0;    // something else shows that it was freed
-  uint64_t failures = 0;
-};
-
-struct PoolSum {
-  int32_t device = kUnknownDevice;
-  uint64_t used_bytes = 0;
-  uint64_t most_used_bytes = 0;  // since the last trim: the pool had reserved at least this much
-  bool is_destroyed = false;
-};
 
 // What the stream shows about its own gaps.
 struct LedgerCounts {
@@ -88,28 +66,6 @@ struct HeldBy {  // what one stack holds
   int64_t oldest_ns = 0;  // when the first of them came
 };
 
-// What the driver handed out and is live.
-struct Holding {
-  uint64_t address = 0;  // or the handle of an array; 0: physical memory
-  uint64_t size_bytes = 0;
-  uint64_t stream = 0;
-  uint64_t pool = 0;
-  uint64_t context = 0;
-  uint64_t place = 0;  // 0: the row is free
-  int64_t since_ns = 0;
-  uint64_t references = 0;    // physical memory: handles
-  uint64_t mappings = 0;      // …
-  uint64_t block_stream = 0;  // of the framework's first block
-  uint32_t thread = 0;
-  uint32_t stack = kNoStackOfCall;
-  int32_t device = kUnknownDevice;
-  uint16_t function = 0;
-  MemoryKind kind = MemoryKind::kDevice;
-  Plane plane = Plane::kDriver;
-  bool of_framework = false;  // it has placed blocks here
-  bool took_over = false;     // something was live here when it came
-};
-
 // A place that is taken now: what the driver handed out, or a block of the framework.
 struct LiveRange {
   uint64_t address = 0;
@@ -118,10 +74,8 @@ struct LiveRange {
   bool of_framework = false;  // the framework has placed blocks in it, or it is one
 };
 
-// Takes device memory of its own; host memory, aliases and promises do not.
-bool isDeviceMemory(MemoryKind kind);
-bool isHostMemory(MemoryKind kind);
-
+// One state machine over the calls of a process. It has more members than most classes because it
+// has one table per kind of thing that can be live; a call may change several of them at once.
 class ProcessLedger {
  public:
   ProcessLedger(uint32_t process, const EffectSink& sink) : process_(process), sink_(sink) {}
@@ -136,12 +90,12 @@ class ProcessLedger {
   std::vector<MemoryCall> carried() const;
 
   // ---- what is known now
-  const MemorySum& sum(int32_t device, MemoryKind kind) const;
+  const MemorySum& sum(int32_t device, MemoryKind kind) const { return sums_.of(device, kind); }
   // All kinds that take device memory, together; its peak is that of the sum.
-  const MemorySum& deviceSum(int32_t device) const;
-  std::vector<int32_t> devices() const;  // with any sum, ascending; kUnknownDevice may be first
-  const std::map<std::pair<uint64_t, int32_t>, PoolSum>& pools() const { return pools_; }
-  const std::map<int32_t, uint64_t>& failuresByCode() const { return failures_by_code_; }
+  const MemorySum& deviceSum(int32_t device) const { return sums_.ofDevice(device); }
+  std::vector<int32_t> devices() const { return sums_.devices(); }
+  const PoolSums& pools() const { return pools_; }
+  const std::map<int32_t, uint64_t>& failuresByCode() const { return failures_.by_code; }
   const LedgerCounts& counts() const { return counts_; }
   // Live memory by stack, most bytes first. O(live).
   std::vector<HeldBy> heldByStack() const;
@@ -158,39 +112,10 @@ class ProcessLedger {
   uint64_t unmappedBytes() const;
 
  private:
-  struct Mapping {
-    uint64_t end = 0;
-    uint32_t holding = 0;
-    bool is_alias = false;
-    uint64_t place = 0;
-    int32_t device = kUnknownDevice;
-    uint32_t stack = kNoStackOfCall;
+  struct Failures {
+    std::map<int32_t, uint64_t> by_code;
+    boost::unordered_flat_map<uint32_t, int64_t> last;  // by thread, of the driver: when
   };
-  struct Block {
-    uint64_t size_bytes = 0;
-    uint64_t stream = 0;
-    uint64_t place = 0;
-    int64_t since_ns = 0;
-    int32_t device = kUnknownDevice;
-    uint32_t stack = kNoStackOfCall;
-    uint32_t thread = 0;
-  };
-  // Of physical memory; stale once its row has another place.
-  struct Handle {
-    uint32_t row = 0;
-    uint64_t place = 0;
-  };
-  using Owner = std::tuple<int32_t, uint64_t, uint32_t>;  // device, context, row
-  struct Reservation {
-    uint64_t end = 0;
-    uint64_t place = 0;
-  };
-  struct Promise {
-    uint64_t size_bytes = 0;
-    int32_t device = kUnknownDevice;
-  };
-  using Mappings = std::map<uint64_t, Mapping>;
-  using Blocks = std::map<uint64_t, Block>;
 
   bool isPossible(const MemoryCall& call) const;
   void addWithoutAddress(uint64_t size_bytes);
@@ -213,7 +138,7 @@ class ProcessLedger {
   // src/model/ledger/physical_memory.cpp: handles and mappings.
   void onPhysical(const MemoryCall& call);
   void onAddressRange(const MemoryCall& call);
-  const Handle* findPhysical(uint64_t handle);
+  const PhysicalHandle* findPhysical(uint64_t handle);
   void clearRange(const MemoryCall& call);
   void addMapping(const MemoryCall& call, int32_t device, std::optional<uint32_t> row);
   // Takes away what is mapped in [begin, end).
@@ -230,63 +155,37 @@ class ProcessLedger {
   void addCarriedHoldings(std::vector<MemoryCall>& calls) const;
   void addCarriedMappings(std::vector<MemoryCall>& calls) const;
 
-  // src/model/ledger/holdings.cpp: keeps the rows, sums and pools right and tells the sink.
-  Owner ownerOf(uint32_t row) const;
+  // src/model/ledger/ledger_holdings.cpp: keeps the rows, sums and pools right and tells the sink.
   uint32_t addHolding(const MemoryCall& call, uint64_t address, Cause cause);
   void endHolding(uint32_t row, const MemoryCall& call, Cause cause);
   bool isLiveAt(uint64_t address) const { return by_address_.contains(address); }
   void endOverlapping(uint64_t begin, uint64_t end, const MemoryCall& call);
   void endBlocks(uint64_t begin, uint64_t end, const MemoryCall& call, Cause cause);
-  Blocks::iterator endBlock(Blocks::iterator at, const MemoryCall& call, Cause cause);
+  FrameworkBlocks::iterator endBlock(FrameworkBlocks::iterator at, const MemoryCall& call,
+                                     Cause cause);
   uint64_t placeOf(uint64_t address, int32_t device, const MemoryCall& call);
   void learnDevice(uint32_t row, int32_t device, const MemoryCall& call);
+  void usePool(uint64_t handle, int32_t device, uint64_t bytes);
   void addTo(int32_t device, MemoryKind kind, uint64_t bytes);
-  void takeFrom(int32_t device, MemoryKind kind, uint64_t bytes, Cause cause);
-  template <class F>
-  void forSums(int32_t device, MemoryKind kind, F&& f) {
-    f(sums_[sumKey(device, static_cast<size_t>(kind))]);
-    if (isDeviceMemory(kind)) f(sums_[sumKey(device, kAllDeviceKinds)]);
-  }
   void tell(What what, Cause cause, const MemoryCall& call, const Effect& rest);
-
-  static uint64_t sumKey(int32_t device, size_t kind) {
-    return static_cast<uint64_t>(static_cast<uint32_t>(device)) << 8 | kind;
-  }
-  // In place of the context of what outlives contexts: pools and physical memory.
-  static constexpr uint64_t kNoContext = UINT64_MAX;
-  static constexpr size_t kAllDeviceKinds = kMemoryKinds;
-  static constexpr size_t kMaxFreed = size_t{1} << 20;  // addresses that are remembered
 
   uint32_t process_;
   const EffectSink& sink_;
   Contexts contexts_;
-  std::vector<Holding> holdings_;
-  std::vector<uint32_t> free_rows_;
-  uint64_t next_place_ = 1;
-  bool is_carrying_ = false;   // what is taken was there before
-  uint64_t live_bytes_ = 0;    // of all kinds and devices, so that no sum overflows
-  uint64_t mapped_bytes_ = 0;  // likewise
-  std::map<uint64_t, uint32_t> by_address_;
-  boost::unordered_flat_map<uint64_t, uint32_t> arrays_;   // by handle
-  boost::unordered_flat_map<uint64_t, Handle> physical_;   // by handle
+  Holdings holdings_;
+  std::map<uint64_t, uint32_t> by_address_;               // rows of holdings_
+  boost::unordered_flat_map<uint64_t, uint32_t> arrays_;  // likewise, by handle
+  PhysicalTables physical_;
+  PoolSums pools_;
+  FrameworkBlocks blocks_;
   boost::unordered_flat_map<uint64_t, uint64_t> aliases_;  // by address or handle: how often open
-  boost::unordered_flat_map<uint64_t, Promise> promises_;
-  boost::unordered_flat_map<uint64_t, Handle> carried_physical_;  // by key
-  // Mapped places in which the framework has placed blocks: stream of the first.
-  boost::unordered_flat_map<uint64_t, uint64_t> framework_places_;
-  std::map<uint64_t, Reservation> reservations_;
-  Mappings mappings_;
-  Blocks blocks_;
-  std::set<Owner> by_owner_;                           // every row
-  std::set<std::pair<uint32_t, uint64_t>> mapped_of_;  // row of physical memory, key of a mapping
-  boost::unordered_flat_set<uint64_t> freed_;
-  boost::unordered_flat_set<uint64_t> freed_blocks_;
-  boost::unordered_flat_map<uint32_t, int64_t> last_failure_;  // by thread, of the driver
-  boost::unordered_flat_map<uint64_t, MemorySum> sums_;
-  std::map<std::pair<uint64_t, int32_t>, PoolSum> pools_;  // by handle, 0 = default, and device
-  std::map<int32_t, uint64_t> failures_by_code_;
+  boost::unordered_flat_map<uint64_t, Promise> promises_;  // by address
+  LedgerSums sums_;
+  FreedAddresses freed_, freed_blocks_;
+  Failures failures_;
   LedgerCounts counts_;
   std::vector<HeldBy> unfreed_;
+  bool is_carrying_ = false;  // what is taken was there before
 };
 
 class Ledger {

@@ -13,12 +13,12 @@ namespace tidegauge::model {
 
 void ProcessLedger::onAddressRange(const MemoryCall& call) {
   if (call.verb == Verb::kAllocate && call.size_bytes > 0) {
-    reservations_[call.address] = {call.address + call.size_bytes, next_place_++};
+    physical_.reservations[call.address] = {call.address + call.size_bytes, holdings_.nextPlace()};
   } else if (call.verb == Verb::kFree) {
-    auto at = reservations_.find(call.address);
-    if (at == reservations_.end()) return;
-    if (mappings_.empty()) framework_places_.erase(at->second.place);
-    reservations_.erase(at);
+    auto at = physical_.reservations.find(call.address);
+    if (at == physical_.reservations.end()) return;
+    if (physical_.mappings.empty()) physical_.framework_places.erase(at->second.place);
+    physical_.reservations.erase(at);
   }
 }
 
@@ -27,7 +27,7 @@ void ProcessLedger::onPhysical(const MemoryCall& call) {
     addWithoutAddress(call.verb == Verb::kAllocate ? call.size_bytes : 0);
     return;
   }
-  const Handle* held = findPhysical(call.handle);
+  const PhysicalHandle* held = findPhysical(call.handle);
   switch (call.verb) {
     case Verb::kAllocate: {
       bool took_over = held != nullptr;
@@ -40,7 +40,7 @@ void ProcessLedger::onPhysical(const MemoryCall& call) {
       uint32_t row = addHolding(call, 0, Cause::kCall);
       holdings_[row].references = 1;
       holdings_[row].took_over = took_over;
-      physical_[call.handle] = {row, holdings_[row].place};
+      physical_.by_handle[call.handle] = {row, holdings_[row].place};
       return;
     }
     case Verb::kFree: {
@@ -48,7 +48,7 @@ void ProcessLedger::onPhysical(const MemoryCall& call) {
         uint32_t row = held->row;
         if (isOfBefore(row, call)) return;
         if (--holdings_[row].references > 0) return;
-        physical_.erase(call.handle);
+        physical_.by_handle.erase(call.handle);
         dropIfUnused(row, call, Cause::kCall);
         return;
       }
@@ -65,12 +65,12 @@ void ProcessLedger::onPhysical(const MemoryCall& call) {
         ++holdings_[held->row].references;
         return;
       }
-      auto at = mappings_.upper_bound(call.address);
-      bool inside = at != mappings_.begin() && std::prev(at)->second.end > call.address;
+      auto at = physical_.mappings.upper_bound(call.address);
+      bool inside = at != physical_.mappings.begin() && std::prev(at)->second.end > call.address;
       if (inside && !std::prev(at)->second.is_alias) {
         uint32_t row = std::prev(at)->second.holding;
         ++holdings_[row].references;
-        physical_[call.handle] = {row, holdings_[row].place};
+        physical_.by_handle[call.handle] = {row, holdings_[row].place};
       } else {
         ++aliases_[call.handle];
       }
@@ -89,12 +89,12 @@ void ProcessLedger::onPhysical(const MemoryCall& call) {
         MemoryCall older = call;
         older.size_bytes = std::min({base::kMaxSizeBytes,
                                      call.size_bytes + std::min(base::kMaxSizeBytes, call.offset),
-                                     kMaxProcessBytes - live_bytes_});
+                                     kMaxProcessBytes - sums_.liveBytes()});
         older.stack = kNoStackOfCall;
         uint32_t row = addHolding(older, 0, Cause::kMissed);
         holdings_[row].references = 1;
-        physical_[call.handle] = {row, holdings_[row].place};
-        held = &physical_[call.handle];
+        physical_.by_handle[call.handle] = {row, holdings_[row].place};
+        held = &physical_.by_handle[call.handle];
       }
       addMapping(call, holdings_[held->row].device, held->row);
       return;
@@ -126,16 +126,17 @@ void ProcessLedger::addMapping(const MemoryCall& call, int32_t device,
   mapping.stack = call.stack;
   mapping.device = device;
   mapping.is_alias = !row;
-  auto reserved = reservations_.upper_bound(call.address);
-  bool inside = reserved != reservations_.begin() && std::prev(reserved)->second.end > call.address;
-  mapping.place = inside ? std::prev(reserved)->second.place : next_place_++;
+  auto reserved = physical_.reservations.upper_bound(call.address);
+  bool inside =
+      reserved != physical_.reservations.begin() && std::prev(reserved)->second.end > call.address;
+  mapping.place = inside ? std::prev(reserved)->second.place : holdings_.nextPlace();
   if (row) {
     mapping.holding = *row;
     ++holdings_[*row].mappings;
-    mapped_of_.emplace(*row, call.address);
+    physical_.of_row.emplace(*row, call.address);
   }
-  mappings_.emplace(call.address, mapping);
-  mapped_bytes_ += call.size_bytes;
+  physical_.mappings.emplace(call.address, mapping);
+  physical_.mapped_bytes += call.size_bytes;
   Effect effect;
   effect.address = call.address;
   effect.size_bytes = call.size_bytes;
@@ -146,41 +147,41 @@ void ProcessLedger::addMapping(const MemoryCall& call, int32_t device,
   if (is_carrying_) {
     effect.stream = call.stream;
     effect.of_framework = call.inner == 1;
-    if (effect.of_framework) framework_places_.try_emplace(mapping.place, call.stream);
+    if (effect.of_framework) physical_.framework_places.try_emplace(mapping.place, call.stream);
   }
   tell(What::kMapped, Cause::kCall, call, effect);
 }
 
-const ProcessLedger::Handle* ProcessLedger::findPhysical(uint64_t handle) {
-  auto at = physical_.find(handle);
-  if (at == physical_.end()) return nullptr;
+const PhysicalHandle* ProcessLedger::findPhysical(uint64_t handle) {
+  auto at = physical_.by_handle.find(handle);
+  if (at == physical_.by_handle.end()) return nullptr;
   if (holdings_[at->second.row].place == at->second.place) return &at->second;
-  physical_.erase(at);
+  physical_.by_handle.erase(at);
   return nullptr;
 }
 
 void ProcessLedger::unmap(uint64_t begin, uint64_t end, const MemoryCall& call, Cause cause) {
-  auto at = mappings_.upper_bound(begin);
-  if (at != mappings_.begin() && std::prev(at)->second.end > begin) --at;
-  while (at != mappings_.end() && at->first < end) {
+  auto at = physical_.mappings.upper_bound(begin);
+  if (at != physical_.mappings.begin() && std::prev(at)->second.end > begin) --at;
+  while (at != physical_.mappings.end() && at->first < end) {
     uint64_t from = std::max(begin, at->first);
     uint64_t to = std::min(end, at->second.end);
     Mapping mapping = at->second;
     uint64_t mapped_from = at->first;
-    at = mappings_.erase(at);
-    if (!mapping.is_alias) mapped_of_.erase({mapping.holding, mapped_from});
+    at = physical_.mappings.erase(at);
+    if (!mapping.is_alias) physical_.of_row.erase({mapping.holding, mapped_from});
     // What sticks out stays, as mappings of their own.
     uint64_t rests = 0;
     if (mapped_from < from) {
       Mapping left = mapping;
       left.end = from;
-      mappings_.emplace(mapped_from, left);
-      if (!mapping.is_alias) mapped_of_.emplace(mapping.holding, mapped_from);
+      physical_.mappings.emplace(mapped_from, left);
+      if (!mapping.is_alias) physical_.of_row.emplace(mapping.holding, mapped_from);
       ++rests;
     }
     if (mapping.end > to) {
-      at = std::next(mappings_.emplace(to, mapping).first);
-      if (!mapping.is_alias) mapped_of_.emplace(mapping.holding, to);
+      at = std::next(physical_.mappings.emplace(to, mapping).first);
+      if (!mapping.is_alias) physical_.of_row.emplace(mapping.holding, to);
       ++rests;
     }
     endBlocks(from, to, call, cause == Cause::kImplicit ? cause : Cause::kMissed);
@@ -192,7 +193,7 @@ void ProcessLedger::unmap(uint64_t begin, uint64_t end, const MemoryCall& call, 
     if (!mapping.is_alias) effect.physical = holdings_[mapping.holding].place;
     effect.is_alias = mapping.is_alias;
     tell(What::kUnmapped, cause, call, effect);
-    mapped_bytes_ -= to - from;
+    physical_.mapped_bytes -= to - from;
     if (!mapping.is_alias) {
       holdings_[mapping.holding].mappings += rests;
       --holdings_[mapping.holding].mappings;
@@ -203,7 +204,7 @@ void ProcessLedger::unmap(uint64_t begin, uint64_t end, const MemoryCall& call, 
 
 // Parts of an unmapped range that no call had mapped: older than the recording.
 void ProcessLedger::tellOlderUnmap(uint64_t begin, uint64_t end, const MemoryCall& call) {
-  auto tellPart = [&](uint64_t from, uint64_t to) {
+  auto tell_part = [&](uint64_t from, uint64_t to) {
     if (from >= to) return;
     ++counts_.frees_of_older;
     Effect effect;
@@ -212,25 +213,25 @@ void ProcessLedger::tellOlderUnmap(uint64_t begin, uint64_t end, const MemoryCal
     effect.device = contexts_.where(call).device;
     tell(What::kUnmapped, Cause::kCall, call, effect);
   };
-  auto at = mappings_.upper_bound(begin);
-  if (at != mappings_.begin()) {
+  auto at = physical_.mappings.upper_bound(begin);
+  if (at != physical_.mappings.begin()) {
     begin = std::max(begin, std::min(end, std::prev(at)->second.end));
   }
-  for (; at != mappings_.end() && at->first < end; ++at) {
-    tellPart(begin, at->first);
+  for (; at != physical_.mappings.end() && at->first < end; ++at) {
+    tell_part(begin, at->first);
     begin = std::min(end, at->second.end);
   }
-  tellPart(begin, end);
+  tell_part(begin, end);
 }
 
 // Of a device that is reset: with its mappings, whoever holds handles.
 void ProcessLedger::dropPhysical(uint32_t row, const MemoryCall& call) {
   uint64_t place = holdings_[row].place;
   while (holdings_[row].place == place) {
-    auto at = mapped_of_.lower_bound({row, 0});
-    if (at == mapped_of_.end() || at->first != row) break;
+    auto at = physical_.of_row.lower_bound({row, 0});
+    if (at == physical_.of_row.end() || at->first != row) break;
     uint64_t begin = at->second;
-    unmap(begin, mappings_.at(begin).end, call, Cause::kImplicit);
+    unmap(begin, physical_.mappings.at(begin).end, call, Cause::kImplicit);
   }
   if (holdings_[row].place != place) return;
   holdings_[row].references = 0;

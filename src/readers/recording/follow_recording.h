@@ -14,27 +14,24 @@
 #include <string>
 
 #include "model/live/live_snapshot.h"
+#include "readers/recording/recording_books.h"
 
 namespace tidegauge::readers::recording {
 
 class RecordingFollower final : public model::LiveSource {
  public:
-  static constexpr uint64_t kMaxRowsPerLook = 200'000;
-
   explicit RecordingFollower(std::string path);
-  ~RecordingFollower() override;
   base::Result<model::LiveSnapshot> look(const model::LiveWish& wish) override;
   std::string name() const override { return path_; }
   bool isMonitor() const override { return false; }
 
  private:
-  class Books;  // of one file, from its first row on
   base::Status findFile();
   base::Result<model::LiveSnapshot> lookOnce(const model::LiveWish& wish);
 
   std::string path_;
   std::mutex mutex_;
-  std::unique_ptr<Books> books_;
+  std::unique_ptr<RecordingBooks> books_;
 };
 
 }  // namespace tidegauge::readers::recording

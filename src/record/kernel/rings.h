@@ -39,6 +39,7 @@ class RingPlaces {
   const uint64_t* written_ = nullptr;
 };
 
+// Four rings, each with the places that were written and read: hence its many members.
 class Rings {
  public:
   Rings() = default;

@@ -27,6 +27,7 @@
 
 namespace tidegauge::replay {
 
+// One state machine, as PyTorch's own class is: hence its many members.
 class Allocator {
  public:
   // `device_bytes`: the size of the device as the driver reports it. settings.fraction and the

@@ -4,6 +4,7 @@
 
 #include "analysis/identities.h"
 #include "base/format.h"
+#include "base/version.h"
 #include "report/story/report_json.h"
 #include "server/session/questions.h"
 #include "server/wire/follow_json.h"
@@ -11,7 +12,7 @@
 namespace tidegauge::server {
 namespace {
 
-constexpr size_t kMaxAnnotations = 20'000;
+constexpr size_t kMaxPhases = 20'000;
 constexpr size_t kMaxNames = 100;  // of the annotations around one step
 
 Response textResponse(std::string text) {
@@ -88,7 +89,7 @@ base::Result<Response> answerSession(const Question& question) {
                       {"what", shownText(one.what)},
                       {"hint", shownText(one.hint)}});
   }
-  return jsonResponse({{"version", TIDEGAUGE_VERSION},
+  return jsonResponse({{"version", base::version()},
                        {"time_limit_s", kQueryLimitSeconds},
                        {"files", files},
                        {"recordings", recordingsJson(question.session)},
@@ -117,13 +118,13 @@ base::Result<Response> answerAnnotations(const Question& question) {
     int64_t begin_us = annotations.begin_us[phase.annotation];
     return end_us <= begin_us ? 0 : static_cast<uint64_t>(end_us) - static_cast<uint64_t>(begin_us);
   };
-  if (phases.size() > kMaxAnnotations) {
-    std::nth_element(phases.begin(), phases.begin() + kMaxAnnotations, phases.end(),
+  if (phases.size() > kMaxPhases) {
+    std::nth_element(phases.begin(), phases.begin() + kMaxPhases, phases.end(),
                      [&](const auto& a, const auto& b) {
                        if (durationOf(a) != durationOf(b)) return durationOf(a) > durationOf(b);
                        return a.depth < b.depth;  // the outer lanes are drawn
                      });
-    phases.resize(kMaxAnnotations);
+    phases.resize(kMaxPhases);
     std::sort(phases.begin(), phases.end(), [](const auto& a, const auto& b) {
       return a.begin_step != b.begin_step ? a.begin_step < b.begin_step : a.depth < b.depth;
     });

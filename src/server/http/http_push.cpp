@@ -132,9 +132,14 @@ base::Result<HttpAddress> parseCollector(std::string_view url) {
     if (end == std::string_view::npos) return wrong("a bracket is not closed");
     address.host = authority.substr(1, end - 1);
     if (colon < end) colon = std::string_view::npos;
+    if (std::min(colon, authority.size()) != end + 1) return wrong("a port begins with “:”");
   } else {
     address.host = authority.substr(0, colon);
+    if (address.host.find(':') != std::string::npos)
+      return wrong("only an IPv6 address in brackets contains more than one “:”");
   }
+  if (url.find('#') != std::string_view::npos || authority.find('?') != std::string_view::npos)
+    return wrong("a path begins with “/” and contains no “#”");
   address.port = colon == std::string_view::npos ? "4318" : authority.substr(colon + 1);
   auto plain = [](unsigned char c) { return c > ' ' && c < 0x7f && c != '@'; };
   if (address.host.empty()) return wrong("it names no host");

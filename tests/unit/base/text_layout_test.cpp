@@ -13,7 +13,8 @@ TEST(TextLayout, WidthCountsColumnsNotBytes) {
   EXPECT_EQ(displayWidth("한글"), 4U);
   EXPECT_EQ(displayWidth("🚀"), 2U);
   EXPECT_EQ(displayWidth("\U00020000"), 2U);  // CJK extension B
-  EXPECT_EQ(displayWidth("e\u0301"), 1U);     // e and a combining acute
+  EXPECT_EQ(displayWidth("\u2329\ufe19\U00018d08"), 6U);
+  EXPECT_EQ(displayWidth("e\u0301"), 1U);  // e and a combining acute
 }
 
 TEST(TextLayout, ABadByteIsOneCharacterAndSwallowsNothing) {

@@ -12,11 +12,11 @@ namespace tidegauge::readers::recording {
 
 class SumLimit {
  public:
-  bool fits(int64_t value) const { return value >= 0 && value <= kMost - sum_; }
+  bool fits(int64_t value) const { return value >= 0 && value <= kMaxSum - sum_; }
   void add(int64_t value) { sum_ += value; }
 
  private:
-  static constexpr int64_t kMost = int64_t{1} << 62;
+  static constexpr int64_t kMaxSum = int64_t{1} << 62;
   int64_t sum_ = 0;
 };
 

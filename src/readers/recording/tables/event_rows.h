@@ -56,6 +56,7 @@ struct LiveBlock {
   uint32_t stack = model::kNoStackOfCall;
 };
 
+// Its flags are facts of a whole recording, of which the last rows decide: hence its many members.
 class EventRows {
  public:
   explicit EventRows(model::Issues& issues) : issues_(issues) {}

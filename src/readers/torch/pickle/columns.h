@@ -57,6 +57,8 @@ struct EventRow {
   }
 };
 
+// It keeps the last value of each column, because neighbouring events repeat them: hence its many
+// members.
 class Columns {
  public:
   Columns(model::Trace& trace, Values& values, Oddities& oddities);

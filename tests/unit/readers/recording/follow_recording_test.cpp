@@ -199,7 +199,7 @@ TEST(FollowRecording, AFileThatTakesItsNameIsBegunAnew) {
 }
 
 TEST(FollowRecording, ALongFileIsReadInParts) {
-  constexpr uint64_t kCalls = RecordingFollower::kMaxRowsPerLook + 50'000;
+  constexpr uint64_t kCalls = RecordingBooks::kMaxRowsPerLook + 50'000;
   RecordingFile file;
   CallStream calls;
   for (uint64_t i = 0; i < kCalls; ++i)
@@ -209,8 +209,8 @@ TEST(FollowRecording, ALongFileIsReadInParts) {
   file.finish();
   RecordingFollower follower(file.path());
   LiveSnapshot now = look(follower);
-  EXPECT_LE(now.calls, RecordingFollower::kMaxRowsPerLook);
-  EXPECT_GT(now.calls, RecordingFollower::kMaxRowsPerLook - 100);
+  EXPECT_LE(now.calls, RecordingBooks::kMaxRowsPerLook);
+  EXPECT_GT(now.calls, RecordingBooks::kMaxRowsPerLook - 100);
   EXPECT_LT(now.read_share, 1);
   EXPECT_GT(now.read_share, 0.7);
   EXPECT_FALSE(now.processes.at(0).ended_ns) << "its calls have not all been read";

@@ -27,9 +27,12 @@ TEST(Collector, AddressesAreTakenApart) {
   EXPECT_EQ(parts("http://collector:80/"), "collector 80 /v1/metrics");
   EXPECT_EQ(parts("http://[::1]:9/"), "::1 9 /v1/metrics");
   EXPECT_EQ(parts("http://[::1]"), "::1 4318 /v1/metrics");
+  EXPECT_EQ(parts("http://x/y?token=1"), "x 4318 /y?token=1");
   for (const char* wrong :
        {"", "https://x", "x:1", "http://", "http://:80", "http://x:0", "http://x:99999",
-        "http://x:a", "http://[::1", "http://x/a b", "http://user@x/", "http://x\r\nHost: y/"})
+        "http://x:a", "http://[::1", "http://x/a b", "http://user@x/", "http://x\r\nHost: y/",
+        "http://x:80:90/", "http://::1/", "http://[::1]x:9/", "http://x?q", "http://x#y",
+        "http://x/#y"})
     EXPECT_EQ(parts(wrong), "error") << wrong;
 }
 

@@ -11,13 +11,13 @@
 #include "analysis/layout/live_layout.h"
 #include "watch/metrics.h"
 
-namespace tidegauge::cli {
+namespace tidegauge::watch {
 
 class LiveArenas {
  public:
   // Call it every second or more often.
   void look(const record::Session& session, int64_t now_ns);
-  const std::map<uint32_t, std::vector<watch::ArenaFigures>>& figures() const { return figures_; }
+  const std::map<uint32_t, std::vector<ArenaFigures>>& figures() const { return figures_; }
 
  private:
   struct Past {
@@ -28,7 +28,7 @@ class LiveArenas {
 
   std::map<uint32_t, int64_t> due_ns_;  // by process
   std::map<std::pair<uint32_t, int32_t>, Past> pasts_;
-  std::map<uint32_t, std::vector<watch::ArenaFigures>> figures_;
+  std::map<uint32_t, std::vector<ArenaFigures>> figures_;
 };
 
-}  // namespace tidegauge::cli
+}  // namespace tidegauge::watch

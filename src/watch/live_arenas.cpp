@@ -1,10 +1,10 @@
-#include "cli/watch/live_arenas.h"
+#include "watch/live_arenas.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace tidegauge::cli {
+namespace tidegauge::watch {
 namespace {
 
 constexpr int64_t kEvery_s = 10;
@@ -14,7 +14,7 @@ constexpr int64_t kEvery_ns = kEvery_s * 1'000'000'000;
 
 void LiveArenas::look(const record::Session& session, int64_t now_ns) {
   bool looked = false;
-  for (uint32_t process : watch::toldProcesses(session, now_ns)) {
+  for (uint32_t process : toldProcesses(session, now_ns)) {
     const model::ProcessLedger* ledger = session.ledger().find(process);
     if (ledger == nullptr) continue;
     if (session.processes()[process].ended_ns) {
@@ -37,14 +37,14 @@ void LiveArenas::look(const record::Session& session, int64_t now_ns) {
 
 void LiveArenas::lookAt(uint32_t process, const model::ProcessLedger& ledger, int64_t now_ns) {
   std::vector<model::LiveRange> ranges = ledger.liveRanges(), blocks = ledger.liveBlocks();
-  std::vector<watch::ArenaFigures> figures;
+  std::vector<ArenaFigures> figures;
   for (int32_t device : ledger.devices()) {
     if (ledger.deviceSum(device).allocations == 0) continue;
     analysis::LiveLayout layout = analysis::liveLayout(ranges, blocks, device);
     Past& past = pasts_[{process, device}];
     past.trend.add(static_cast<double>(now_ns) / 1e9, layout.reserved, past.floor_bytes);
     past.floor_bytes = ledger.deviceSum(device).bytes;
-    watch::ArenaFigures it;
+    ArenaFigures it;
     it.device = device;
     it.has_allocator = layout.reserved_bytes > 0;
     it.reserved_score = layout.reserved.score;
@@ -61,4 +61,4 @@ void LiveArenas::lookAt(uint32_t process, const model::ProcessLedger& ledger, in
   figures_[process] = std::move(figures);
 }
 
-}  // namespace tidegauge::cli
+}  // namespace tidegauge::watch

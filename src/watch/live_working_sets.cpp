@@ -1,21 +1,17 @@
-#include "cli/watch/live_working_sets.h"
+#include "watch/live_working_sets.h"
 
 #include <fmt/format.h>
 #include <signal.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <ctime>
 
-#include "cli/options/usage.h"
 #include "wss/measure/measure.h"
 
-namespace tidegauge::cli {
+namespace tidegauge::watch {
 namespace {
-
-constexpr std::string_view kAllWatched = "all-watched";
 
 int64_t nanosecondsOf(clockid_t clock) {
   timespec time{};
@@ -25,7 +21,7 @@ int64_t nanosecondsOf(clockid_t clock) {
 
 }  // namespace
 
-// CPU time is the thread's own: what the recorder takes is none of the measurement's.
+// CPU time is that of the thread alone, without the recorder's.
 class LiveWorkingSets::ThreadClock final : public wss::Clock {
  public:
   explicit ThreadClock(LiveWorkingSets& of) : of_(of) {}
@@ -44,34 +40,10 @@ class LiveWorkingSets::ThreadClock final : public wss::Clock {
   LiveWorkingSets& of_;
 };
 
-int checkWorkingSets(const MonitorOptions& options) {
-  for (const std::string& word : options.wss) {
-    if (word == kAllWatched) {
-      if (options.wss.size() == 1) continue;
-      return usageError("--wss takes processes, or all-watched alone");
-    }
-    if (std::string wrong = wholeNumber(1, kMaxPid)(word); !wrong.empty())
-      return usageError(fmt::format("--wss {}", wrong), "Take a process, or all-watched");
-  }
-  return 0;
-}
-
-LiveWorkingSets::LiveWorkingSets(const MonitorOptions& options)
-    : every_s_(options.wss_every_s),
-      most_stall_s_(options.wss_most_stall_ms * 1e-3),
-      window_s_(options.wss_window_s) {
-  figures_.window = fmt::format("{:g}", window_s_);
-  if (options.wss.empty()) return;
-  all_watched_ = options.wss.front() == kAllWatched;
-  if (!all_watched_) {
-    for (const std::string& word : options.wss) {
-      uint32_t pid = 0;
-      std::from_chars(word.data(), word.data() + word.size(), pid);  // checked before
-      // Once each: the same labels twice would be no valid answer.
-      if (std::find(pids_.begin(), pids_.end(), pid) == pids_.end()) pids_.push_back(pid);
-    }
-  }
-  thread_ = std::thread([this] { run(); });
+LiveWorkingSets::LiveWorkingSets(std::optional<WorkingSetPlan> plan)
+    : plan_(plan.value_or(WorkingSetPlan{})) {
+  figures_.window = fmt::format("{:g}", plan_.window_s);
+  if (plan) thread_ = std::thread([this] { run(); });
 }
 
 LiveWorkingSets::~LiveWorkingSets() {
@@ -84,12 +56,12 @@ LiveWorkingSets::~LiveWorkingSets() {
 }
 
 void LiveWorkingSets::watch(std::vector<uint32_t> pids) {
-  if (!all_watched_) return;
+  if (!plan_.all_watched) return;
   std::lock_guard lock(mutex_);
-  pids_ = std::move(pids);
+  plan_.pids = std::move(pids);
 }
 
-watch::WorkingSetFigures LiveWorkingSets::figures() const {
+WorkingSetFigures LiveWorkingSets::figures() const {
   std::lock_guard lock(mutex_);
   return figures_;
 }
@@ -97,25 +69,25 @@ watch::WorkingSetFigures LiveWorkingSets::figures() const {
 void LiveWorkingSets::run() {
   sigset_t all;
   sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // they are for the monitor's own thread
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are for the main thread
   ThreadClock clock(*this);
   while (!clock.isEnding()) {
     int64_t begin_ns = clock.now_ns();
     std::vector<uint32_t> pids;
     {
       std::lock_guard lock(mutex_);
-      pids = pids_;
+      pids = plan_.pids;
     }
     round(pids, clock);
-    // Nobody is watched yet: looked for again soon.
-    double pause_s = pids.empty() ? 1 : every_s_;
+    // No process is watched yet: look again soon.
+    double pause_s = pids.empty() ? 1 : plan_.every_s;
     int64_t rest_ns = std::llround(pause_s * 1e9) - (clock.now_ns() - begin_ns);
     clock.sleep(std::max(rest_ns, int64_t{1'000'000}));
   }
 }
 
 void LiveWorkingSets::round(const std::vector<uint32_t>& pids, ThreadClock& clock) {
-  std::vector<watch::WorkingSetFigures::Process> processes;
+  std::vector<WorkingSetFigures::Process> processes;
   for (uint32_t pid : pids) {
     if (clock.isEnding()) return;
     if (auto process = measure(pid, clock)) processes.push_back(std::move(*process));
@@ -126,36 +98,36 @@ void LiveWorkingSets::round(const std::vector<uint32_t>& pids, ThreadClock& cloc
   figures_.processes = std::move(processes);
 }
 
-std::optional<watch::WorkingSetFigures::Process> LiveWorkingSets::measure(uint32_t pid,
-                                                                          ThreadClock& clock) {
+std::optional<WorkingSetFigures::Process> LiveWorkingSets::measure(uint32_t pid,
+                                                                   ThreadClock& clock) {
   auto process = wss::Process::open(static_cast<pid_t>(pid));
   if (!process.ok()) return std::nullopt;
   wss::Plan plan;
-  plan.duration_ns = std::llround(window_s_ * 1e9);
+  plan.duration_ns = std::llround(plan_.window_s * 1e9);
   if (!backend_) {
     auto choice = wss::chooseBackend({.window_ns = plan.duration_ns}, process.value());
     if (!choice.ok()) return std::nullopt;
     backend_ = std::move(choice.value().backend);
   }
   auto cost = wss::predictedFor(*backend_, process.value());
-  if (cost && static_cast<double>(cost->stall_ns) * 1e-9 > most_stall_s_) {
+  if (cost && static_cast<double>(cost->stall_ns) * 1e-9 > plan_.max_stall_s) {
     std::lock_guard lock(mutex_);
     figures_.skipped += 1;
     return std::nullopt;
   }
-  std::optional<watch::WorkingSetFigures::Process> told;
+  std::optional<WorkingSetFigures::Process> measured;
   auto status = wss::measure(process.value(), *backend_, plan, clock, [&](const wss::Row& row) {
-    told = {.pid = pid,
-            .comm = process.value().name(),
-            .rss_bytes = row.sums.rss,
-            .referenced_bytes = row.sums.referenced,
-            .stall_seconds = static_cast<double>(row.cost.stall_ns) * 1e-9};
+    measured = {.pid = pid,
+                .comm = process.value().name(),
+                .rss_bytes = row.sums.rss,
+                .referenced_bytes = row.sums.referenced,
+                .stall_seconds = static_cast<double>(row.cost.stall_ns) * 1e-9};
     return true;
   });
-  if (!status.ok() || !told) return std::nullopt;
+  if (!status.ok() || !measured) return std::nullopt;
   std::lock_guard lock(mutex_);
   figures_.backend = backend_->name();
-  return told;
+  return measured;
 }
 
-}  // namespace tidegauge::cli
+}  // namespace tidegauge::watch
