@@ -10,7 +10,7 @@
 
 namespace tidegauge {
 
-// nullptr without a file: the benchmarks say so and measure nothing.
+// nullptr without a file: the benchmarks report that and measure nothing.
 inline const analysis::AnalysedTrace* opened() {
   static const std::unique_ptr<analysis::AnalysedTrace> kTrace =
       []() -> std::unique_ptr<analysis::AnalysedTrace> {

@@ -1,6 +1,6 @@
-// SQL over a made-up trace: TIDEGAUGE_BENCH_EVENTS events (default 10 million) of one device, with
-// 5,000 stacks of 20 frames. One benchmark per query; "first" ones include what is built on first
-// use (an order index), the others ask again.
+// SQL over a generated trace: TIDEGAUGE_BENCH_EVENTS events (default 10 million) of one device,
+// with 5,000 stacks of 20 frames. One benchmark per query; "first" ones include what is built on
+// first use (an order index), the others repeat it.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 

@@ -91,7 +91,7 @@ void measureTiles(benchmark::State& state, const AnalysedTrace& analysed,
   std::mt19937_64 random(3);
   std::uniform_real_distribution<> place(0, device.totals.steps() - width);
   std::vector<double> times_ms;
-  // What is computed once per file (categories) has a line of its own in views_bench.
+  // What is computed once per file (categories) has its own line in views_bench.
   benchmark::DoNotOptimize(
       view::stackTile(analysed, device, requestFor(device, 0, width, columns)));
   double quads = 0;

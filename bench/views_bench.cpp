@@ -83,7 +83,7 @@ void MapTile(benchmark::State& state) {
   double share_x = static_cast<double>(state.range(0)) / 1000;
   double share_y = static_cast<double>(state.range(1)) / 1000;
   size_t most_quads = 0;
-  // What is made once per file has lines of its own: MapIndex, CategoriesOfEverything.
+  // What is computed once per file has its own lines: MapIndex, CategoriesOfEverything.
   if (const AnalysedTrace* a = opened(); a != nullptr && !a->devices.empty() && !map) {
     map = std::make_unique<view::AddressMap>(*a, *busiest(*a));
     filter = std::make_unique<view::FilterSet>(

@@ -1,4 +1,4 @@
-// What all programs share: maps, counters, which processes are watched, what is known of a thread.
+// Shared by all programs: maps, counters, which processes are watched, the state of a thread.
 #pragma once
 
 // clang-format off
@@ -52,7 +52,7 @@ struct memory_call {
   __u64 entry;  // where its probe is
   struct flight flight;
 };
-// From where a call was once found to be a part of the open one, and how far up its frame is.
+// Callers that were found to be a part of the open call, and how far up its frame is.
 #define NESTED_CALLS 4
 struct nested_call {
   __u64 caller;  // 0: none
@@ -66,7 +66,7 @@ struct thread_state {
   struct open_call launch;  // of the runtime, not yet seen at the driver
   struct chosen_device chosen;
   __u32 inner_copies;
-  __u32 copy_direction;  // of the runtime's copy: for the driver's that does not say it
+  __u32 copy_direction;  // of the runtime's copy: for a driver copy without a direction
   __u32 program;         // see struct launch_key
   struct nested_call nested[NESTED_CALLS];
 };
@@ -74,8 +74,7 @@ TABLE(threads, HASH, __u64, struct thread_state, MAX_THREADS);
 
 static __always_inline void count(__u32 what) {
   __u64* value = bpf_map_lookup_elem(&losses, &what);
-  // One for each processor, and yet at once: where the kernel may preempt a program, another one
-  // counts.
+  // One per processor, but atomic: where the kernel may preempt a program, another one counts.
   if (value) __sync_fetch_and_add(value, 1);
 }
 
@@ -83,8 +82,8 @@ static __always_inline __u32 tgidNow(void) { return bpf_get_current_pid_tgid() >
 
 __u32 last_program = 0;
 
-// The number of the program that the process runs; it is told before anything bears it. 0: there
-// was no room to tell it, which the next call tries again.
+// The number of the program that the process runs; it is reported before any record contains it. 0:
+// there was no room to report it; the next call tries again.
 static __always_inline __u32 programOf(__u32 tgid) {
   __u32* known = bpf_map_lookup_elem(&seen, &tgid);
   if (known) return *known;
@@ -114,7 +113,7 @@ static __always_inline __u32 programOf(__u32 tgid) {
   return number;
 }
 
-// 0: no; else the number of its program.
+// 0: not watched; else the number of its program.
 static __always_inline __u32 isWatched(__u32 tgid) {
   if (tgid == settings.recorder_tgid) return 0;
   if (!settings.watch_all) {
@@ -127,8 +126,8 @@ static __always_inline __u32 isWatched(__u32 tgid) {
   return programOf(tgid);
 }
 
-// What is known of this thread if its process is watched; 0 if it is not. One look-up, but for the
-// first call of a thread.
+// The state of this thread if its process is watched; 0 if not. One look-up, except for the first
+// call of a thread.
 static __always_inline struct thread_state* watchedThread(__u64 pid_tgid) {
   static const struct thread_state kFresh = {.chosen.device = DEVICE_NEVER_SET};
   struct thread_state* state = bpf_map_lookup_elem(&threads, &pid_tgid);

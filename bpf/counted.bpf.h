@@ -1,5 +1,5 @@
-// Tables in which calls are added up: two that change places. Programs count in the one that the
-// outer map holds, while the recorder reads and empties the other
+// Tables in which calls are summed: pairs that are switched. Programs count in the table that the
+// outer map contains, while the recorder reads and empties the other
 // (src/record/kernel/kernel_counts.h).
 //
 //   COUNTED_TABLE(copies, struct copy_key, struct copy_sum, COPY_ROWS, 0);
@@ -25,7 +25,7 @@
     __array(values, struct name##_table);            \
   } name SEC(".maps") = {.values = {&name##_a}}
 
-// Rows that were added to the tables that are in use: the recorder takes them before they are full.
+// Rows added to the tables in use: the recorder takes them before they are full.
 TABLE(rows_added, ARRAY, __u32, __u64, COUNTED_KINDS);
 
 static __always_inline void* countedRow(void* tables, const void* key, const void* zero,

@@ -1,4 +1,4 @@
-// PyTorch's own probes in libc10_cuda.so: every block of its allocator. They carry the requested
+// PyTorch's own probes in libc10_cuda.so: every block of its allocator. They contain the requested
 // size and c10's stream id, which is not the CUDA handle.
 #pragma once
 

@@ -1,11 +1,11 @@
-// Every function that is watched, and where its arguments are (see COOKIE_PLACE in records.h). The
-// recorder makes the cookies of the probes from this table; the BPF programs know no function by
-// name. An id is its place here and stands in recordings as a name, so rows may be added anywhere.
+// Every watched function, and where its arguments are (see COOKIE_PLACE in records.h). The recorder
+// makes the cookies of the probes from this table; the BPF programs know no function by name. An id
+// is a row's index, and recordings contain the name, so rows may be added anywhere.
 //
 //   X(symbol, verb, kind, out, address, bytes, times, handle, stream, shape)
 //   cuMemAlloc_v2(CUdeviceptr* out, size_t bytes) → out 1, bytes 2
 //
-// A `_v2` or `_ptsz` twin with the same arguments has a row of its own: libcuda exports each.
+// A `_v2` or `_ptsz` variant with the same arguments has its own row: libcuda exports each.
 // Source: cuda.h and cuda_runtime_api.h of CUDA 11.8, 12.4 and 13.0; docs/formats/recording.md.
 #pragma once
 
@@ -53,8 +53,9 @@
   X(cuDeviceGraphMemTrim, Trim, Graph, 0, 0, 0, 0, 1, 0, PLAIN)                  \
   X(cuMemGetInfo_v2, Ask, Answer, 1, 2, 0, 0, 0, 0, MEM_INFO)
 
-// ---- driver: which device a thread is on, and what ends all at once -----------------------------
-//   handle: the context or device given; of what makes a context, its device
+// ---- driver: which device a thread is on, and what ends everything at once
+// -----------------------
+//   handle: the context or device argument; for a function that makes a context, its device
 #define TIDEGAUGE_DRIVER_CONTEXT(X)                                          \
   X(cuCtxCreate_v2, Create, Context, 1, 0, 0, 0, 3, 0, HANDLE_OUT)           \
   X(cuCtxCreate_v3, Create, Context, 1, 0, 0, 0, 5, 0, HANDLE_OUT)           \
@@ -106,7 +107,7 @@
   X(cudaDeviceReset, Reset, Device, 0, 0, 0, 0, 0, 0, PLAIN)
 
 // ---- copies: X(symbol, direction, bytes, times, kind, submitted, element bytes) -----------------
-//   kind: the argument with a cudaMemcpyKind; where there is none, `direction` says it
+//   kind: the argument with a cudaMemcpyKind; without one, `direction` applies
 #define TIDEGAUGE_DRIVER_COPIES(X)                              \
   X(cuMemcpyHtoD_v2, HOST_TO_DEVICE, 3, 0, 0, 0, 1)             \
   X(cuMemcpyHtoD_v2_ptds, HOST_TO_DEVICE, 3, 0, 0, 0, 1)        \
@@ -177,7 +178,7 @@
   X(cudaGraphLaunch_ptsz, GRAPH, 1)
 
 // ---- names of kernels: X(symbol, at, handle, name) ----------------------------------------------
-//   at: 0 = entry (the handle is an argument), 1 = return (the handle comes out)
+//   at: 0 = entry (the handle is an argument), 1 = return (the handle is the result)
 #define TIDEGAUGE_NAMES(X)           \
   X(__cudaRegisterFunction, 0, 2, 4) \
   X(cuModuleGetFunction, 1, 1, 3)    \

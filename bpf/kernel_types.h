@@ -1,6 +1,6 @@
-// The few kernel structures that the programs look into, by hand: libbpf finds each field's true
-// place in the running kernel's BTF when it loads them (CO-RE), so no generated vmlinux.h is needed
-// and it builds where there is no BTF.
+// The few kernel structures that the programs read, written by hand: libbpf finds the real offset
+// of each field in the running kernel's BTF when it loads them (CO-RE), so no generated vmlinux.h
+// is needed, and it builds without BTF.
 #pragma once
 
 #define CORE __attribute__((preserve_access_index))
@@ -11,7 +11,7 @@ struct signal_struct {
     int counter;
   } live;
 } CORE;
-// What a return probe has put aside: the address that was at `stack` before.
+// What a return probe has saved: the original address at `stack`.
 struct return_instance {
   unsigned long stack;
   unsigned long orig_ret_vaddr;

@@ -1,11 +1,11 @@
 // Launches of kernels: counted in the kernel by process, kernel and geometry; nothing is sent. Only
-// entries are watched, one probe a call.
+// entries are watched, one probe per call.
 //
 //   cudaLaunchKernel(stub) ── counted under the stub, which has a name
 //     └ cuLaunchKernel(f)  ── the same launch: not counted again
 //   cuLaunchKernel(f)      ── of a program without the runtime: counted under f
 //
-// A runtime launch that failed before it reached the driver stays open until its frame is gone.
+// A runtime launch that failed before the driver was called stays open until its frame is gone.
 #pragma once
 
 #include "counted.bpf.h"
@@ -14,7 +14,7 @@
 
 RING(launch_ring, 4096);  // 8 MiB if asked for
 
-// A row takes memory only while it is there (100 bytes).
+// A row only takes memory while it exists (100 bytes).
 COUNTED_TABLE(launches, struct launch_key, __u64, LAUNCH_ROWS, BPF_F_NO_PREALLOC);
 TABLE(launches_beyond, HASH, struct beyond_key, __u64, MAX_PROCESSES);
 
@@ -33,8 +33,8 @@ static __always_inline void sendLaunch(struct pt_regs* ctx, const struct launch_
   record->device = thread->chosen.device;
   fillLaunch(record, key, details);
   record->stack = takeStack(ctx, true);
-  // Arguments are pointers to values of unknown size: their first words, as far as they can be
-  // read.
+  // Arguments are pointers to values of unknown size: their first words, as far as they are
+  // readable.
   for (__u32 i = 0; i < 16; ++i) {
     if (i >= settings.launch_arguments || !details->arguments) break;
     __u64 at = 0;

@@ -1,7 +1,6 @@
-// What kernels are called: the runtime registers its stubs before main(), the driver hands out
-// functions by name. The texts often lie in pages that nobody has touched yet, so these programs
-// may sleep until a page is there (PyTorch 2.15: 22,996 of 24,133 names could not be read
-// otherwise).
+// Names of kernels: the runtime registers its stubs before main(), the driver returns functions by
+// name. The texts are often in pages that were never touched, so these programs may sleep until a
+// page is loaded (PyTorch 2.15: 22,996 of 24,133 names could not be read otherwise).
 #pragma once
 
 #include "common.bpf.h"
@@ -10,8 +9,7 @@
 
 #define PART 16
 
-// In parts, until the 0 that ends it. A part that crosses into memory that is not there is read
-// byte by byte.
+// In parts, up to the terminating 0. A part that extends into unmapped memory is read byte by byte.
 static __always_inline void readText(struct name_record* record, __u64 text) {
   __builtin_memset(record->name, 0, sizeof(record->name));
   if (!text) return;

@@ -1,13 +1,13 @@
-// Which calls of a thread are going on: what is called from inside one is a part of it.
+// The open calls of a thread: a call made inside one is a part of it.
 //
 //   thread ─ cudaMalloc [open: its return address lies at S] ─ … ─ cuMemAlloc_v2 → a part of it
 //
-// Nobody says that a call was left by longjmp() or an exception: its return probe never runs, and
-// its frame may lie untouched in a hole of a later one. So the place S must still hold the return
-// address, and the new call's own stack, walked by the rules of unwind.bpf.h, must come by there.
-// The walk is done once for each caller and distance; then it is known. Until there are rules, the
-// caller's place says it: code of the program itself, far from that of the library whose call is
-// open, is no part of it.
+// A call that is left by longjmp() or an exception leaves no trace: its return probe never runs,
+// and its frame may stay intact in a gap of a later one. So the place S must still contain the
+// return address, and the new call's own stack, walked by the rules of unwind.bpf.h, must pass it.
+// The walk is done once for each caller and distance; then the result is known. Until there are
+// rules, the caller's place decides: code of the program itself, far from that of the library whose
+// call is open, is not a part of it.
 #pragma once
 
 #include "unwind.bpf.h"
@@ -26,7 +26,7 @@ struct climb {
   bool guessed;
 };
 
-// One frame up, to the frame whose return address lies at `slot`: 0 to go on.
+// One frame up, to the frame whose return address is at `slot`: 0 to continue.
 static int climbFrame(__u32 i, struct climb* climb) {
   struct walk* walk = &climb->walk;
   struct unwind_rule rule;
@@ -45,8 +45,8 @@ static int climbFrame(__u32 i, struct climb* climb) {
   return 1;
 }
 
-// Whether the rule of the place where a climb ended has still to be asked for: one thread's copy is
-// enough for all, and is asked for again after a second if it came to nothing.
+// Whether the rule of the place where a climb ended must still be requested: one thread's copy
+// suffices for all, and is requested again after a second if it gave no rule.
 static __always_inline bool isToBeAsked(const struct walk* walk) {
   __u64 key = mixed(walk->place, walk->code | 1ULL << 63);
   __u32 second = bpf_ktime_get_ns() >> 30;
@@ -56,7 +56,7 @@ static __always_inline bool isToBeAsked(const struct walk* walk) {
   return true;
 }
 
-// Within: a library has no more, and it is less than from the program to the libraries.
+// Within: no library is larger, and the program is farther from the libraries.
 #define FAR_AWAY (1ULL << 40)
 #define MOST_FRAMES_INSIDE 64
 
@@ -81,9 +81,9 @@ static __noinline enum answer comesFrom(struct pt_regs* ctx, struct thread_state
   return near ? ANSWER_YES : ANSWER_UNKNOWN;
 }
 
-// The stack grows down: a frame above sp may be alive if its return address is still in its place.
-// Where its return is watched, the kernel has put the address of its own trampoline there once the
-// entry was told: the start of a page.
+// The stack grows down: a frame above sp may be alive if its return address is still in place. If
+// its return is watched, the kernel has replaced that address by its own trampoline, the start of a
+// page, after the entry was recorded.
 static __always_inline bool isInFlight(struct pt_regs* ctx, struct thread_state* thread,
                                        struct memory_call* call) {
   __u64 word = 0;

@@ -1,5 +1,5 @@
-// What an entry of a page table says, in the form of x86-64, which all readers of tables expect;
-// those of other machines are translated into it (page_entry_arm64.h).
+// The meaning of a page table entry, in the form of x86-64, which all readers of tables expect.
+// Entries of other machines are translated into it (page_entry_arm64.h).
 //
 //   0x8000000012345867 → there, touched, written; the memory at 0x12345000
 //
@@ -11,12 +11,12 @@
 #endif
 
 #define PAGE_ENTRY_PRESENT 0x1ULL
-#define PAGE_ENTRY_WRITABLE 0x2ULL  // beside PRESENT; of arm64 never told
+#define PAGE_ENTRY_WRITABLE 0x2ULL  // with PRESENT; never set for arm64
 #define PAGE_ENTRY_ACCESSED 0x20ULL
 #define PAGE_ENTRY_DIRTY 0x40ULL
-#define PAGE_ENTRY_LEAF 0x80ULL     // above the last level: a large page, not a table
-#define PAGE_ENTRY_HIDDEN 0x100ULL  // without PRESENT: there, but not to be touched; place inverted
-#define PAGE_ENTRY_SPECIAL 0x200ULL  // no page of RSS, as the shared page of zeros is
+#define PAGE_ENTRY_LEAF 0x80ULL      // above the last level: a large page, not a table
+#define PAGE_ENTRY_HIDDEN 0x100ULL   // without PRESENT: resident, but inaccessible; place inverted
+#define PAGE_ENTRY_SPECIAL 0x200ULL  // not a page of RSS, such as the shared zero page
 #define PAGE_ENTRY_PLACE 0x000ffffffffff000ULL
-// Of what is neither there nor empty: from this bit on the number of the swap file.
+// For an entry that is neither present nor empty: the number of the swap file, from this bit on.
 #define PAGE_ENTRY_SWAP_FILE 59

@@ -1,12 +1,12 @@
 // Reads the page tables of one process, as the processor does, and writes nothing: the accessed and
-// dirty bits of each page, which no file of /proc tells per page.
+// dirty bits of each page, which no file in /proc contains per page.
 //
 //   pgd[47..39] → pud[38..30] → pmd[29..21] → table of 512 entries
 //   (5 levels: p4d between the first two; 3, of arm64 with 39 bits of addresses: pud is the first)
 //
-// Without locks: what is unmapped in this moment reads as nothing or fails, never faults. x86-64;
-// on arm64 run in QEMU, not on hardware: its entries are translated as they are read, so that all
-// that reads them sees those of x86-64. Sources: page_entry.h, page_entry_arm64.h.
+// Without locks: a page that is unmapped at that moment reads as nothing or fails, and never
+// faults. x86-64; on arm64 tested in QEMU, not on hardware: its entries are translated as they are
+// read, so that all readers see those of x86-64. Sources: page_entry.h, page_entry_arm64.h.
 #include <linux/bpf.h>
 
 #include <bpf/bpf_core_read.h>
@@ -51,15 +51,15 @@ ARRAY(kinds, __u64, PAGE_TABLES_BATCH);
 ARRAY(tables, struct page_table, PAGE_TABLES_BATCH);
 
 #define NO_GIANT (~0ULL)
-// Where arm64 may mark a kernel's pointer (MTE); of one without marks they are all set.
+// Bits in which arm64 may tag a kernel pointer (MTE); all set in a pointer without a tag.
 #define POINTER_MARKS (0xffULL << 56)
 #define LARGE_HIDDEN (PAGE_ENTRY_LEAF | PAGE_ENTRY_HIDDEN)
 
-// How this machine's entries are read; those of x86-64 are as they should be.
+// How this machine's entries are read; those of x86-64 need no translation.
 #ifdef __TARGET_ARCH_arm64
 #include "page_entry_arm64.h"
-// Filled in by libbpf. (What begins with CONFIG_ would need the kernel's .config, which is not on
-// every machine: without it libbpf refuses the whole program.)
+// Filled in by libbpf. (Names with CONFIG_ would need the kernel's .config, which not every machine
+// has: without it, libbpf refuses the whole program.)
 extern int LINUX_KERNEL_VERSION __kconfig;
 struct entry_form {
   struct arm64_form arm64;
@@ -98,8 +98,7 @@ static __always_inline void translate(struct page_table* table, __u32 first, __u
 struct walk {
   __u64 top, direct_map;
   __u32 levels, part;
-  // Neighbours have all but the last step in common: of the last GiB the entry that tells of it; 0:
-  // none.
+  // Neighbours share all steps but the last: the entry of the last GiB; 0: none.
   __u64 giant, giant_entry;
   struct entry_form form;
 };
@@ -114,12 +113,12 @@ static __always_inline __u64 entryOf(struct walk* walk, __u64 table, __u64 addre
   return (entry & LARGE_HIDDEN) == LARGE_HIDDEN ? entry : 0;
 }
 
-// Where the next table lies, of which `entry` tells.
+// The address of the next table, from `entry`.
 static __always_inline __u64 below(struct walk* walk, __u64 entry) {
   return walk->direct_map + (entry & PAGE_ENTRY_PLACE);
 }
 
-// The entry that tells of the GiB in which `address` lies; 0: none.
+// The entry of the GiB that contains `address`; 0: none.
 static __always_inline __u64 giantEntryOf(struct walk* walk, __u64 address) {
   __u64 at = walk->top, entry;
   if (walk->levels == 5) {
@@ -133,7 +132,8 @@ static __always_inline __u64 giantEntryOf(struct walk* walk, __u64 address) {
   return entryOf(walk, at, address, 30);
 }
 
-// Of the table at `from` those `count` (a power of two) with that of `address`, to `at` of `table`.
+// Copies `count` (a power of two) entries of the table at `from`, including that of `address`, to
+// `at` of `table`.
 static __always_inline long readSome(struct page_table* table, __u32 at, __u64 from,
                                      __u64 address, __u32 count,
                                      const struct entry_form* form) {
@@ -186,8 +186,8 @@ static long lookAt(__u32 i, struct walk* walk) {
   return 0;
 }
 
-// How many times it was locked so that its mappings could change. Until Linux 6.13 that is counted
-// when it is over; since then it is odd meanwhile.
+// The number of times it was locked to change its mappings. Until Linux 6.13, that is counted at
+// the end; since then, it is odd meanwhile.
 static __always_inline void countChanges(struct mm_struct* memory,
                                          struct page_tables_request* asked) {
   asked->knows_changes = 0;

@@ -1,10 +1,10 @@
-// What the reader of page tables and the program that reads them say to each other.
+// The interface between the reader of page tables and its BPF program.
 //
 //   wanted[i] ── program ──► kinds[i], tables[]
-//   an address, of which the 2 MiB around it are meant      entries of their page table
+//   an address; it stands for the 2 MiB around it           entries of their page table
 //
-// Of whole tables tables[i] has the entries at their places; of parts of 64, 32 or 16 entries they
-// follow each other there, so that 512 parts of 16 take 64 KiB of the caches and not 2 MiB.
+// For whole tables, tables[i] has the entries at their positions. For parts of 64, 32 or 16
+// entries, they are packed, so that 512 parts of 16 take 64 KiB of the caches and not 2 MiB.
 #pragma once
 
 #include "page_entry.h"
@@ -25,8 +25,8 @@ enum page_table_kind {
   PAGE_TABLE_NONE_NEAR,  // nothing is mapped in the whole 1 GiB around it
 };
 
-// How many are read: the entries around the wanted address. Half as many take half as many misses
-// of the cache.
+// How many are read: the entries around the wanted address. Half as many cause half as many cache
+// misses.
 enum page_table_part {
   PAGE_TABLE_ALL,
   PAGE_TABLE_64,
@@ -35,7 +35,7 @@ enum page_table_part {
   PAGE_TABLE_KIND,  // none
 };
 
-// How many entries of tables[] each wanted address has for itself.
+// Number of entries of tables[] for each wanted address.
 static inline __u32 page_table_part_entries(__u32 part) {
   return part == PAGE_TABLE_64   ? 64
          : part == PAGE_TABLE_32 ? 32
@@ -44,14 +44,14 @@ static inline __u32 page_table_part_entries(__u32 part) {
 }
 
 struct page_tables_request {
-  __u64 direct_map;     // where the kernel has all memory mapped, by physical address
+  __u64 direct_map;     // where the kernel maps all memory, by physical address
   __u32 pid;            // of a first thread
   __u32 count;          // of `wanted`
-  __u16 levels;         // 4 or 5; of arm64 3 too
+  __u16 levels;         // 4 or 5; on arm64 also 3
   __u16 part;           // enum page_table_part
-  __u32 done;           // the program's answer: how many it looked at
-  __u64 top;            // and where the tables begin;
-  __u32 mappings;       // how many it has,
-  __u32 changes;        // and how many times they may have been changed,
+  __u32 done;           // the program's answer: how many it processed
+  __u64 top;            // and the address of the top table;
+  __u32 mappings;       // number of mappings,
+  __u32 changes;        // number of possible changes of them,
   __u32 knows_changes;  // 1: if that is known
 };

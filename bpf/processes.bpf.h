@@ -25,7 +25,7 @@ int BPF_PROG(process_fork, struct task_struct* parent, struct task_struct* child
   if (!flags) return 0;
   __u32 copy = *flags;
   if (bpf_map_update_elem(&targets, &to, &copy, BPF_ANY)) {
-    count(LOSS_THREAD);  // none of its calls will be seen
+    count(LOSS_THREAD);  // its calls will not be recorded
     return 0;
   }
   sharedSpace(from, to);
@@ -41,7 +41,7 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(process_exec, struct task_struct* task, __s32 old_pid) {
   __u32 tgid = task->tgid;
   __u64 thread_id = ((__u64)tgid << 32) | (__u32)task->pid;
-  bpf_map_delete_elem(&threads, &thread_id);         // its device was that of the program before
+  bpf_map_delete_elem(&threads, &thread_id);         // its device belonged to the previous program
   thread_id = ((__u64)tgid << 32) | (__u32)old_pid;  // a thread takes the first one's number
   bpf_map_delete_elem(&threads, &thread_id);
   bpf_map_delete_elem(&seen, &tgid);  // another program
@@ -50,7 +50,8 @@ int BPF_PROG(process_exec, struct task_struct* task, __s32 old_pid) {
   if (!settings.watch_all && !flags) return 0;
   struct system_record* record = systemRecord(SYSTEM_EXEC, tgid);
   if (!record) return 0;
-  // Before its first instruction: a program without a dynamic loader never says that it is ready.
+  // Before its first instruction: a program without a dynamic loader never reports that it is
+  // ready.
   if (flags && (*flags & TARGET_MAY_STOP)) record->stopped = bpf_send_signal(19) == 0;  // SIGSTOP
   record->parent = BPF_CORE_READ(task, real_parent, tgid);
   bpf_probe_read_kernel_str(record->text, 16, task->comm);
@@ -58,7 +59,7 @@ int BPF_PROG(process_exec, struct task_struct* task, __s32 old_pid) {
   return 0;
 }
 
-// Runs for every thread; `live` counts those that have not left yet, this one no more.
+// Runs for every thread; `live` counts those that have not exited yet, without this one.
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(process_exit, struct task_struct* task) {
   __u32 tgid = task->tgid;
@@ -77,10 +78,10 @@ int BPF_PROG(process_exit, struct task_struct* task) {
   return 0;
 }
 
-// The dynamic loader calls _dl_debug_state() when it has mapped libraries and has not run their
-// constructors yet: that is where debuggers wait too. A process that was started by the recorder is
-// stopped there until the new libraries are watched; the recorder sends SIGCONT.
-// Cookie: where _r_debug lies, seen from the function.
+// The dynamic loader calls _dl_debug_state() after it mapped libraries and before it runs their
+// constructors: debuggers wait there too. A process that the recorder started is stopped there
+// until the new libraries are watched; the recorder sends SIGCONT. Cookie: the place of _r_debug,
+// relative to the function.
 SEC("uprobe")
 int libraries_changed(struct pt_regs* ctx) {
   __u32 tgid = tgidNow();
@@ -89,7 +90,7 @@ int libraries_changed(struct pt_regs* ctx) {
   __u32 state = 1;
   __u64 r_debug = PT_REGS_IP(ctx) + bpf_get_attach_cookie(ctx);
   bpf_probe_read_user(&state, 4, (const void*)(r_debug + 24));
-  // RT_DELETE: what comes to lie where a library goes is other code.
+  // RT_DELETE: the addresses of an unloaded library may get other code.
   if (state == 2) bpf_map_delete_elem(&spaces, &tgid);
   if (state != 0) return 0;  // RT_ADD, RT_DELETE: about to change
   struct system_record* record = systemRecord(SYSTEM_LIBRARIES, tgid);

@@ -1,12 +1,12 @@
-// The rules that walks ask for most, in 16 bytes each, in an array that both sides have mapped: a
+// The most frequently used rules of walks, in 16 bytes each, in an array that both sides map: a
 // look-up is a multiplication and a read, where the hash table of all rules costs a call and some
 // misses.
 //
-//   slot = top bits of (place, code) × constant     {key, rule}: 65,536 of them, one place each
+//   slot = top bits of (place, code) × constant     {key, rule}: 65,536 of them, one rule each
 //
-// The recorder alone writes: key 0, rule, key, in this order; a program reads key, rule, key. Two
-// places that want one slot: the later has it, the other one is found in `rules`. Nothing depends
-// on it but time.
+// Only the recorder writes: key 0, rule, key, in this order; a program reads key, rule, key. If two
+// places need one slot, the later one has it, and the other is found in `rules`. Only speed depends
+// on it.
 #pragma once
 
 #include "records.h"
@@ -19,7 +19,7 @@ TIDEGAUGE_CHECK_SIZE(quick_rule, 16);
 #define QUICK_BITS 16
 #define QUICK_FACTOR 0x9e3779b97f4a7c15ULL
 
-// Different for each place of one code; for two codes alike with a chance of 2^-64.
+// Distinct for the places of one code; for two codes equal with a probability of 2^-64.
 static inline __u64 quickSalt(__u32 code) { return code * QUICK_FACTOR; }
 static inline __u32 quickSlot(__u64 key) {
   return (__u32)((key * QUICK_FACTOR) >> (64 - QUICK_BITS));

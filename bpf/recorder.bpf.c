@@ -1,4 +1,5 @@
-// All programs of the recorder, one object. The kernel asks for a licence compatible with the GPL.
+// All programs of the recorder in one object. The kernel requires a licence compatible with the
+// GPL.
 #include "common.bpf.h"
 #include "contexts.bpf.h"
 #include "copies.bpf.h"

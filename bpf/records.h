@@ -1,11 +1,11 @@
-// What the BPF programs and the recorder say to each other: layouts, numbers, map keys.
+// The interface between the BPF programs and the recorder: layouts, numbers, map keys.
 //
-//   program ──memory_ring (80 bytes a call, nobody is woken)──► recorder, drained every 5 ms
+//   program ──memory_ring (80 bytes per call, wakes nothing)──► recorder, drained every 5 ms
 //           ──system_ring (processes, libraries; wakes it)────►
-//           ──copies, launches (added up in the kernel)───────► taken every second, or when full
+//           ──copies, launches (summed in the kernel)─────────► taken every second, or when full
 //           ──losses (one counter per reason and processor)──►
 //
-// Both sides include this file: no pointers, no types but fixed ones, every struct without holes.
+// Both sides include this file: no pointers, only fixed-size types, every struct without holes.
 #pragma once
 
 #ifdef __cplusplus
@@ -15,42 +15,42 @@
 #define TIDEGAUGE_CHECK_SIZE(type, bytes) _Static_assert(sizeof(struct type) == bytes, #type)
 #endif
 
-// One call that moved memory, written when it returned.
+// One call that moved memory, written at its return.
 struct memory_record {
   __u64 start_ns;    // CLOCK_MONOTONIC
   __u64 end_ns;      //
-  __u64 address;     // what came out, or what was given to be freed
-  __u64 size_bytes;  // as asked for; pitch × height of a pitched one
+  __u64 address;     // the result, or the address to free
+  __u64 size_bytes;  // as requested; for a pitched allocation pitch × height
   __u64 handle;      // of cuMemCreate, pools, arrays, contexts
-  __u64 stream;      // as the program gave it; c10's stream id from the framework's probes
+  __u64 stream;      // from the program; c10's stream id from the framework's probes
   __u64 offset;      // cuMemMap: into the handle
   __u32 tgid;
   __u32 tid;
   __s32 device;  // enum device_of_thread
   __s32 code;    // what the call returned; 0 = success
   __u16 function;
-  __u8 inner;   // a runtime call: how many driver records were written inside it, 255 at most
+  __u8 inner;   // a runtime call: number of driver records written inside it, at most 255
   __u8 flags;   // enum memory_flag
   __s32 stack;  // stack_record::id; < 0: none
 };
 TIDEGAUGE_CHECK_SIZE(memory_record, 80);
 
-// How to get from a frame to its caller, at one place in the code: what .eh_frame says there, in
+// How to get from a frame to its caller, at one place in the code: the rule of .eh_frame there, in
 // the few forms that compilers use. The return address is always at CFA − 8. See unwind.bpf.h.
 enum unwind_cfa {
-  UNWIND_END,     // nobody called it: _start, clone
+  UNWIND_END,     // no caller: _start, clone
   UNWIND_CUT,     // the caller cannot be found
   UNWIND_SP,      // CFA = rsp + cfa_offset
   UNWIND_BP,      // CFA = rbp + cfa_offset
   UNWIND_AT_SP,   // CFA = *(rsp + cfa_offset) + cfa_more
-  UNWIND_AT_BP,   // CFA = *(rbp + cfa_offset) + cfa_more: a stack that was aligned anew
-  UNWIND_SIGNAL,  // the kernel's frame: all registers lie above rsp
+  UNWIND_AT_BP,   // CFA = *(rbp + cfa_offset) + cfa_more: a realigned stack
+  UNWIND_SIGNAL,  // the kernel's frame: all registers are above rsp
 };
 enum unwind_bp {
-  UNWIND_BP_SAME,     // the caller's rbp is still there
+  UNWIND_BP_SAME,     // rbp still has the caller's value
   UNWIND_BP_AT_CFA,   // it was saved at CFA + bp_offset
   UNWIND_BP_AT_BP,    // it was saved at rbp + bp_offset
-  UNWIND_BP_GUESSED,  // as UNWIND_BP_AT_CFA, and the whole rule is a guess: rbp as frame pointer
+  UNWIND_BP_GUESSED,  // like UNWIND_BP_AT_CFA, and the whole rule is a guess: rbp as frame pointer
 };
 struct unwind_rule {
   __s32 cfa_offset;
@@ -60,62 +60,61 @@ struct unwind_rule {
   __u8 bp;   // enum unwind_bp
 };
 TIDEGAUGE_CHECK_SIZE(unwind_rule, 12);
-// A place is a return address; of where a thread is (not to where it returns) the address + 1: so
-// the instruction before it is always the one that counts.
+// A place is a return address; for the current instruction (not a return address) the address + 1,
+// so that the instruction before it always counts.
 struct unwind_key {
   __u64 place;
   __u32 code;  // unwind_space::code
   __u32 reserved;
 };
 TIDEGAUGE_CHECK_SIZE(unwind_key, 16);
-// Numbers that are never used twice.
+// Numbers that are never reused.
 struct unwind_space {
-  __u32 code;     // of what is mapped where: a fork shares it, exec and dlclose give a new one
-  __u32 process;  // of one process with that
+  __u32 code;     // of a set of mappings: a fork shares it, exec and dlclose make a new one
+  __u32 process;  // of one process with these mappings
 };
 TIDEGAUGE_CHECK_SIZE(unwind_space, 8);
 
-// A stack that has not been told before, innermost frame first. Told once; then only its id.
+// A stack that was not sent before, innermost frame first. Sent once; after that, only its id.
 #define STACK_FRAMES 256
 struct stack_record {
-  __u64 hash;  // 0: told by this record alone
-  __u64 sp;    // where there was no rule for frame[frames - 1]: the registers there
+  __u64 hash;  // 0: sent in this record only
+  __u64 sp;    // without a rule for frame[frames - 1]: the registers there
   __u64 bp;
-  __u32 id;  // 0: only the rules are wanted, and no more is copied than they need
+  __u32 id;  // 0: only the rules are needed, and only what they need is copied
   __u32 tgid;
   __u32 code;  // unwind_space::code
   __u16 frames;
   __u16 end;           // enum stack_end
-  __u32 room;          // frames that there is room for: behind them begins the copy
+  __u32 room;          // number of frames that fit; the copy begins after them
   __u32 copied_bytes;  // of the stack from sp on
-  __u32 copied_pages;  // of them: bit 0 is sp's; a page that was never written to is not there
+  __u32 copied_pages;  // of these: bit 0 is sp's page; a page that was never written is missing
   __u32 unused;
   __u64 frame[STACK_FRAMES];  // places: see unwind_key
 };
 TIDEGAUGE_CHECK_SIZE(stack_record, 2104);
-// With the copy: as much as there is of the stack, in one of these sizes. The least one is for
-// threads that do next to nothing (2 KiB of it are the C library's), with room for few frames: ten
-// thousand calls from new places fit into the ring, however long the recorder waits for a
-// processor.
+// With the copy: the rest of the stack, in one of these sizes. The smallest is for threads that do
+// next to nothing (2 KiB of it are the C library's), with room for few frames: ten thousand calls
+// from new places fit into the ring, however long the recorder waits for a processor.
 #define STACK_COPY_LEAST 2560
 #define STACK_FRAMES_FEW 16
 #define STACK_COPY_TINY 8192
 #define STACK_COPY_SMALL 16384
 #define STACK_COPY_LARGE 65536
 enum stack_end {
-  STACK_WHOLE,    // up to where nobody called
-  STACK_CUT,      // UNWIND_CUT, or memory that is not readable
+  STACK_WHOLE,    // up to the outermost frame
+  STACK_CUT,      // UNWIND_CUT, or unreadable memory
   STACK_DEEP,     // STACK_FRAMES and more
   STACK_UNKNOWN,  // a place without a rule: the recorder finds it
 };
 
 enum device_of_thread {
-  DEVICE_NEVER_SET = -1,  // the thread chose none: the runtime takes device 0
-  DEVICE_UNKNOWN = -2,    // a context that was made before the recording
+  DEVICE_NEVER_SET = -1,  // the thread chose none: the runtime uses device 0
+  DEVICE_UNKNOWN = -2,    // a context from before the recording
 };
 enum memory_flag {
   FLAG_IN_RUNTIME = 1,  // a driver call made by the runtime: its stack is that of the runtime call
-  FLAG_READ_FAULT = 2,  // what came out could not be read: address or handle is 0
+  FLAG_READ_FAULT = 2,  // the result could not be read: address or handle is 0
 };
 
 enum system_event {
@@ -127,7 +126,7 @@ enum system_event {
 };
 enum target_flag {
   TARGET_WATCHED = 1,
-  TARGET_MAY_STOP = 2,  // started by the recorder: may wait while a library is made ready
+  TARGET_MAY_STOP = 2,  // started by the recorder: may be stopped until a library is watched
 };
 struct system_record {
   __u64 time_ns;
@@ -135,7 +134,7 @@ struct system_record {
   __u32 event;
   __u32 tgid;
   __u32 parent;
-  __s32 code;    // SYSTEM_EXIT: as wait() gives it
+  __s32 code;    // SYSTEM_EXIT: the status of wait()
   __u8 stopped;  // SYSTEM_LIBRARIES, SYSTEM_EXEC: the process waits for SIGCONT
   __u8 reserved[3];
   __u32 program;  // SYSTEM_FIRST_SEEN: its number; see launch_key
@@ -143,7 +142,7 @@ struct system_record {
 };
 TIDEGAUGE_CHECK_SIZE(system_record, 104);
 
-// How a kernel is called: __cudaRegisterFunction, cuModuleGetFunction, cuLibraryGetKernel.
+// The name of a kernel: __cudaRegisterFunction, cuModuleGetFunction, cuLibraryGetKernel.
 struct name_record {
   __u64 handle;    // CUfunction, CUkernel or the host's stub
   __u64 of;        // cuKernelGetFunction: the kernel it is made from; then name is empty
@@ -153,7 +152,7 @@ struct name_record {
 };
 TIDEGAUGE_CHECK_SIZE(name_record, 264);
 
-// Every launch, if asked for.
+// Every launch, if requested.
 struct launch_record {
   __u64 time_ns;
   __u64 kernel;
@@ -166,14 +165,13 @@ struct launch_record {
   __s32 device;
   __s32 stack;
   __u16 function;
-  __u16 arguments;  // how many words of `argument` are set
+  __u16 arguments;  // number of valid words in `argument`
   __u64 argument[16];
 };
 TIDEGAUGE_CHECK_SIZE(launch_record, 200);
 
-// `program` is the number of one run of one program, told with SYSTEM_FIRST_SEEN and never used
-// twice: what was counted belongs to it even if its process runs another one by the time that it is
-// read.
+// `program` is the number of one run of one program, reported with SYSTEM_FIRST_SEEN and never
+// reused: counts belong to it even if its process runs another program when they are read.
 struct launch_key {
   __u64 kernel;
   __u32 program;
@@ -183,7 +181,7 @@ struct launch_key {
   __u16 reserved;
 };
 TIDEGAUGE_CHECK_SIZE(launch_key, 40);
-// Launches that found no room for their geometry, counted all the same.
+// Launches whose geometry found no room, still counted.
 struct beyond_key {
   __u32 program;
   __u16 function;
@@ -191,8 +189,8 @@ struct beyond_key {
 };
 TIDEGAUGE_CHECK_SIZE(beyond_key, 8);
 
-// What a call that manages contexts does, as in the cookie of its function. The engine's own list
-// is model::Verb; src/record/decode.cpp checks that both agree.
+// What a call that manages contexts does, as in the cookie of its function. model::Verb is the
+// engine's own list; src/record/decode.cpp checks that both agree.
 enum verb {
   VERB_RETAIN = 4,
   VERB_CREATE,
@@ -209,7 +207,7 @@ enum copy_direction {
   COPY_HOST_TO_DEVICE,
   COPY_DEVICE_TO_HOST,
   COPY_DEVICE_TO_DEVICE,
-  COPY_UNKNOWN,  // by the pointers: the driver looks
+  COPY_UNKNOWN,  // decided by the pointers: the driver checks them
   COPY_PEER,
   COPY_SET,
   COPY_DIRECTIONS,
@@ -217,7 +215,7 @@ enum copy_direction {
 struct copy_key {
   __u32 program;  // see launch_key
   __u8 direction;
-  __u8 submitted;  // the call returns before the bytes are there: its time is no transfer time
+  __u8 submitted;  // the call returns before the copy is complete: its time is not a transfer time
   __u16 function;
 };
 TIDEGAUGE_CHECK_SIZE(copy_key, 8);
@@ -237,23 +235,23 @@ enum loss {
   LOSS_STACK,         // no stack: it found no room in its ring
   LOSS_UNPAIRED,      // a return without its entry
   LOSS_IN_FLIGHT,     // an entry found no room
-  LOSS_THREAD,        // no room for the state of a thread or process: its calls are not seen
+  LOSS_THREAD,        // no room for the state of a thread or process: its calls are not recorded
   LOSS_READ_FAULT,    // memory of the program could not be read
   LOSS_LAUNCH_TABLE,  // a launch found no room in the table: its geometry is lost
   LOSS_COPY_TABLE,    //
   LOSS_KINDS,
-  // Not losses, but counted in the same place:
-  COUNT_NESTED = LOSS_KINDS,  // calls inside a call that has a record of its own
+  // Not losses, but counted in the same array:
+  COUNT_NESTED = LOSS_KINDS,  // calls inside a call that has its own record
   COUNT_MEMORY_RECORDS,
   COUNT_KINDS,
 };
 
-// Rows of the tables that are added up in the kernel; they change places when they are taken.
+// Rows of the tables that are summed in the kernel; pairs are switched when they are taken.
 #define LAUNCH_ROWS 262144
 #define COPY_ROWS 16384
 enum counted { COUNTED_LAUNCHES, COUNTED_COPIES, COUNTED_KINDS };
 
-// Fixed before the programs are loaded: the verifier drops what is switched off.
+// Set before the programs are loaded: the verifier removes disabled code.
 struct recorder_settings {
   __u64 watched_cgroup;  // only processes inside this cgroup (v2); 0: any
   __u32 watched_cgroup_level;
@@ -275,11 +273,11 @@ TIDEGAUGE_CHECK_SIZE(recorder_settings, 32);
 //   bits 0-15 function, then four bits each: out, address, bytes, times, handle, stream, shape
 #define COOKIE_PLACE(cookie, shift) (((cookie) >> (shift)) & 15)
 enum cookie_shift {
-  COOKIE_OUT = 16,      // pointer to what comes out, read on success
-  COOKIE_ADDRESS = 20,  // an address given
+  COOKIE_OUT = 16,      // pointer to the result, read on success
+  COOKIE_ADDRESS = 20,  // an address argument
   COOKIE_BYTES = 24,
   COOKIE_TIMES = 28,   // a second factor of the bytes
-  COOKIE_HANDLE = 32,  // a handle, pool, context or device given
+  COOKIE_HANDLE = 32,  // a handle, pool, context or device argument
   COOKIE_STREAM = 36,
   COOKIE_SHAPE = 40,
   COOKIE_RUNTIME = 44,  // 1: a function of the runtime
@@ -297,14 +295,14 @@ enum launch_shape {
 };
 enum shape {
   SHAPE_PLAIN,
-  SHAPE_HANDLE_OUT,   // what comes out is a handle
+  SHAPE_HANDLE_OUT,   // the result is a handle
   SHAPE_PITCH,        // argument 2 points to the pitch; bytes = pitch × TIMES
-  SHAPE_PITCHED_PTR,  // cudaMalloc3D: {ptr, pitch, …} comes out, the extent lies on the stack
+  SHAPE_PITCHED_PTR,  // cudaMalloc3D: the result is {ptr, pitch, …}, the extent is on the stack
   SHAPE_CREATE,       // cuMemCreate: device in the properties (argument 3)
-  SHAPE_ARRAY,        // CUDA_ARRAY_DESCRIPTOR behind argument 2
-  SHAPE_ARRAY_3D,     // CUDA_ARRAY3D_DESCRIPTOR behind argument 2; levels in TIMES
-  SHAPE_GRAPH_NODE,   // CUDA_MEM_ALLOC_NODE_PARAMS behind ADDRESS
+  SHAPE_ARRAY,        // argument 2 points to CUDA_ARRAY_DESCRIPTOR
+  SHAPE_ARRAY_3D,     // argument 2 points to CUDA_ARRAY3D_DESCRIPTOR; levels in TIMES
+  SHAPE_GRAPH_NODE,   // ADDRESS points to CUDA_MEM_ALLOC_NODE_PARAMS
   SHAPE_MAP,          // cuMemMap: OFFSET in TIMES
-  SHAPE_POOL_CREATE,  // a pool comes out; device in the properties (argument 2)
-  SHAPE_MEM_INFO,     // free bytes come out as the address, all bytes behind ADDRESS as the size
+  SHAPE_POOL_CREATE,  // the result is a pool; device in the properties (argument 2)
+  SHAPE_MEM_INFO,     // free bytes become the address; ADDRESS points to all bytes, the size
 };

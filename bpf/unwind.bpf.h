@@ -1,19 +1,19 @@
-// Whole call stacks of code without frame pointers: walked here, by rules that the recorder has
-// found in .eh_frame for the places that came up.
+// Complete call stacks of code without frame pointers, walked by rules that the recorder has found
+// in .eh_frame for the places on real stacks.
 //
 //   frame ── (code, place) ──► rules ──► CFA, return address, rbp ──► next frame …
-//     no rule: the rest of the stack is copied once into the ring; the recorder goes on there and
-//     adds rules for every place that it meets, so that the next walk gets through
+//     no rule: the rest of the stack is copied once into the ring; the recorder continues there and
+//     adds rules for every place that it meets, so that the next walk succeeds
 //
 // A place is one of the few thousand return addresses that a program really has on its stacks, so
-// the table is small, needs no preparation, and a look-up is one hash. A stack that was told before
-// is known by its hash (64 bits) and costs nothing but the walk. docs/decisions/0017
+// the table is small, needs no preparation, and a look-up is one hash. A stack that was sent before
+// is recognised by its hash (64 bits) and only costs the walk. docs/decisions/0017
 #pragma once
 
 #include "common.bpf.h"
 #include "quick_rules.h"
 
-// Of the recorder's: filled by it alone, from what it was asked for.
+// Filled by the recorder only, for places that walks asked for.
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 1 << 20);
@@ -29,7 +29,7 @@ struct {
   __type(value, struct quick_rule);
 } quick_rules SEC(".maps");
 TABLE(spaces, LRU_HASH, __u32, struct unwind_space, MAX_PROCESSES);
-// By hash: the number of a stack, or the second in which a rule was asked for (open_calls.bpf.h).
+// By hash: the number of a stack, or the second in which a rule was requested (open_calls.bpf.h).
 TABLE(known_stacks, LRU_HASH, __u64, __u32, 131072);
 #define STACK_RING_BYTES (32 << 20)
 RING(stack_ring, STACK_RING_BYTES);
@@ -49,7 +49,7 @@ static __always_inline struct unwind_space spaceOf(__u32 tgid) {
   return known ? *known : fresh;
 }
 
-// A child has the same code at the same addresses, but its stacks are told as its own.
+// A child has the same code at the same addresses, but its stacks are sent as its own.
 static __always_inline void sharedSpace(__u32 from, __u32 to) {
   struct unwind_space* known = bpf_map_lookup_elem(&spaces, &from);
   if (!known) return;
@@ -57,8 +57,8 @@ static __always_inline void sharedSpace(__u32 from, __u32 to) {
   bpf_map_update_elem(&spaces, &to, &shared, BPF_ANY);
 }
 
-// Where a return is watched, the kernel has put the address of its trampoline, the start of a page,
-// and keeps what was there. A call that jumped to another one has two entries for one place.
+// If a return is watched, the kernel has replaced the address by its trampoline, the start of a
+// page, and saved the original. A call that jumped to another one has two entries for one place.
 static __noinline __u64 putAside(__u64 slot, __u64 word) {
   struct task_struct* task = (struct task_struct*)bpf_get_current_task();
   struct return_instance* aside = BPF_CORE_READ(task, utask, return_instances);
@@ -78,7 +78,7 @@ static __always_inline __u64 returnAddress(__u64 slot, __u64 word) {
 struct walk {
   __u64 place, sp, bp, hash;
   __u32 frames, end;
-  struct stack_record* into;  // 0: only the hash is wanted
+  struct stack_record* into;  // 0: only the hash is needed
   __u32 code;
   bool at_entry;
 };
@@ -88,15 +88,15 @@ static __always_inline __u64 mixed(__u64 hash, __u64 word) {
   return hash ^ (hash >> 29);
 }
 
-// Of struct rt_sigframe, at which rsp points in the kernel's signal trampoline:
+// Offsets in struct rt_sigframe, which rsp points to in the kernel's signal trampoline:
 // ucontext.uc_mcontext.
 #define SIGNAL_BP 120
 #define SIGNAL_SP 160
 #define SIGNAL_IP 168
 
-// The return address and rbp, of the frame that ends at `cfa`. Most functions save rbp with the
+// The return address and rbp of the frame that ends at `cfa`. Most functions save rbp with the
 // other registers, just below: one read gets both.
-#define NEAR_WORDS 4  // 512 bytes of stack are all that the programs have, one inside another
+#define NEAR_WORDS 4  // all programs together, one inside another, have 512 bytes of stack
 static __always_inline bool readFrame(struct walk* walk, const struct unwind_rule* rule,
                                       __u64 cfa) {
   __u64 word[NEAR_WORDS];
@@ -118,7 +118,7 @@ static __always_inline bool readFrame(struct walk* walk, const struct unwind_rul
   return walk->place;
 }
 
-// One frame up. False: walk->end says why not.
+// One frame up. False: walk->end is the reason.
 static __always_inline bool stepUp(struct walk* walk, const struct unwind_rule* rule) {
   __u64 cfa = rule->cfa == UNWIND_SP || rule->cfa == UNWIND_AT_SP ? walk->sp : walk->bp;
   cfa += (__s64)rule->cfa_offset;
@@ -137,11 +137,11 @@ static __always_inline bool stepUp(struct walk* walk, const struct unwind_rule* 
     if (bpf_probe_read_user(&cfa, 8, (const void*)cfa)) return false;
     cfa += (__s64)rule->cfa_more;
   }
-  if (cfa <= walk->sp) return false;  // a stack grows down: this is no frame
+  if (cfa <= walk->sp) return false;  // a stack grows down: this is not a frame
   return readFrame(walk, rule, cfa);
 }
 
-// At the entry of a function the return address lies at rsp, whatever is known of the function.
+// At the entry of a function, the return address is at rsp, whatever is known about the function.
 static __always_inline bool ruleOfFrame(__u32 i, struct walk* walk, struct unwind_rule* rule) {
   if (!i && walk->at_entry) {
     *rule = (struct unwind_rule){.cfa_offset = 8, .cfa = UNWIND_SP};
@@ -167,7 +167,7 @@ static __always_inline bool ruleOfFrame(__u32 i, struct walk* walk, struct unwin
   return true;
 }
 
-// One frame: 0 to go on, 1 at the last.
+// One frame: 0 to continue, 1 at the last.
 static __always_inline int walkFrameInto(__u32 i, struct walk* walk, __u32 room) {
   struct unwind_rule rule;
   struct stack_record* into = walk->into;
@@ -192,7 +192,7 @@ static __always_inline void startWalk(struct walk* walk, struct pt_regs* ctx, bo
   walk->into = into;
 }
 
-// From where the thread is to the outermost frame, or to the first place without a rule.
+// From the current instruction to the outermost frame, or to the first place without a rule.
 static __always_inline void walkStack(struct walk* walk, struct pt_regs* ctx, bool at_entry,
                                       struct unwind_space space, struct stack_record* into) {
   startWalk(walk, ctx, at_entry, space, into);
@@ -204,8 +204,8 @@ static __always_inline void walkAFew(struct walk* walk, struct pt_regs* ctx, boo
   bpf_loop(STACK_FRAMES_FEW, walkFew, walk, 0);
 }
 
-// How much of the stack there is above sp. The first thread's begins where the kernel says; another
-// one's has the thread's own data (%fs) at its upper end, by all C libraries.
+// The size of the stack above sp. The first thread's begins where the kernel says; in all C
+// libraries, another thread's has its own data (%fs) at the upper end.
 static __always_inline __u64 stackBytes(__u64 sp) {
   struct task_struct* task = (struct task_struct*)bpf_get_current_task();
   __u64 end = BPF_CORE_READ(task, mm, start_stack), own = BPF_CORE_READ(task, thread.fsbase);
@@ -213,7 +213,7 @@ static __always_inline __u64 stackBytes(__u64 sp) {
   return end > sp ? end - sp : STACK_COPY_LARGE;
 }
 
-// Page by page: large variables that the program has not written to have none yet.
+// Page by page: large variables that the program has not written may have no pages yet.
 static __always_inline void copyStack(struct stack_record* record, __u32 most, __u64 sp) {
   __u8* copy = (__u8*)(record + 1);
   __u32 bytes = 0;
@@ -245,7 +245,7 @@ static __always_inline void describe(struct stack_record* record, const struct w
 
 enum walk_flag {
   WALK_AT_ENTRY = 1,   // of a function
-  WALK_FOR_RULES = 2,  // nobody asks for the stack itself
+  WALK_FOR_RULES = 2,  // the stack itself is not needed
 };
 
 // One record of a stack, with room for `most` bytes of copy.
@@ -277,7 +277,7 @@ static __noinline __s32 sendLarge(struct pt_regs* ctx, __u32 flags, __u32 tgid) 
   return sendStack(ctx, flags, tgid, STACK_COPY_LARGE);
 }
 
-// A stack of a few frames up to `end`. SEND_MORE: by now it is no such one.
+// A stack of a few frames up to `end`. SEND_MORE: it has more.
 #define SEND_MORE (-2)
 static __noinline __s32 sendLeast(struct pt_regs* ctx, __u32 flags, __u32 tgid, __u64 end) {
   const __u32 head = offsetof(struct stack_record, frame) + 8 * STACK_FRAMES_FEW;
@@ -297,19 +297,19 @@ static __noinline __s32 sendLeast(struct pt_regs* ctx, __u32 flags, __u32 tgid, 
   __u32 id = record->id;
   record->room = STACK_FRAMES_FEW;
   record->copied_bytes = bytes;
-  record->copied_pages = 3;  // it may reach into the next one
+  record->copied_pages = 3;  // it may extend into the next one
   bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
   return id;
 }
 
-// When many threads come to a new place at once, their copies must not fill the ring: then the
-// frames so far are told alone, which is a stack that is cut, not one that is lost.
+// If many threads reach a new place at once, their copies must not fill the ring: then only the
+// frames so far are sent, which gives a cut stack, not a lost one.
 static __always_inline bool hasRoomForCopies(void) {
   return bpf_ringbuf_query(&stack_ring, BPF_RB_AVAIL_DATA) < STACK_RING_BYTES / 8 * 7;
 }
 
-// Of the stack from where `walk` found no rule up to `end`. Until there is one, every thread that
-// comes here sends its own. Pages are copied whole but for the first.
+// The stack from where `walk` found no rule up to `end`. Until there is a rule, every thread at
+// this place sends its own copy. Pages are copied whole, except the first.
 static __always_inline __s32 sendWithCopy(struct pt_regs* ctx, __u32 flags, __u32 tgid,
                                           const struct walk* walk, __u64 end) {
   __u64 bytes = end - walk->sp;
@@ -322,7 +322,7 @@ static __always_inline __s32 sendWithCopy(struct pt_regs* ctx, __u32 flags, __u3
   return sendLarge(ctx, flags, tgid);
 }
 
-// The stack of this thread, by its number; −1 if it could not be told.
+// The number of this thread's stack; −1 if it could not be sent.
 static __noinline __s32 takeStack(struct pt_regs* ctx, bool at_entry) {
   if (!settings.take_stacks) return -1;
   __u32 tgid = tgidNow(), flags = at_entry ? WALK_AT_ENTRY : 0;

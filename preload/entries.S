@@ -1,5 +1,5 @@
-// The wrappers. Each says which function it is and jumps to the one body, which saves what came,
-// asks before(), calls the real function with the same registers and stack words, calls after().
+// The wrappers. Each loads the id of its function and jumps to the one body, which saves registers,
+// calls before(), the real function with the same registers and stack words, and after().
 #include "bpf/functions.h"
 
   .text
@@ -28,7 +28,7 @@ body:  // eax: bank << 16 | function
   mov %rsp, %r10  // the frame
   cmpq $0, 56(%r10)
   je 2f
-  mov 72(%r10), %r11  // words, as many as keep the stack aligned
+  mov 72(%r10), %r11  // words, enough to keep the stack aligned
   lea 1(%r11), %rax
   and $-2, %rax
   shl $3, %rax
@@ -118,7 +118,7 @@ tidegauge_banks:
   .hidden tidegauge_bank_size
   .set tidegauge_bank_size, functions
 
-// ---- dlsym(): answered here for what is watched, else by the real one, which looks at who called
+// ---- dlsym(): answered here for watched functions, else by the real one, which checks its caller
   .p2align 4
   .globl dlsym
   .type dlsym, @function
@@ -130,7 +130,7 @@ dlsym:
   .cfi_adjust_cfa_offset 8
   sub $8, %rsp
   .cfi_adjust_cfa_offset 8
-  call tidegauge_dlsym  // rax: the answer, rdx: it is one
+  call tidegauge_dlsym  // rax: the answer, rdx: whether there is one
   add $8, %rsp
   .cfi_adjust_cfa_offset -8
   pop %rsi

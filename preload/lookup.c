@@ -1,4 +1,4 @@
-// Which real function a wrapper leads to, and which wrapper a program gets when it asks for one.
+// Which real function a wrapper calls, and which wrapper a program gets when it asks for one.
 //
 //   linked against           exported wrapper; the real one is what the caller would get without
 //                            this library: from the global scope, else from its own libraries
@@ -29,8 +29,8 @@ static const char* const kNames[ALL] = {
         TIDEGAUGE_RUNTIME_CONTEXT(TEXT) TIDEGAUGE_DRIVER_COPIES(TEXT) TIDEGAUGE_RUNTIME_COPIES(TEXT)
             TIDEGAUGE_LAUNCHES(TEXT) TIDEGAUGE_NAMES(TEXT) TIDEGAUGE_POINTERS(POINTER_TEXT)};
 
-// Arguments behind the sixth, in words. cudaExtent (24 bytes) and CUipcMemHandle (64) lie there
-// whole.
+// Arguments after the sixth, in words. cudaExtent (24 bytes) and CUipcMemHandle (64) are stored
+// there by value.
 static const uint8_t kStackWords[ALL] = {
     [ID_cudaMalloc3D] = 3,
     [ID_cudaMalloc3DArray] = 3,
@@ -65,7 +65,7 @@ uint32_t functionCount(void) { return WATCHED; }
 
 static void* realDlsym(void* handle, const char* name) {
   if (tidegauge_real_dlsym == NULL) {
-    // Under the oldest version there is: every libc of this machine's kind has it.
+    // Under the oldest version: every libc for this architecture has it.
     tidegauge_real_dlsym = (dlsym_function)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
     if (tidegauge_real_dlsym == NULL) return NULL;
   }
@@ -85,7 +85,7 @@ static bool isOurs(const void* address) {
     struct link_map* map = NULL;
     Dl_info info;
     if (dladdr1(tidegauge_banks, &info, (void**)&map, RTLD_DL_LINKMAP) == 0) return false;
-    // All wrappers lie in one piece of text, the banks last.
+    // All wrappers are in one section of text, the banks last.
     atomic_store(&begin, (uintptr_t)info.dli_fbase);
     atomic_store(&end, (uintptr_t)tidegauge_banks + (uintptr_t)(BANKS - 1) * ALL * 16);
   }
@@ -99,7 +99,7 @@ static void* wrapperOf(int id, void* real) {
     if (atomic_compare_exchange_strong(&banks[bank][id], &held, real) || held == real)
       return (void*)(uintptr_t)(tidegauge_banks + ((size_t)(bank - 1) * ALL + (size_t)id) * 16);
   }
-  count(LOSS_IN_FLIGHT);  // an eighth copy of one library: from now on it is not seen
+  count(LOSS_IN_FLIGHT);  // an eighth copy of one library: it is no longer watched
   return real;
 }
 
@@ -127,9 +127,9 @@ __attribute__((visibility("hidden"))) struct answer tidegauge_dlsym(void* handle
   bool of_scope = handle == RTLD_DEFAULT || handle == RTLD_NEXT;
   void* real = realDlsym(of_scope ? RTLD_NEXT : handle, name);
   if (real != NULL && isOurs(real)) real = realDlsym(RTLD_NEXT, name);
-  // Who is in front of this library gets the exported wrapper, who is behind it (another library
-  // that wraps the same functions) what is behind that. Where there is nothing behind, nobody gets
-  // any: without this library the exported wrappers would not be there.
+  // A caller before this library in the search order gets the exported wrapper; a caller after it
+  // (another library that wraps the same functions) gets the next definition. If there is none,
+  // nobody gets one: without this library, the exported wrappers would not exist.
   if (real != NULL && handle == RTLD_NEXT) return answer;
   answer.address = wrapperOf(id, real);
   answer.is_one = 1;
@@ -164,8 +164,8 @@ static void* lookIn(const char* path, const char* name) {
   return real != NULL && isOurs(real) ? NULL : real;
 }
 
-// What the caller would have got: of the global scope, of the libraries that its own library needs,
-// at last of any that is called so (the caller's own may be hidden by a jump).
+// What the caller would have got: from the global scope, from the libraries that its own library
+// needs, finally from any library of that name (a jump may hide the caller's own).
 static void* search(int id, const void* site) {
   const char* name = kNames[id];
   void* real = realDlsym(RTLD_NEXT, name);
@@ -177,7 +177,7 @@ static void* search(int id, const void* site) {
   if (real != NULL) return real;
   struct paths paths;
   paths.count = 0;
-  dl_iterate_phdr(keepPath, &paths);  // holds a lock: nothing is opened inside
+  dl_iterate_phdr(keepPath, &paths);  // holds a lock: open nothing inside
   for (int i = 0; i < paths.count && real == NULL; ++i) real = lookIn(paths.list[i], name);
   return real;
 }
@@ -198,7 +198,7 @@ void* realFunction(struct frame* frame) {
   own.inside = was_inside;
   if (real == NULL) return real;
   uint64_t empty = 0;
-  // 1: someone writes here. Rows are never changed once they are written.
+  // 1: another thread is writing here. Rows never change once they are written.
   if (atomic_compare_exchange_strong(&sites[row % SITES].key, &empty, 1)) {
     atomic_store_explicit(&sites[row % SITES].real, real, memory_order_relaxed);
     atomic_store_explicit(&sites[row % SITES].key, key, memory_order_release);

@@ -2,7 +2,7 @@
 // continues above this function, in the frame of the registers: rsp, rip, rbp, rbx, r12 to r15.
 //
 //   walk ─► this function ─┄┄► the frame of the registers ─► its callers
-//             └─► who called it: where it really returns
+//             └─► its caller: where it really returns
   .text
   .p2align 4
   .globl tidegauge_resume
@@ -16,7 +16,7 @@ tidegauge_resume:
   mov %rdi, %rbx
   mov %rdx, %rdi
   .cfi_remember_state
-  // DW_CFA_def_cfa_expression: the word at rbx. DW_CFA_expression: the others lie behind it.
+  // DW_CFA_def_cfa_expression: the word at rbx. DW_CFA_expression: the others follow it.
   .cfi_escape 0x0f, 3, 0x73, 0, 0x06
   .cfi_escape 0x10, 16, 2, 0x73, 8   // where it returns
   .cfi_escape 0x10, 6, 2, 0x73, 16   // rbp

@@ -1,4 +1,4 @@
-// How records reach the recorder, and what is kept for the whole process: the area, stacks, ends.
+// Sends records to the recorder, and keeps the state of the process: the area, stacks, ends.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -23,7 +23,7 @@ enum { NOT_TRIED, BEING_TRIED, READY, IMPOSSIBLE };
 static uint32_t state;
 static pthread_key_t at_thread_end;
 
-// Stacks of this process by their hash; a row is an id.
+// Stacks of this process by hash; the index of a row is an id.
 enum { STACKS = 32768, STACK_TRIES = 16 };
 static uint64_t* stacks;
 static uint32_t stacks_sent;
@@ -108,8 +108,8 @@ static uint64_t mixed(const void* bytes, size_t words) {
   return hash;
 }
 
-// A row that was left by a process that ended is taken as a free one. Two threads may make two rows
-// of one key: the recorder adds up.
+// A row of a process that has ended is used like a free one. Two threads may create two rows for
+// one key: the recorder adds them.
 #define FIND_ROW(table, rows, key_of, wanted, found)                                  \
   do {                                                                                \
     uint64_t at = mixed(wanted, sizeof(*(wanted)) / 8);                               \
@@ -151,9 +151,9 @@ struct copy_sum* copySum(const struct copy_key* key) {
 int32_t takeStack(const struct frame* frame) {
   if (!area->head.take_stacks || stacks == NULL) return -1;
   if (!own.prepared) prepareThread();
-  uint64_t from = *callerSp(frame);  // who called the wrapper
+  uint64_t from = *callerSp(frame);  // the caller of the wrapper
   uint64_t frames[PRELOAD_FRAMES];
-  frames[0] = (uint64_t)(uintptr_t)frame->real + 1;  // as a place that is returned to
+  frames[0] = (uint64_t)(uintptr_t)frame->real + 1;  // in the form of a return address
   uint32_t taken = walkStack(from, frames, 1);
   if (taken == 1) frames[taken++] = from;
   uint64_t hash = mixed(frames, taken) | 1;
@@ -162,8 +162,8 @@ int32_t takeStack(const struct frame* frame) {
     uint64_t held = __atomic_load_n(row, __ATOMIC_ACQUIRE);
     int32_t id = (int32_t)((hash + i) % STACKS);
     if (held == hash) return id;
-    // Told before the row says so, and with the number of the row: bit 0 is unset until then. A
-    // thread that comes meanwhile tells the same once more.
+    // Sent before the row shows it, with the number of the row: bit 0 is unset until then. Another
+    // thread may send the same stack again meanwhile.
     bool mine = held == 0 && __atomic_compare_exchange_n(row, &held, hash & ~1ull, false,
                                                          __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     if (!mine && held != (hash & ~1ull)) continue;
@@ -197,7 +197,7 @@ static void tellProcess(uint32_t event) {
   publish();
 }
 
-static void inChild(void) {  // after fork(): one thread, and nothing of what the parent had begun
+static void inChild(void) {  // after fork(): one thread, and nothing of the parent's open state
   memset(&own, 0, sizeof(own));
   own.chosen.device = DEVICE_NEVER_SET;
   own_tgid = (uint32_t)getpid();
@@ -220,7 +220,7 @@ static bool openArea(void) {
   const char* path = getenv("TIDEGAUGE_PRELOAD");
   if (path == NULL) return false;
   int file = open(path, O_RDWR | O_CLOEXEC);
-  if (file < 0) return false;  // the recorder is gone, or another user's
+  if (file < 0) return false;  // the recorder is gone, or belongs to another user
   struct stat status;
   void* mapped = MAP_FAILED;
   if (fstat(file, &status) == 0 && (size_t)status.st_size > sizeof(struct preload_area))
@@ -240,7 +240,7 @@ static bool openArea(void) {
   return true;
 }
 
-// Other libraries' constructors may call before this library's own has run.
+// Other libraries' constructors may call before this library's own constructor has run.
 bool ready(void) {
   uint32_t is = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
   if (is == READY && own.tid != 0) return true;
@@ -272,8 +272,8 @@ bool ready(void) {
 
 __attribute__((constructor)) static void begin(void) { (void)ready(); }
 
-// Where frames lead is read from /proc/PID/maps, which is gone with the process: a short one waits
-// until the recorder has read what it told, for some milliseconds, and 100 at most.
+// Frames are resolved with /proc/PID/maps, which vanishes with the process. So a short process
+// waits until the recorder has read its records: some milliseconds, at most 100.
 __attribute__((destructor)) static void end(void) {
   if (state != READY) return;
   giveBack(own.chunk);

@@ -1,19 +1,19 @@
-// What the preloaded library and the recorder share: one file in memory (memfd), mapped by both.
+// Shared by the preloaded library and the recorder: one file in memory (memfd), mapped by both.
 //
 //   head       settings, counters of what was lost
 //   functions  the cookie of each watched function (bpf/records.h), written by the recorder
 //   launches   counted in place, by program, kernel and geometry
-//   copies     added up in place, by program, direction and function
+//   copies     summed in place, by program, direction and function
 //   chunks     a thread takes one, fills it and returns it; the recorder reads after it
 //
-//   chunk: │ entry: type, bytes │ memory_record │ entry │ … │◄ written   (the thread moves it on)
-//                                                   ▲ read               (the recorder moves it on)
+//   chunk: │ entry: type, bytes │ memory_record │ entry │ … │◄ written   (advanced by the thread)
+//                                                   ▲ read               (advanced by the recorder)
 //
-// A thread that is killed leaves what it had written: an entry counts once `written` is behind it.
-// Nobody waits for anybody. A program has a number of its own, its image: exec begins another one
-// in the same process, and a pid may come again. In the keys of both tables it stands in place of
-// tgid. The file is sparse: what is not used takes no memory. The recorder trusts nothing in here
-// but what it wrote itself.
+// A killed thread leaves what it had written: an entry counts once `written` is after it. Nothing
+// waits for anything. A program has its own number, its image: exec starts another one in the same
+// process, and a pid may be reused. In the keys of both tables it replaces tgid. The file is
+// sparse: unused parts take no memory. The recorder trusts nothing in here except what it wrote
+// itself.
 #pragma once
 
 #include <linux/types.h>  // before records.h, which uses it
@@ -52,7 +52,7 @@ enum preload_entry_type {
 };
 struct preload_entry {
   __u32 type;
-  __u32 bytes;  // of what follows; the next entry begins at the next multiple of 8
+  __u32 bytes;  // of the content; the next entry begins at the next multiple of 8
 };
 struct preload_name {
   __u64 handle, of;
@@ -105,9 +105,9 @@ struct preload_head {
   __u8 launch_events;
   __u8 reserved[2];
   __u32 next_image;   // counts programs
-  __u32 next_chunk;   // where the next search begins
+  __u32 next_chunk;   // start of the next search
   __u32 rounds;       // how often the recorder has read everything
-  __u32 most_chunks;  // beyond, none was ever taken
+  __u32 most_chunks;  // upper bound of the chunks ever taken
   __u64 losses[COUNT_KINDS];
 };
 

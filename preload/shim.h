@@ -1,12 +1,12 @@
-// Inside the preloaded library: one wrapper for each watched function, whoever asks for it.
+// Inside the preloaded library: one wrapper for each watched function.
 //
 //   program ─ cudaMalloc ─► entries.S ─► before() ─► the real one ─► after() ─► program
-//                            frame: registers, what is called, what is known of the call
+//                            frame: registers, the function, the state of the call
 //
-// Wrappers know no signature: registers and as many words of the stack as a function takes are
-// handed on as they came. There are several banks of wrappers, one for each copy of a library that
-// a process has loaded: a wrapper leads to one real function only, but for bank 0, which is
-// exported, where it depends on who calls (lookup.c).
+// Wrappers have no signature: they pass on the registers and as many stack words as a function
+// takes. There are several banks of wrappers, one for each copy of a library that a process has
+// loaded. A wrapper calls only one real function, except in bank 0, which is exported: there it
+// depends on the caller (lookup.c).
 #pragma once
 
 #ifndef __ASSEMBLER__
@@ -18,7 +18,7 @@
 #include "bpf/calls.h"
 #include "preload/shared.h"
 
-// Not watched themselves: they hand out pointers to functions that are.
+// Not watched themselves: they return pointers to watched functions.
 #define TIDEGAUGE_POINTERS(X)         \
   X(cuGetProcAddress)                 \
   X(cuGetProcAddress_v2)              \
@@ -37,7 +37,7 @@ enum call_kind {
   CALL_POINTER,
 };
 
-// On the stack of the wrapper; the first ten words are known to entries.S.
+// On the stack of the wrapper; entries.S knows the first ten words.
 struct frame {
   uint64_t registers[6];  // rdi, rsi, rdx, rcx, r8, r9
   uint64_t id;            // bank << 16 | function
@@ -50,7 +50,7 @@ struct frame {
   struct copy_flight copy;
   uint32_t kind;  // enum call_kind
 };
-#define FRAME_BYTES 256  // the saved rbp is behind it, then the return address, then the words
+#define FRAME_BYTES 256  // followed by the saved rbp, the return address, and the words
 _Static_assert(sizeof(struct frame) <= FRAME_BYTES, "frame");
 _Static_assert(offsetof(struct frame, real) == 56 && offsetof(struct frame, result) == 64 &&
                    offsetof(struct frame, words) == 72,
@@ -63,8 +63,8 @@ struct thread {
   uint32_t tid;
   struct chosen_device chosen;
   uint32_t inner_copies;
-  uint32_t copy_direction;  // of `copy`: for the driver's that does not say it
-  bool inside;              // this library is at work: what it calls itself is not watched
+  uint32_t copy_direction;  // of `copy`: for a driver copy without a direction
+  bool inside;              // this library is running: its own calls are not watched
   bool prepared;
 };
 extern __thread struct thread own;
@@ -77,19 +77,18 @@ void tidegauge_after(struct frame* frame);
 
 // ---- lookup.c
 void* realFunction(struct frame* frame);  // NULL: there is none
-void* handOut(void* real);                // a wrapper of it if it is watched, else itself
+void* handOut(void* real);                // its wrapper if it is watched, else the function itself
 uint32_t stackWords(uint32_t function);
 uint32_t functionCount(void);  // watched ones; those of TIDEGAUGE_POINTERS follow
 
-// ---- walk.c
-// Adds the stack's frames from the one that returns to `from` on to the `count` that are there
-// already; as many as PRELOAD_FRAMES in all.
+// ---- walk.c Adds the stack's frames, starting with the one that returns to `from`, to the `count`
+// existing ones; at most PRELOAD_FRAMES in all.
 uint32_t walkStack(uint64_t from, uint64_t* frames, uint32_t count);
 
 // ---- send.c
 bool ready(void);                              // maps the area once
-void* room(uint32_t type, uint32_t bytes);     // NULL: none, and counted as lost by the caller
-void publish(void);                            // what was put into room() last
+void* room(uint32_t type, uint32_t bytes);     // NULL: none; the caller counts the loss
+void publish(void);                            // completes the last room()
 void count(uint32_t what);                     // enum loss
 int32_t takeStack(const struct frame* frame);  // −1: none
 void countLaunch(const struct launch_key* key);
@@ -105,7 +104,7 @@ static inline uint64_t argument(const struct frame* frame, uint32_t place) {
   return place <= 6 ? frame->registers[place - 1] : callerSp(frame)[place - 6];
 }
 static inline uint64_t intact(const struct frame* frame) { return ~(uint64_t)(uintptr_t)frame; }
-// Is the call that `outer` is the frame of still on the stack? It may have been left by longjmp.
+// Is the call with the frame `outer` still on the stack? It may have been left by longjmp.
 static inline bool isOpen(const struct frame* outer, const struct frame* now) {
   return outer != NULL && now < outer && outer->whole == intact(outer);
 }

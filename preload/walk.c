@@ -1,6 +1,6 @@
-// The frames of a thread's stack, innermost first, by .eh_frame (libgcc's unwinder), and on through
-// code that has none but is at its end: CPython's perf trampolines, one before each Python
-// function.
+// The frames of a thread's stack, innermost first, by .eh_frame (libgcc's unwinder). The walk
+// continues through code without .eh_frame that is about to return: CPython's perf trampolines, one
+// before each Python function.
 //
 //   cudaMalloc ← ctypes ← _PyEval ← trampoline of inner()   .eh_frame ends: the walk starts again
 //                                    └─► _PyEval ← trampoline of train() └─► _PyEval ← main
@@ -16,11 +16,11 @@ struct registers {
 void tidegauge_resume(const struct registers* caller, void (*walk)(void*), void* argument);
 
 struct walk {
-  uint64_t from;  // the first frame that is told: before it are those of this library
-  bool told;      // it came by
+  uint64_t from;  // the first reported frame: those before it belong to this library
+  bool told;      // true once it was reached
   uint32_t count;
   uint64_t* frames;
-  struct registers last;  // of the frame that was told last
+  struct registers last;  // of the last reported frame
 };
 
 static _Unwind_Reason_Code step(struct _Unwind_Context* context, void* data) {
@@ -42,8 +42,8 @@ __attribute__((noinline)) static void run(void* walk) {
   __asm__ volatile("");  // no jump: the frame below it is this function's
 }
 
-// Where the code returns at once: `add $8,%rsp; ret` (CPython 3.12 and 3.13), `pop %rbp; ret`. Its
-// first byte was read by the unwinder, too, for it looks for signal handlers there.
+// Code that returns at once: `add $8,%rsp; ret` (CPython 3.12 and 3.13), `pop %rbp; ret`. The
+// unwinder has read its first byte, too, when it searched for signal handlers.
 static bool leave(struct registers* at) {
   const uint8_t* code = (const uint8_t*)(uintptr_t)at->rip;
   const uint64_t* stack = (const uint64_t*)(uintptr_t)at->rsp;

@@ -25,7 +25,7 @@ HEADING = re.compile(r"^#{1,6} +(.+?) *#*$", re.MULTILINE)
 TOP = ("src/", "bpf/", "preload/", "web/", "tests/", "tools/", "bench/", "deploy/", "cmake/", "docs/",
        "examples/")
 IGNORED = ("web/node_modules/", "tests/fuzz/corpus/", "tests/data/", "docs/images/")
-# A path outside of the repository that only looks like one of ours.
+# A path outside of the repository that only looks like one of its own.
 FOREIGN = ("docs/instrumenting/", "docs/style")
 # A pattern or a placeholder.
 NO_PATH = re.compile(r"[\s*<>{}…$|]|NAME|SUBJECT")

@@ -18,12 +18,15 @@ import subprocess
 import sys
 import tempfile
 
-# Folders whose comments and texts are checked on every run, such as "src", "bpf", "web/src", "tests".
-SOURCE_ROOTS = ()
+# Folders whose comments and texts are checked on every run.
+SOURCE_ROOTS = ("src", "bpf", "preload", "tests", "tools", "cmake", "bench")
+# Still in the old wording; remove a row when its files are rewritten. tests/web tests the page.
+NOT_YET = ("src/record/session/", "src/model/ledger/", "src/cli/wss/", "src/cli/watch/",
+           "src/wss/pages/", "bpf/memory.bpf.h", "preload/calls.c", "tests/web/")
+# Names in files and answers that are a contract: (kernels not told apart), growth.verdict, JSON keys.
+PUBLIC = re.compile(r"""\(kernels not told apart\)|"told"|"tells"|"brim"|\btold(?=, too_few_points)""")
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md", "tests/README.md",
              "examples/README.md", "deploy/**/README.md")
-# `query --print-docs` writes these from src/query: they are checked once "src" is.
-GENERATED = ("docs/use/sql.md", "docs/use/sql-functions.md", "docs/use/sql-recordings.md")
 
 MAX_HELP_LINE = 100
 MAX_DESCRIPTION = 100
@@ -95,7 +98,7 @@ def check_document(name, text):
         if inside or line.startswith(("```", "    ")):
             before = ""
             continue
-        prose = re.sub(r"`[^`]*`", "…", line)
+        prose = re.sub(r"`[^`]*`", "…", PUBLIC.sub("…", line))
         prose = re.sub(r"\]\([^)]*\)", "]", prose).strip(" *-")
         yield from found_in(name, number, before, prose)
         before = prose
@@ -117,7 +120,7 @@ def check_source(name, text):
     last_line, before = -1, ""
     for match in token.finditer(text):
         first = text.count("\n", 0, match.start()) + 1
-        for offset, line in enumerate(match.group(0).split("\n")):
+        for offset, line in enumerate(PUBLIC.sub("…", match.group(0)).split("\n")):
             prose = line.strip().removeprefix("/**").lstrip("/#*! ").strip("\"'` ")
             prose = IDENTIFIER.sub("…", prose)
             continues = first + offset == last_line + 1
@@ -128,18 +131,19 @@ def check_source(name, text):
 def documents(root):
     for pattern in DOCUMENTS:
         for path in sorted(root.glob(pattern)):
-            name = path.relative_to(root).as_posix()
-            if name not in GENERATED or "src" in SOURCE_ROOTS:
-                yield from check_document(name, path.read_text(encoding="utf-8"))
+            yield from check_document(path.relative_to(root).as_posix(), path.read_text(encoding="utf-8"))
 
 
 def sources(root, roots):
     for each in roots:
         start = root / each
         for path in sorted([start] if start.is_file() else start.rglob("*")):
+            name = path.relative_to(root).as_posix()
             if path.suffix not in C_LIKE | HASH_LIKE or "node_modules" in path.parts or not path.is_file():
                 continue
-            yield from check_source(path.relative_to(root).as_posix(), path.read_text(encoding="utf-8"))
+            if name == "tools/check_words.py" or name.startswith(NOT_YET) and each in SOURCE_ROOTS:
+                continue
+            yield from check_source(name, path.read_text(encoding="utf-8"))
 
 
 def check_help(name, text):
@@ -189,6 +193,9 @@ def self_test():
     assert [line.split(": ")[0] for line in found] == ["a.cpp:2", "a.cpp:4", "a.cpp:5"], found
     found = list(check_source("a.py", '"""It\ngoes on"""\ntold = 1  # told\n'))
     assert [line.split(": ")[0] for line in found] == ["a.py:2", "a.py:3"], found
+    public = 'name = "told";  // "told", or (kernels not told apart)\n// it is told\n'
+    found = list(check_source("a.cpp", public))
+    assert [line.split(": ")[0] for line in found] == ["a.cpp:2"], found
     text = "Options:\n  -h,--help   Fine\n  --long N=1  " + "a" * 60 + "\n              " + "b" * 60 + "\n" + "x" * 101
     found = list(check_help("x --help", text))
     assert len(found) == 2 and "--long N=1: 121 characters" in found[0] + found[1], found
@@ -196,12 +203,15 @@ def self_test():
         root = pathlib.Path(folder)
         (root / "docs/use").mkdir(parents=True)
         (root / "docs/use/a.md").write_text("goes on\n")
-        (root / "docs/use/sql.md").write_text("goes on\n")
+        (root / "docs/use/sql.md").write_text("so many\n")
         (root / "README.md").write_text("fine\n")
         (root / "src").mkdir()
         (root / "src/a.h").write_text("// goes on\n")
-        assert len(list(documents(root))) == 1
+        (root / "src/cli/wss").mkdir(parents=True)
+        (root / "src/cli/wss/b.h").write_text("// goes on\n")  # NOT_YET
+        assert len(list(documents(root))) == 2
         assert len(list(sources(root, ["src"]))) == 1
+        assert len(list(sources(root, ["src/cli/wss"]))) == 1
     print(f"{len(PHRASES)} phrases are found")
 
 

@@ -5,7 +5,7 @@
     tools/write_status.py --self-test   proves that the summaries of all runners are read
 
 The counts come from the summary lines of the runners in LOG: ctest, unittest, node, vitest, and
-lines of our own ("3 passed, 0 failed, 1 skipped"). A log without any of them counts as failed.
+the project's own lines ("3 passed, 0 failed, 1 skipped"). A log without any of them counts as failed.
 """
 
 import datetime

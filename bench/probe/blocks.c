@@ -1,5 +1,5 @@
-// libc10_cuda.so of the bench: PyTorch's two probes as its own library carries them (notes and
-// semaphores), and 300 functions to attach to.
+// libc10_cuda.so of the bench: PyTorch's two probes as in its own library (notes and semaphores),
+// and 300 functions to attach to.
 unsigned short pytorch_malloc_semaphore __attribute__((section(".probes")));
 unsigned short pytorch_free_semaphore __attribute__((section(".probes")));
 

@@ -1,5 +1,5 @@
-// What is measured beside ours: probes that do nothing, and the design of a published tracer
-// (published.bpf.c), each with the links that it would use.
+// What is measured beside Tidegauge's probes: probes that do nothing, and the design of a published
+// tracer (published.bpf.c), each with the links that it would use.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class EmptyProbes {
   std::vector<int> links_;
 };
 
-// One perf link per place, at the first instruction; read as it comes, woken for each record.
+// One perf link per place, at the first instruction; read as records arrive, woken for each one.
 class PublishedProbes {
  public:
   struct Names {

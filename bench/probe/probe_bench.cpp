@@ -1,12 +1,13 @@
-// What watching costs the watched, and the watcher: probe_bench STANDIN_FOLDER [ROUNDS [--walks]]
+// The cost of watching for the watched process and the watcher: probe_bench STANDIN_FOLDER [ROUNDS
+// [--walks]]
 //
 //   this process: what watches, drains every 5 ms     Target: cuMemAlloc_v2, cudaLaunchKernel, …
 //     "measure 20,000 calls" ──────────────────────►   thread CPU time before and after
 //     ◄──────────────────────────────── ns a call
 //
-// One run measures all ways in turn, round by round, so that what else the machine does hits all of
-// them; figures are medians, less the bare call. Empty probes are two BPF instructions at the same
-// places. The folder is what tests/standin/build.py made. Needs root. docs/performance.md
+// One run measures all variants in turn, round by round, so that other load on the machine affects
+// all of them; figures are medians, minus the bare call. Empty probes are two BPF instructions at
+// the same places. tests/standin/build.py makes the folder. Needs root. docs/performance.md
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
 #include <time.h>
@@ -58,8 +59,8 @@ std::unique_ptr<record::Recorder> startRecorder(bool stacks, record::RecorderSin
   return std::move(recorder.value());
 }
 
-// Ours on three functions of the driver alone, without stacks: as much as the published design
-// watches where it sits at the runtime.
+// Tidegauge's probes on three functions of the driver alone, without stacks: as many as the
+// published design watches in the runtime.
 class DriverAlone {
  public:
   DriverAlone(const std::string& driver, uint32_t pid) : programs_(load()) {
@@ -255,8 +256,8 @@ class Costs {
 };
 
 // ---- walks --------------------------------------------------------------------------------------
-// What a frame costs: a block of PyTorch's from frames further and further down. Half of the calls
-// (the frees) take no stack.
+// The cost of a frame: a block of PyTorch's from deeper and deeper frames. Half of the calls (the
+// frees) take no stack.
 void walks(const std::string& folder, int rounds) {
   Target target(folder);
   std::map<uint32_t, std::vector<double>> ns;
@@ -374,7 +375,7 @@ int main(int count, char** words) {
         "probe_bench STANDIN_FOLDER [ROUNDS [--walks]]   (tests/standin/build.py makes it)\n");
     return 2;
   }
-  setvbuf(stdout, nullptr, _IOLBF, 0);  // a run that is ended early has told what it knew
+  setvbuf(stdout, nullptr, _IOLBF, 0);  // a run that is ended early has printed its results so far
   int rounds = count > 2 ? std::atoi(words[2]) : 9;
   if (count > 3 && std::string_view(words[3]) == "--walks") {
     walks(words[1], rounds);

@@ -1,6 +1,6 @@
-// The watched process of probe_bench: the same program once more, with a pipe for orders and one
-// for answers. It calls the stand-in GPU from twenty functions down, as real programs do, and says
-// what a call cost its thread.
+// The watched process of probe_bench: the same program again, with a pipe for orders and one for
+// answers. It calls the stand-in GPU from twenty functions down, as real programs do, and reports
+// the cost of a call for its thread.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@
 namespace tidegauge::bench {
 
 inline constexpr int kCalls = 20'000;
-inline constexpr int kDepth = 20;  // frames between main() and the calls, if nothing else is said
+inline constexpr int kDepth = 20;  // frames between main() and the calls, by default
 inline constexpr int kMaxDepth = 40;
 
 enum Task : uint32_t { kPairs, kLaunches, kRuntimePairs, kRuntimeLaunches, kBlocks, kPaced };
@@ -41,7 +41,7 @@ class Target {
   Target& operator=(const Target&) = delete;
 
   uint32_t pid() const { return static_cast<uint32_t>(pid_); }
-  // Drives what watches until the answer is there; none: just waits.
+  // Runs the watcher until the answer arrives; without one: just waits.
   template <class Drive>
   Answer ask(const Order& order, const Drive& drive) {
     send(order);

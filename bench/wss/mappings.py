@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What a window costs of a process that has 60,000 mappings of a page each: side by side, every other one read-only,
-or apart, a hole of 15 pages behind each.
+or apart, each followed by a hole of 15 pages.
 
     sudo TIDEGAUGE_BINARY=build/dev/tidegauge python3 bench/wss/mappings.py [--runs 5]
 

@@ -34,7 +34,7 @@ def swap():
 
 
 def measured(method, calls, pid, address, seconds, core):
-    """What is told as touched, and in which windows."""
+    """The reported touched bytes, and their windows."""
     words = [calls, pid, seconds] if method == "wss.pl" else [
         BINARY, "wss", "--json", "--by", "vma", "--top", 1000, "--backend", method, "--sample", "exact", pid, seconds]
     if method == "smaps":

@@ -1,7 +1,7 @@
-// wss_pl_calls PID SECONDS [STEPS]: the system calls of wss.pl (2018), and nothing of its text
-// processing: clear_refs 1, sleep, read smaps line by line, add Rss, Pss and Referenced; as `wss.pl
-// -P STEPS` so many times that, each sleep twice the one before. Prints what was touched at the
-// end, its processor time and how long it cleared, in ms.
+// wss_pl_calls PID SECONDS [STEPS]: the system calls of wss.pl (2018), without its text processing:
+// clear_refs 1, sleep, read smaps line by line, add Rss, Pss and Referenced; like `wss.pl -P STEPS`
+// that is repeated STEPS times, each sleep twice the one before. Prints the touched bytes at the
+// end, its processor time and the time to clear, in ms.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -20,16 +20,16 @@ std::string verdict(uint64_t difference_bytes) {
   return difference_bytes == 0 ? "" : fmt::format("; differs by {}", humanBytes(difference_bytes));
 }
 
-// What is compared at every single step, in one walk over the totals.
+// The sums that are compared at every step, in one walk over the totals.
 struct EveryStep {
-  uint64_t drawn_difference_bytes = 0;  // the greatest between the totals and the rows
+  uint64_t drawn_difference_bytes = 0;  // the largest between the totals and the rows
   uint64_t over_bytes = 0;              // active above reserved, at most
   Step over_step = 0;
 };
 EveryStep checkEveryStep(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   const model::Allocations& a = analysed.trace.allocations;
   Step steps = device.totals.steps();
-  std::vector<uint64_t> change(steps);  // of the bytes live, from the rows; 2^64 − x for a loss
+  std::vector<uint64_t> change(steps);  // in live bytes, from the rows; a loss of x is 2^64 − x
   for (uint64_t row = device.device.allocation_begin; row < device.device.allocation_end; ++row) {
     if (a.first_step[row] < steps) change[a.first_step[row]] += a.block_bytes[row];
     if (a.last_step[row] < steps) change[a.last_step[row]] -= a.block_bytes[row];
@@ -49,8 +49,8 @@ EveryStep checkEveryStep(const AnalysedTrace& analysed, const DeviceAnalysis& de
   return worst;
 }
 
-// The totals are running sums over events, with starts and ends of their own; the other side is
-// summed up from the rows that are drawn.
+// The totals are running sums over events, with their own starts and ends. The other side is the
+// sum of the drawn rows.
 Identity drawn(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                const EveryStep& every_step) {
   Identity identity{.name = "drawn", .text = {}};
@@ -60,7 +60,7 @@ Identity drawn(const AnalysedTrace& analysed, const DeviceAnalysis& device,
       every_step.drawn_difference_bytes,
       difference(device.totals.last().active_bytes, byProvenance(analysed, device, last).sum()));
   identity.holds = identity.difference_bytes == 0;
-  // Told where it matters most.
+  // Shown at the peak, where it matters most.
   Step peak = steps == 0 ? 0 : device.totals.peakActive().step;
   uint64_t peak_bytes =
       steps == 0 ? device.totals.last().active_bytes : device.totals.at(peak).active_bytes;
@@ -86,7 +86,7 @@ Identity live(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   return identity;
 }
 
-// Bytes of the layout after a step, counted part by part: independent of the running totals.
+// Bytes of the layout after a step, summed part by part: independent of the running totals.
 struct LaidOut {
   uint64_t live = 0;  // inside known segments
   uint64_t free = 0;
@@ -113,7 +113,8 @@ Identity reserved(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   }
   Totals last = device.totals.last();
   identity.difference_bytes = difference(last.reserved_bytes, final_bytes);
-  // Memory older than the recording: what is reserved is a lower bound, so no contradiction.
+  // With memory older than the recording, reserved bytes are a lower bound, so this is no
+  // contradiction.
   uint64_t over =
       model::isAtLeast(analysed.trace, device.device.ordinal) ? 0 : every_step.over_bytes;
   Step end = device.totals.steps() == 0 ? 0 : device.totals.steps() - 1;
@@ -146,7 +147,7 @@ Identity reserved(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   return identity;
 }
 
-// A segment against its own blocks.
+// A segment against the sum of its blocks.
 Identity segmentsAddUp(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   Identity identity{.name = "segments", .text = {}};
   uint64_t wrong = 0;
@@ -169,7 +170,7 @@ Identity segmentsAddUp(const AnalysedTrace& analysed, const DeviceAnalysis& devi
   return identity;
 }
 
-// What earlier snapshots, taken while the recording ran, said of the active bytes.
+// The active bytes stated by earlier snapshots, taken while the recording ran.
 Identity checksums(const std::vector<model::Checksum>& sums) {
   Identity identity{.name = "checksums", .text = {}};
   uint64_t agree = 0;

@@ -1,4 +1,4 @@
-// Identities: sums that must hold in every file, checked on every file and shown, not hidden.
+// Identities: sums that must hold in every file. They are checked in every file and shown.
 //
 // clang-format off
 //   drawn      live = traced + older than the recording + lost, at every step
@@ -9,7 +9,7 @@
 //   checksums  at snapshot events, if there are any: live = the active bytes that the event states
 // clang-format on
 //
-// A broken one is not an error: it is the file's own contradiction, named with its size.
+// A broken identity is not an error: it is a contradiction in the file, shown with its size.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct ByProvenance {
   uint64_t lost_bytes = 0;
   uint64_t sum() const { return traced_bytes + older_bytes + lost_bytes; }
 };
-// Live block bytes after a step, by where they are known from. O(live).
+// Live block bytes after a step, by provenance. O(live).
 ByProvenance byProvenance(const AnalysedTrace& analysed, const DeviceAnalysis& device, Step step);
 
 struct Identity {

@@ -16,7 +16,7 @@ base::Error unusable(std::string what, std::string hint = {}) {
   return {base::ErrorKind::kUsage, std::move(what), {}, std::move(hint)};
 }
 
-// µs of "2.5s", "350ms", "40us"; nothing if the text is no time.
+// µs of "2.5s", "350ms", "40us"; absent if the text is not a time.
 std::optional<double> microsecondsOf(const std::string& text) {
   double value = 0;
   const char* end = text.data() + text.size();
@@ -65,7 +65,7 @@ class Places {
   base::Result<Step> atTime(double us, bool begin) const {
     const TimeAxis& time = device_.time;
     if (!time.present()) return unusable("this recording has no times", "Name steps.");
-    // Unsigned: times of a hostile file may lie further apart than an int64_t reaches.
+    // Unsigned: in a hostile file, times may differ by more than an int64_t holds.
     uint64_t length_us =
         static_cast<uint64_t>(time.lastUs()) - static_cast<uint64_t>(time.firstUs());
     if (us > static_cast<double>(length_us)) {
@@ -99,7 +99,7 @@ class Places {
                     "Write 3101, 2.5s, 350ms or the name of an annotation.");
   }
 
-  // Those that hold an event of this device.
+  // Phases that contain an event of this device.
   std::vector<const Phase*> phasesCalled(std::string_view name) const {
     const model::Trace& trace = analysed_.trace;
     std::vector<const Phase*> found;

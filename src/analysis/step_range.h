@@ -1,8 +1,8 @@
-// A part of a device's recording, as people name it: from a step, a time or a phase to another.
+// A range of a device's recording as a user writes it: between two steps, times or phases.
 //
 //   "3101"            step 3101
 //   "2.5s" "350ms"    the time since the device's first event
-//   "backward"        the first annotation of that name: where it begins, or where it ends
+//   "backward"        the first annotation of that name: its beginning, or its end
 //   "backward#3"      the third of that name
 //
 // Both ends belong to the range.
@@ -20,10 +20,10 @@ namespace tidegauge::analysis {
 struct StepRange {
   Step first = 0;
   Step last = 0;
-  std::vector<std::string> notes{};  // which of several phases of one name was taken
+  std::vector<std::string> notes{};  // which of several phases of one name was used
 };
 
-// An empty text is the recording's own end. Errors (kUsage) say what there is instead.
+// An empty text means the recording's own end. Errors (kUsage) list what exists.
 base::Result<StepRange> stepRange(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                                   const std::string& from, const std::string& to);
 

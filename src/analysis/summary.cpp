@@ -38,7 +38,8 @@ DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& dev
   summary.peak = peakOf(analysed, device);
   summary.ooms = oomsOf(analysed, device, kMaxOomLayouts);
   for (const OomReport& oom : summary.ooms) {
-    summary.ceiling_bytes = std::max(summary.ceiling_bytes, oom.ceilingBytes());  // absent = least
+    summary.ceiling_bytes =
+        std::max(summary.ceiling_bytes, oom.ceilingBytes());  // absent counts as the least
   }
   summary.worst_oom = worstOf(summary.ooms);
   if (!summary.ooms.empty()) {
@@ -63,8 +64,8 @@ DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& dev
 
 std::string deviceLabel(const model::Device& device) {
   if (device.kind == model::DeviceKind::kPinnedHost) return "pinned host memory";
-  if (device.told == model::Told::kNothing) return "device not known";
-  bool in_part = device.told == model::Told::kInPart;
+  if (device.known == model::Known::kNothing) return "device not known";
+  bool in_part = device.known == model::Known::kInPart;
   return fmt::format("cuda:{}{}", device.ordinal, in_part ? " and device not known" : "");
 }
 

@@ -1,4 +1,4 @@
-// Everything the report and the overview say about one device, gathered once.
+// Everything that the report and the overview show about one device, computed once.
 #pragma once
 
 #include <optional>
@@ -41,7 +41,7 @@ struct DeviceSummary {
 
 inline constexpr size_t kMaxPhases = 200;
 
-// Those that hold events of the device, outer ones first. O(phases · 256 events).
+// Phases with events of the device, outer ones first. O(phases · 256 events).
 std::vector<PhaseSummary> phaseSummaries(const DeviceAnalysis& device, size_t most = SIZE_MAX);
 
 DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& device);

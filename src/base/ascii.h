@@ -1,4 +1,5 @@
-// ASCII letters, whatever the locale says: what SQL, searches and headers compare without case.
+// ASCII letters, independent of the locale: for comparisons in SQL, searches and headers that
+// ignore case.
 //
 //   lowerAscii("Conv2D é") == "conv2d é"
 #pragma once

@@ -1,7 +1,7 @@
-// Comma-separated values, as every command and the server write them.
+// Comma-separated values for all commands and the server.
 //
-//   name,bytes⏎            lines end with a line feed alone: $(… | tail -1) is the value itself,
-//   "a, ""b""",512⏎        which the carriage return of RFC 4180 would be a part of
+//   name,bytes⏎            lines end with a line feed alone, so that $(… | tail -1) is the value;
+//   "a, ""b""",512⏎        the carriage return of RFC 4180 would be part of it
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace tidegauge::base {
 
 inline constexpr char kCsvLineEnd = '\n';
 
-// Quoted if it must be.
+// Quotes the field if needed.
 void appendCsvField(std::string& line, std::string_view text);
 
 }  // namespace tidegauge::base

@@ -87,7 +87,7 @@ Result<FileBytes> FileBytes::open(const std::string& path, const StreamLimits& l
   if (::fstat(file.number(), &info) != 0) return fileError(errno);
   if (S_ISDIR(info.st_mode)) return fileError(EISDIR);
   FileBytes result;
-  // Files of /proc and the like say that they are empty: read those.
+  // Files in /proc and similar report a size of 0, so they are read.
   if (S_ISREG(info.st_mode) && info.st_size > 0) {
     auto size = static_cast<size_t>(info.st_size);
     void* mapped = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);

@@ -1,5 +1,5 @@
 // FileBytes: the content of a file, mapped if it is a regular file, read if it is a pipe. "-" is
-// standard input. Mapped pages belong to the page cache: they cost no memory of our own.
+// standard input. Mapped pages belong to the page cache and cost no memory of this process.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace tidegauge::base {
 
-// For what is read because it cannot be mapped: it may have no end.
+// For input that is read because it cannot be mapped: it may be endless.
 struct StreamLimits {
-  // Called once, with the first bytes (kStartBytes, or fewer if that is all). False: reading stops
-  // there and the start is the content, so that whoever reads it can say what is wrong.
+  // Called once, with the first bytes (kStartBytes, or all if fewer). If false, reading stops and
+  // the start is the content, so that the caller can report what is wrong.
   std::function<bool(std::span<const uint8_t> start)> wanted;
-  // Longer content is an error. Usually half of the memory that is free: reading needs the rest.
+  // Longer content is an error. Usually half of the free memory: parsing needs the rest.
   std::optional<uint64_t> most_bytes;
 
   static constexpr size_t kStartBytes = 1 << 16;

@@ -28,7 +28,7 @@ ByteUnit unitFor(uint64_t bytes) {
   return static_cast<ByteUnit>(unit);
 }
 
-// Exact: halves are rounded up, as the page's toFixed does. Doubles in fmt round them to even.
+// Exact: halves are rounded up, as the page's toFixed does. fmt rounds halves of doubles to even.
 std::string humanBytes(uint64_t bytes, ByteUnit unit) {
   int index = static_cast<int>(unit);
   auto rounded = [&](uint64_t parts) {  // parts of the unit: 10 = tenths

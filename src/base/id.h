@@ -1,4 +1,4 @@
-// Typed 32-bit and 16-bit indices: a StackId cannot be passed where a FrameId is wanted.
+// Typed 32-bit and 16-bit indices: a StackId cannot be passed as a FrameId.
 //
 //   using StackId = Id<struct StackTag>;
 //   StackId none;            // !none.valid()

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kUnlimited = std::numeric_limits<uint64_t>::max();
 
-// MemAvailable: what is free, and what the kernel would give up for us.
+// MemAvailable: free memory, and what the kernel would reclaim on demand.
 uint64_t machineBytes() {
   std::ifstream file("/proc/meminfo");
   std::string key, unit;
@@ -26,7 +26,7 @@ uint64_t machineBytes() {
   return kUnlimited;
 }
 
-// "max" and a missing file are no number.
+// "max" and a missing file are not numbers.
 std::optional<uint64_t> numberIn(const char* path) {
   std::ifstream file(path);
   uint64_t number = 0;

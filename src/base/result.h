@@ -1,4 +1,4 @@
-// Expected failures travel in the return value: Result<T> holds a T or an Error.
+// Expected failures are return values: Result<T> contains a T or an Error.
 //
 //   Result<Trace> trace = readSnapshot(bytes);
 //   if (!trace.ok()) return trace.error();
@@ -65,7 +65,7 @@ inline Status okStatus() { return Unit{}; }
 
 }  // namespace tidegauge::base
 
-// The only two macros of the project: return early when an operation failed.
+// The project's only two macros: they return early if an operation failed.
 #define TG_RETURN_IF_ERROR(expression)                    \
   do {                                                    \
     if (auto tg_status = (expression); !tg_status.ok()) { \

@@ -15,7 +15,7 @@
 
 namespace tidegauge::base {
 
-// `KeyOf` is a function object: item → what the sequence is sorted by.
+// `KeyOf` is a function object: item → its sort key.
 template <class Item, class KeyOf>
 class SortedChunks {
  public:
@@ -55,11 +55,11 @@ class SortedChunks {
     return {position.chunk - 1, chunks_[position.chunk - 1].size() - 1};
   }
 
-  // Before the items with an equal key.
+  // Inserts before items with an equal key.
   void insert(const Item& item) {
     ++size_;
     Position position = lowerBound(KeyOf()(item));
-    if (position == end()) {  // after everything: the last chunk grows
+    if (position == end()) {  // at the end: the last chunk grows
       if (chunks_.empty()) chunks_.emplace_back();
       position = {chunks_.size() - 1, chunks_.back().size()};
     }

@@ -34,8 +34,8 @@ StringPool StringPool::clone() const {
   return copy;
 }
 
-// The set's hash points at its pool, so a moved pool makes a new one. Pools move a handful of times
-// in a run and hold thousands of texts, not millions.
+// The set's hash refers to its pool, so a moved pool rebuilds the set. Pools move a few times per
+// run and contain thousands of texts, not millions.
 void StringPool::rebuildSet() {
   set_.reserve(ends_.size());
   for (size_t i = 0; i < ends_.size(); ++i) set_.insert(StringId(static_cast<uint32_t>(i)));

@@ -9,7 +9,7 @@ namespace {
 struct Character {
   size_t bytes = 1;
   uint32_t code_point = 0;
-  bool valid = true;  // else one byte that belongs to no character
+  bool valid = true;  // if not, one byte that belongs to no character
 };
 
 Character characterAt(std::string_view text, size_t i) {
@@ -34,18 +34,18 @@ struct CodePoints {
   uint32_t first, last;
 };
 
-// Where terminals differ, the wider reading is taken: a line may end early, never late.
+// If terminals differ, the wider width is used: a line may end early, never late.
 constexpr CodePoints kWide[] = {
     {0x1100, 0x115f},  {0x231a, 0x231b}, {0x2329, 0x232a},   {0x23e9, 0x23f3},   {0x25fd, 0x25fe},
     {0x2614, 0x2615},  {0x2648, 0x2653}, {0x267f, 0x27bf},   {0x2b1b, 0x2b55},   {0x2e80, 0xa4cf},
     {0xa960, 0xa97c},  {0xac00, 0xd7a3}, {0xf900, 0xfaff},   {0xfe10, 0xfe19},   {0xfe30, 0xfe6f},
     {0xff00, 0xff60},  {0xffe0, 0xffe6}, {0x16fe0, 0x18d08}, {0x1aff0, 0x1b2ff}, {0x1f000, 0x1faff},
     {0x20000, 0x3fffd}};
-// Marks that sit on the character before them, and joiners.
+// Marks on the character before them, and joiners.
 constexpr CodePoints kNoWidth[] = {{0x300, 0x36f},   {0x200b, 0x200d}, {0x20d0, 0x20f0},
                                    {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}, {0xfeff, 0xfeff}};
-// C1 controls steer terminals like escape sequences; line separators break lines; direction marks
-// make text read other than it is.
+// C1 controls control terminals like escape sequences; line separators break lines; direction marks
+// change the order in which text is read.
 constexpr CodePoints kSteering[] = {{0x00, 0x1f},     {0x7f, 0x9f},     {0x61c, 0x61c},
                                     {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
 
@@ -75,7 +75,7 @@ size_t displayWidth(std::string_view text) {
 
 std::string cutTo(std::string_view text, size_t columns) {
   size_t width = 0;
-  size_t kept = 0;  // bytes that leave a column for "…"
+  size_t kept = 0;  // bytes that leave one column for "…"
   for (size_t i = 0; i < text.size();) {
     Character c = characterAt(text, i);
     width += widthOf(c.code_point);
@@ -100,13 +100,13 @@ std::string cutFront(std::string_view text, size_t columns) {
 }
 
 std::string cutMiddle(std::string_view text, size_t columns) {
-  constexpr size_t kLeast = 6;  // below that two ends say nothing
+  constexpr size_t kLeast = 6;  // shorter pieces of both ends show nothing useful
   if (columns < kLeast || displayWidth(text) <= columns) return cutTo(text, columns);
   size_t end = (columns - 1) / 3;
   constexpr std::string_view kMark = "…";
   std::string head = cutTo(text, columns - end);
   std::string tail = cutFront(text, end + 1).substr(kMark.size());
-  // Half a number would read as another one: "model.py:42…" of line 423.
+  // A cut number would read as another one: "model.py:42…" for line 423.
   constexpr std::string_view kDigits = "0123456789";
   head.resize(head.size() - kMark.size());
   head.resize(head.find_last_not_of(kDigits) + 1);

@@ -6,7 +6,7 @@
 namespace tidegauge::base {
 namespace {
 
-// Length of the valid character at the start of `text`, 0 if there is none.
+// Length of the valid character at the start of `text`; 0 if there is none.
 size_t characterLength(std::string_view text) {
   auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   auto continues = [&](size_t i) { return i < text.size() && (byte(i) & 0xc0) == 0x80; };
@@ -28,7 +28,7 @@ size_t characterLength(std::string_view text) {
   return 0;
 }
 
-// How many bytes at the start of `text` are ASCII, in steps of eight.
+// Number of ASCII bytes at the start of `text`, in steps of eight.
 size_t asciiPrefix(std::string_view text) {
   size_t at = 0;
   for (uint64_t word = 0; at + 8 <= text.size(); at += 8) {

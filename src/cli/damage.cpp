@@ -30,7 +30,7 @@ std::string damageOf(const model::Trace& trace, const std::string& path) {
 }
 
 std::string unreadMembersOf(const model::Trace& trace, const std::string& path) {
-  // Other things may lie in an archive beside snapshots; these say what they are.
+  // An archive may contain other files beside snapshots; these are reported by name.
   auto isSnapshot = [](const std::string& detail) {
     std::string_view name = std::string_view(detail).substr(0, detail.find(": "));
     return name.find(".pickle") != std::string_view::npos ||

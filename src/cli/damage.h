@@ -1,6 +1,6 @@
-// What of a recording that was opened could not be read, in words for standard error:
+// The unreadable parts of an opened recording, as text for standard error:
 //
-//   "run.sqlite is damaged, what is told of it may be wrong. Not read to the end: table copies
+//   "run.sqlite is damaged; its figures may be wrong. Not read to the end: table copies
 //    (database disk image is malformed). Passed over: 5 rows that contradict the rest."
 #pragma once
 
@@ -10,11 +10,11 @@
 
 namespace tidegauge::cli {
 
-// Of the whole file, the same from each of its traces. Empty: nothing.
+// For the whole file, the same from each of its traces. Empty if all was read.
 std::string damageOf(const model::Trace& trace, const std::string& path);
 
 // "ranks.zip: rank3.pickle: ends in the middle of a value. The rest of the archive was read.";
-// empty: all was. `trace` is any of the archive.
+// empty if all was read. `trace` is any trace of the archive.
 std::string unreadMembersOf(const model::Trace& trace, const std::string& path);
 
 }  // namespace tidegauge::cli

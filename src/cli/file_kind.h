@@ -11,7 +11,7 @@
 namespace tidegauge::cli {
 
 enum class FileKind {
-  kRecording,   // an SQLite file; whether it is one of ours, its reader says
+  kRecording,   // an SQLite file; its reader reports those of other programs
   kWorkingSet,  // of `wss -o`
   kSnapshot,    // PyTorch's, or unknown: the reader of snapshots says what is wrong
 };

@@ -1,4 +1,4 @@
-// tidegauge: records, shows and explains where GPU memory went. commands.h lists the commands.
+// tidegauge: records, shows and explains the use of GPU memory. commands.h lists the commands.
 #include <fmt/format.h>
 
 #include <exception>

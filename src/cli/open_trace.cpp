@@ -20,7 +20,7 @@
 namespace tidegauge::cli {
 namespace {
 
-// One line on stderr, only on a terminal, only once the work takes long.
+// One line on stderr, only on a terminal, only if the work takes long.
 class ProgressBar {
  public:
   explicit ProgressBar(const std::string& name) : name_(base::printable(name)) {}
@@ -42,7 +42,8 @@ class ProgressBar {
         fmt::format("Reading {} [{:█<{}}{: <{}}] {} of {}", name_, "", filled, "", 30 - filled,
                     base::humanBytes(done_bytes), base::humanBytes(total_bytes));
     size_t columns = terminalColumns();
-    if (columns > 0) line = base::cutTo(line, columns - 1);  // a wrapped line stays on the screen
+    // a wrapped line would stay on the screen
+    if (columns > 0) line = base::cutTo(line, columns - 1);
     std::fputs(("\r\033[K" + line).c_str(), stderr);
     std::fflush(stderr);
   }
@@ -100,7 +101,7 @@ Opened openTraces(const std::vector<std::string>& paths,
       continue;
     }
     for (model::Trace& trace : read.value()) {
-      std::string& name = trace.source.name;  // of a member of an archive: without the archive
+      std::string& name = trace.source.name;  // for a member of an archive: without the archive
       if (path != "-" && name != path) name = path + "/" + name;
       opened.traces.push_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace), rules));
     }

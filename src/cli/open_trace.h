@@ -1,6 +1,6 @@
-// Opens what a user names on the command line: every FILE ("-" = standard input) becomes one or
-// more traces, read, joined and indexed, with a progress bar on stderr for work over half a second.
-// A recording becomes one per process.
+// Opens the files named on the command line: every FILE ("-" = standard input) becomes one or more
+// traces, read, joined and indexed, with a progress bar on stderr for work over half a second. A
+// recording becomes one trace per process.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace tidegauge::cli {
 
-// Exit code: a file could not be read, or not all of it.
+// Exit code: a file could not be read, or only in part.
 inline constexpr int kNotRead = 3;
 
 using Traces = std::vector<std::unique_ptr<analysis::AnalysedTrace>>;
@@ -23,11 +23,11 @@ struct FailedRead {
   base::Error error;  // without the path
 };
 
-// Its traces are `traces[begin]` to before `traces[end]`.
+// Its traces are `traces[begin, end)`.
 struct OpenedRecording {
   std::string path;
   readers::recording::Stamp stamp;  // before it was read
-  double read_s = 0;                // of computing
+  double read_s = 0;                // computing time
   size_t begin = 0, end = 0;
 };
 
@@ -35,12 +35,12 @@ struct Opened {
   Traces traces;
   std::vector<OpenedRecording> recordings;
   std::vector<FailedRead> failed;
-  // Of the first file that could not be read, as a whole or in part: what can be is opened all the
+  // Of the first file that could not be read completely. The readable files are opened all the
   // same.
   int exit_code = 0;
 };
-// Files that cannot be read, and damaged recordings, are named on standard error, one line each.
-// `rules` for what memory is for; null: the built-in ones. `driver_memory` of recordings, too
+// Unreadable files and damaged recordings are reported on standard error, one line each. `rules`
+// for what memory is for; null: the built-in ones. `driver_memory`: also that of recordings
 // (RecordedWork::driver).
 Opened openTraces(const std::vector<std::string>& paths,
                   const std::shared_ptr<const analysis::CategoryRules>& rules = {},

@@ -79,8 +79,8 @@ Finding capability(const MachineFacts& facts, const Capability& wanted) {
   return it;
 }
 
-// What could not be tried: what is known, and what would tell. `since` is the first Linux that has
-// it.
+// For what could not be tried: what is known, and how to find out. `since` is the first Linux that
+// has it.
 Finding untried(const MachineFacts& facts, std::string what, std::pair<unsigned, unsigned> since) {
   bool expected = versionOf(facts.kernel_release) >= since;
   return {Verdict::kLimited, std::move(what),

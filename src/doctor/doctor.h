@@ -1,11 +1,11 @@
-// Doctor: what this machine lets a recorder do, and how to get the rest.
+// Doctor: what a recorder can do on this machine, and how to get the rest.
 //
-//   MachineFacts facts = lookAtMachine();     // reads, tries, removes what it tried
+//   MachineFacts facts = lookAtMachine();     // reads, tries, cleans up
 //   for (const Finding& it : judge(facts)) …  // {kMissing, "CAP_BPF", "not held", …}
 //
-// Looking and judging are apart, so that the judgement is tested on machines that are not here.
-// What can be tried is tried: the programs are loaded and one of them attached to a function of
-// this very program, for some milliseconds. Nothing stays in the kernel. Cost: about half a second.
+// Facts and judgement are separate, so that the judgement is tested for other machines. Everything
+// that can be tried is tried: the programs are loaded, and one of them is attached to a function of
+// this program for some milliseconds. Nothing stays in the kernel. Cost: about half a second.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace tidegauge::doctor {
 
-// Tried on this kernel. None: it could not be tried, something before it failed.
+// A trial on this kernel. Absent: not possible, because something before it failed.
 struct Trial {
   bool works = false;
   std::string why_not;  // in the kernel's or libbpf's words
@@ -28,16 +28,17 @@ struct Trial {
 struct MachineFacts {
   std::string kernel_release;         // "6.18.44"
   bool has_type_information = false;  // /sys/kernel/btf/vmlinux
-  std::string lockdown;  // "none", "integrity", "confidentiality"; empty: the kernel does not tell
-  uint64_t capabilities = 0;         // effective, as bits
-  Trial programs;                    // all of bpf/ loaded, processes watched
-  std::optional<Trial> probes;       // one put onto a function of this program
-  std::optional<bool> links_many;    // one link for many functions (uprobe_multi); none: not tried
-  std::optional<bool> ring_buffers;  // asked of the kernel where the programs did not load
+  std::string lockdown;               // "none", "integrity", "confidentiality"; empty: not reported
+  uint64_t capabilities = 0;          // effective, as bits
+  Trial programs;                     // all programs of bpf/ loaded, processes watched
+  std::optional<Trial> probes;        // a probe attached to a function of this program
+  // one link for many functions (uprobe_multi); absent: not tried
+  std::optional<bool> links_many;
+  std::optional<bool> ring_buffers;      // asked from the kernel if the programs did not load
   std::optional<bool> kernel_tracing;    // tp_btf, same
   bool has_semaphores = false;           // of USDT probes: the kernel counts them up
   std::string cgroup_mount;              // of cgroup v2; empty: none
-  bool own_pid_namespace = false;        // processes have other numbers than in the kernel
+  bool own_pid_namespace = false;        // processes have other numbers here than in the kernel
   std::optional<uint32_t> nvml_devices;  // none: no NVML
   std::string nvml_problem;              // "NVML is there and says: Driver Not Loaded"
   bool names_python_frames = false;      // PYTHONPERFSUPPORT is set here
@@ -52,12 +53,12 @@ struct Finding {
   Verdict verdict = Verdict::kOk;
   std::string what;    // "CAP_BPF"
   std::string found;   // "held"
-  std::string means;   // what does not work; empty where all is well
+  std::string means;   // what does not work; empty if all works
   std::string remedy;  // how to get it
 };
 
 std::vector<Finding> judge(const MachineFacts& facts);
-// Everything that every recording needs was tried, and worked.
+// Everything that a recording needs was tried, and worked.
 bool canRecord(const MachineFacts& facts);
 
 // ---- libraries ----------------------------------------------------------------------------------
@@ -65,24 +66,24 @@ bool canRecord(const MachineFacts& facts);
 struct ExaminedLibrary {
   std::string path;
   record::Library kind = record::Library::kDriver;
-  size_t functions = 0;    // watched ones that it defines; of PyTorch: its probes
-  size_t known = 0;        // that such a library may define
-  size_t behind_stub = 0;  // start with the stub that probes go behind (elf_file.h)
-  size_t processes = 0;    // that have it mapped now
-  std::string problem;     // "cannot be read: …"
-  size_t locked = 0;  // functions where the kernel puts no probe: they begin with a lock prefix
+  size_t functions = 0;   // watched ones that it defines; for PyTorch: its probes
+  size_t known = 0;       // functions that such a library may define
+  size_t after_stub = 0;  // begin with a stub, so that probes attach after it (elf_file.h)
+  size_t processes = 0;   // processes that map it now
+  std::string problem;    // "cannot be read: …"
+  size_t locked = 0;      // functions without a probe: they begin with a lock prefix
 };
 
-// One file, opened at `path` and told by the name `shown`; nothing if it is of no kind that is
-// watched, or a program without CUDA in it.
+// Examines one file, opened at `path` and reported as `shown`. Absent if it is of no watched kind,
+// or a program without CUDA.
 std::optional<ExaminedLibrary> examineLibrary(const std::string& path, const std::string& shown,
                                               bool is_program = false);
-// Those that the dynamic loader knows, in LD_LIBRARY_PATH, in running processes, and `more`. Each
-// file once, by kind and path.
+// Libraries that the dynamic loader knows, in LD_LIBRARY_PATH, in running processes, and `more`.
+// Each file once, by kind and path.
 std::vector<ExaminedLibrary> findLibraries(const std::vector<std::string>& more);
 std::vector<Finding> judge(const std::vector<ExaminedLibrary>& libraries);
 
-// "…/libcuda.so.1" of `ldconfig -p`'s lines: paths of the libraries that are watched.
+// "…/libcuda.so.1" from the output of `ldconfig -p`: paths of watched libraries.
 std::vector<std::string> librariesOfLoader(std::string_view list);
 
 }  // namespace tidegauge::doctor

@@ -1,4 +1,4 @@
-// Which CUDA libraries are here, and how much of them can be watched.
+// The CUDA libraries on this machine, and how much of them can be watched.
 #include <dirent.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -28,7 +28,7 @@ std::string_view nameOf(record::Library kind) {
                                              : "PyTorch";
 }
 
-// What `ldconfig -p` prints: the libraries that programs find by name alone.
+// The output of `ldconfig -p`: libraries that programs find by name.
 std::string loaderList() {
   std::FILE* pipe = popen("PATH=/sbin:/usr/sbin:/bin:/usr/bin ldconfig -p 2>/dev/null", "r");
   if (pipe == nullptr) return {};
@@ -62,7 +62,7 @@ std::vector<std::string> librariesOfFolders(std::string_view folders) {
 
 class Finder {
  public:
-  // The file behind `path`, known to users as `shown`.
+  // The file at `path`, known to users as `shown`.
   void add(const std::string& path, const std::string& shown, bool is_program, bool in_use) {
     struct stat status {};
     if (stat(path.c_str(), &status) != 0) return;
@@ -145,7 +145,7 @@ std::optional<ExaminedLibrary> examineLibrary(const std::string& path, const std
     it.functions = found.size();
     if (*kind == record::Library::kDriver)
       for (const auto& [symbol, offset] : found)
-        it.behind_stub += record::probeSkip(file.bytesAt(offset, 16)) > 0;
+        it.after_stub += record::probeSkip(file.bytesAt(offset, 16)) > 0;
     for (const auto& [symbol, offset] : found)
       it.locked += file.bytesAt(offset, 1) == std::vector<uint8_t>{kLockPrefix};
   }
@@ -175,7 +175,7 @@ std::vector<Finding> judge(const std::vector<ExaminedLibrary>& libraries) {
     finding.found = fmt::format("{}: {} of {} {}", nameOf(it.kind), it.functions, it.known,
                                 is_framework ? "probes" : "functions");
     if (it.kind == record::Library::kDriver && it.functions > 0)
-      finding.found += fmt::format(", {} probed behind the stub", it.behind_stub);
+      finding.found += fmt::format(", {} probed behind the stub", it.after_stub);
     if (it.processes > 0)
       finding.found += fmt::format("; in {} {}", base::withCommas(it.processes),
                                    it.processes == 1 ? "process" : "processes");
@@ -194,7 +194,7 @@ std::vector<Finding> judge(const std::vector<ExaminedLibrary>& libraries) {
           "the kernel cannot probe {} of them (a lock prefix at the start): figures that need them "
           "are marked as incomplete",
           it.locked);
-    } else if (it.kind == record::Library::kDriver && it.behind_stub == 0) {
+    } else if (it.kind == record::Library::kDriver && it.after_stub == 0) {
       finding.verdict = Verdict::kLimited;
       finding.means =
           "no stub was recognised: probes lie on the first instruction, and a call may "

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kVerdictWidth = 9;
 constexpr size_t kMaxNameWidth = 24;
 
-// `name` as long as it fits into `name_width`, else on a line of its own.
+// `name` if it fits into `name_width`, else on its own line.
 void add(std::string& text, const Finding& it, size_t columns, size_t name_width) {
   std::string head = base::padRight(std::string(name(it.verdict)), kVerdictWidth);
   std::string what = base::printable(it.what), words = base::printable(it.found);
@@ -70,7 +70,7 @@ nlohmann::json diagnosisJson(const Diagnosis& diagnosis) {
                                                                          : "framework"},
                          {"functions", it.functions},
                          {"known_functions", it.known},
-                         {"behind_stub", it.behind_stub},
+                         {"behind_stub", it.after_stub},
                          {"processes", it.processes},
                          {"problem", base::printable(it.problem)}});
   return {{"can_record", canRecord(diagnosis.facts)},

@@ -1,4 +1,4 @@
-// What doctor found, as text (one line each, or as many as the page needs) and as JSON.
+// The findings of doctor as text (one line each, or wrapped to the page) and as JSON.
 //
 //   ok       CAP_BPF           held
 //   missing  type information  no /sys/kernel/btf/vmlinux: the programs cannot be fitted …

@@ -1,4 +1,4 @@
-// lookAtMachine(): reads what the kernel tells, tries what it does not.
+// lookAtMachine(): reads what the kernel reports, and tries the rest.
 #include <bpf/libbpf.h>
 #include <dlfcn.h>
 #include <linux/bpf.h>
@@ -16,7 +16,7 @@
 #include "record/process/cgroup.h"
 #include "record/process/running_process.h"
 
-// A function of this program to put a probe onto; nobody calls it.
+// A function of this program as the target of a probe; nothing calls it.
 extern "C" __attribute__((noinline, used, visibility("default"))) int tidegauge_probe_target(
     int x) {
   asm volatile("" : "+r"(x));
@@ -50,7 +50,7 @@ uint64_t effectiveCapabilities() {
   return bits;
 }
 
-// One probe onto our own function, entry and return, as a recorder attaches to a library.
+// A probe on a function of this program, entry and return, attached as a recorder does.
 Trial tryProbes(const record::Programs& programs) {
   auto address = reinterpret_cast<uint64_t>(&tidegauge_probe_target);
   for (const record::Mapping& mapping :
@@ -68,7 +68,7 @@ Trial tryProbes(const record::Programs& programs) {
   return {false, "this program does not find itself in /proc/self/maps"};
 }
 
-// NVML's own numbers; it makes no CUDA context.
+// Reads NVML's own numbers; creates no CUDA context.
 void askNvml(MachineFacts& facts) {
   void* library = dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) {
@@ -124,7 +124,7 @@ MachineFacts lookAtMachine() {
     facts.links_many = programs.value().linksMany();
   } else {
     facts.programs.why_not = programs.error().what;
-    // Without privilege the answer would be "no" whatever the kernel can do.
+    // Without privileges, the answer would be "no" on any kernel.
     auto answer = [](int code) { return code < 0 ? std::nullopt : std::optional(code > 0); };
     constexpr uint64_t kEither = uint64_t{1} << 39 | uint64_t{1} << 21;  // CAP_BPF, CAP_SYS_ADMIN
     if ((facts.capabilities & kEither) != 0) {

@@ -8,7 +8,7 @@
 namespace tidegauge::model {
 namespace {
 
-// Frames that say how Python and PyTorch got somewhere, never where; by substring.
+// Frames of machinery in Python and PyTorch, never a call site; matched by substring.
 constexpr std::array<std::string_view, 31> kNoiseFunctions = {"unwind::unwind",
                                                               "CapturedTraceback::gather",
                                                               "gather_with_cpp",
@@ -60,7 +60,7 @@ constexpr std::array<std::string_view, 8> kDispatch = {
     "THPVariable_", "c10::impl::",  "pthread_",   "error_condition"};
 // Python code without a file.
 constexpr std::array<std::string_view, 3> kNoFile = {"<frozen", "<string>", "<eval"};
-// torch's Python that only passes the call on.
+// torch's Python code that only passes the call on.
 constexpr std::array<std::string_view, 6> kPlumbing = {
     "nn/modules/module.py", "utils/_contextlib.py", "_dynamo/eval_frame.py",
     "autograd/function.py", "_functorch/",          "_inductor/"};
@@ -101,13 +101,14 @@ bool inTorch(std::string_view file) {
          file.find("torchinductor_") != std::string_view::npos || file.starts_with("torch/");
 }
 
-// By the last part of the path, with whatever version behind it.
+// Matched against the last part of the path; any version may follow.
 constexpr std::array<std::string_view, 4> kCudaModules = {"libcuda.so", "libcudart.so",
                                                           "libcudart-", "libtidegauge_preload"};
 constexpr std::array<std::string_view, 10> kNoiseModules = {
     "libc10.so",     "libc10_cuda.so",  "libffi.so", "ld-linux",  "libc.so.",
     "libpthread.so", "libtorch_python", "_ctypes.",  "libpython", "[vdso]"};
-// What the exports of CUDA begin with, behind "cu" or "cuda"; also where the runtime is linked in.
+// How the names of CUDA's exports continue after "cu" or "cuda"; also if the runtime is linked
+// statically.
 constexpr std::array<std::string_view, 24> kCudaFunctions = {
     "Mem",    "Malloc", "Free",      "Host",    "Array",    "MipmappedArray", "Mipmapped", "Ctx",
     "Device", "Graph",  "Ipc",       "Import",  "External", "Stream",         "Launch",    "Pool",
@@ -131,7 +132,7 @@ bool isCudaFunction(std::string_view function) {
   return is_name && startsWithAny(function, kCudaFunctions);
 }
 
-// The program's own source, not a header of a framework that a snapshot names.
+// Not the program's own code, but a header of a framework that a snapshot names.
 bool isOfFramework(std::string_view function) {
   return function.find("at::") != std::string_view::npos ||
          function.find("c10::") != std::string_view::npos ||
@@ -152,7 +153,7 @@ bool isInterpreter(std::string_view module) {
          name.find_first_not_of("0123456789.dt", kProgram.size()) == std::string_view::npos;
 }
 
-// The noise rules are made for C++ names: in Python they would hide a user's on_train_start.
+// The noise rules are made for C++ names: for Python they would hide a user's on_train_start.
 FrameRank rankOf(const CallFrame& frame) {
   std::string slashes;  // Windows
   std::string_view file = frame.file;
@@ -209,7 +210,7 @@ std::string siteName(const CallFrame& frame) {
 
 void StackWords::add(const FramePlace& frame) {
   CallFrame at{frame.function, frame.file, frame.line, frame.module, isPythonFile(frame.file)};
-  std::string place;  // of what has no name
+  std::string place;  // for code without a name
   if (at.function.empty() && at.file.empty()) {
     place = frameLine(frame);
     at.function = place;

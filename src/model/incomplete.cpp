@@ -19,8 +19,8 @@ constexpr std::array<std::string_view, kFigures> kNames = {
 
 constexpr std::pair<std::string_view, FigureSet> kLossFigures[] = {
     {"memory ring full", {F::kMemory, F::kBlocks}},
-    // Ends of processes, libraries that were not watched for it, and all calls of a process that
-    // could not be told.
+    // Ends of processes, libraries that were not watched because of it, and all calls of a process
+    // that was not reported.
     {"system ring full",
      {F::kMemory, F::kBlocks, F::kLaunches, F::kCopies, F::kCallSites, F::kKernelNames}},
     {"name ring full", {F::kKernelNames}},
@@ -127,7 +127,7 @@ std::vector<Unwatched> unwatchedOf(const RecordedWork& work) {
     return value == kNotRecorded ? std::nullopt : std::optional(value);
   };
   for (size_t i = 0; i < rows.size(); ++i) {
-    // Of a process that made no call that was seen: it has no figures.
+    // For a process without a recorded call: it has no figures.
     bool of_nobody = rows.process_id[i] == kNotRecorded && rows.pid[i] != kNotRecorded;
     bool of_other = rows.process_id[i] != kNotRecorded && rows.process_id[i] != work.process_id;
     if (of_nobody || of_other) continue;

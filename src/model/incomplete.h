@@ -1,11 +1,11 @@
-// What a recording could not see, and which figures that touches. One notion for losses, functions
-// that could not be watched, times before a process was watched, and damaged tables:
+// What a recording could not see, and which figures that affects. One notion for losses,
+// unwatchable functions, times before a process was watched, and damaged tables:
 //
-//   incompleteOf(work).touches(Figures::kMemory)    live, peak, who holds it: not the whole truth
+//   incompleteOf(work).touches(Figures::kMemory)    live, peak, holders: incomplete
 //   incompleteOf(work).words(Figures::kLaunches)    {"3 × no room for a launch"}
 //
-// Counts of launches and copies, and sums of them, can then only be too low ("at least"). Memory
-// may be too low or too high (a free that was not seen): "incomplete". Cost: O(losses + unwatched).
+// Counts of launches and copies, and their sums, can then only be too low ("at least"). Memory may
+// be too low or too high (an unseen free): "incomplete". Cost: O(losses + unwatched).
 #pragma once
 
 #include <array>
@@ -20,13 +20,13 @@ namespace tidegauge::model {
 struct RecordedWork;
 
 enum class Figures : uint8_t {
-  kMemory,        // live, peak, allocations, who holds it
+  kMemory,        // live, peak, allocations, holders
   kBlocks,        // of the framework
   kLaunches,      // counts
   kCopies,        // counts, bytes, times
-  kCallSites,     // whose it is
+  kCallSites,     // which call site
   kKernelNames,   //
-  kLaunchEvents,  // single launches, if each was asked for
+  kLaunchEvents,  // single launches, if each was recorded
 };
 inline constexpr size_t kFigures = static_cast<size_t>(Figures::kLaunchEvents) + 1;
 
@@ -55,21 +55,21 @@ class FigureSet {
   uint32_t bits_ = 0;
 };
 
-// "memory,launches"; what is not known, or nothing at all, is everything.
+// "memory,launches"; an unknown or empty list means all figures.
 FigureSet figuresNamed(std::string_view list);
 std::string listOf(FigureSet figures);
 
-// Which figures a loss of this reason touches; of an unknown reason: all.
+// The figures that a loss of this reason affects; for an unknown reason: all.
 FigureSet figuresOfLoss(std::string_view reason);
-// Which figures a table of the recording is needed for.
+// The figures that need a table of the recording.
 FigureSet figuresOfTable(std::string_view table);
 
-// Something that is there and was not watched: a function, a library, a process for a time.
+// Something that existed and was not watched: a function, a library, a process for some time.
 struct Unwatched {
-  std::optional<int64_t> begin_ns, end_ns;  // none: from its beginning, to its end
+  std::optional<int64_t> begin_ns, end_ns;  // absent: from its beginning, to its end
   uint32_t pid = 0;
-  std::string library;   // path; empty: all of the process
-  std::string function;  // empty: all of the library
+  std::string library;   // path; empty: the whole process
+  std::string function;  // empty: the whole library
   FigureSet figures;
   std::string reason;
 };
@@ -79,7 +79,7 @@ std::string wordsOf(const Unwatched& unwatched);
 struct Missing {
   FigureSet figures;
   std::string words;
-  bool is_older = false;  // what there was before it was watched: figures can only be too low
+  bool is_older = false;  // memory from before it was watched: figures can only be too low
 };
 
 class Incomplete {
@@ -89,9 +89,9 @@ class Incomplete {
   FigureSet figures() const { return figures_; }
   bool touches(FigureSet figures) const { return figures_.touches(figures); }
   const std::vector<Missing>& missing() const { return missing_; }
-  // These are lower bounds: nothing is missing but what was there before.
+  // These figures are lower bounds: only the time before watching is missing.
   bool isAtLeast(FigureSet figures) const;
-  std::vector<std::string> words(FigureSet figures) const;  // why these are not the whole truth
+  std::vector<std::string> words(FigureSet figures) const;  // why these figures are incomplete
 
   static constexpr size_t kMaxMissing = 50;  // kept; then "and more"
 
@@ -100,13 +100,13 @@ class Incomplete {
   std::vector<Missing> missing_;
 };
 
-// Of one process of a recording.
+// For one process of a recording.
 std::vector<Unwatched> unwatchedOf(const RecordedWork& work);
 Incomplete incompleteOf(const RecordedWork& work);
-// The same without the time before the process was watched, which is not a gap in what was: what is
-// known of it is a lower bound, see isOlder().
+// The same without the time before the process was watched. That is not a gap in the recorded time:
+// its figures are lower bounds, see isOlder().
 Incomplete gapsOf(const RecordedWork& work);
-// The time from the beginning of the whole process until it was watched.
+// The time from the start of the whole process until it was watched.
 bool isOlder(const Unwatched& unwatched);
 
 }  // namespace tidegauge::model

@@ -80,7 +80,7 @@ constexpr Text kTexts[] = {
     {IssueKind::kOlderThanRecording, "older_than_recording",
      "Handed out before the recording. What only a free shows is in no total, for its size is not "
      "known; what blocks in it show is counted as far as they reach: totals are lower bounds."},
-    {IssueKind::kDeviceNotTold, "unknown_device",
+    {IssueKind::kDeviceUnknown, "unknown_device",
      "Memory whose device is not recorded: counted on the device named here."},
     {IssueKind::kNoAddress, "no_address",
      "Physical memory that was handed out and never mapped: it is reserved, but has no place to be "

@@ -1,5 +1,5 @@
-// Issues: everything odd that was met while reading and joining a file, counted, with the first
-// place and what it means for the totals. Nothing odd is dropped silently.
+// Issues: everything unusual found while reading and joining a file, counted, with its first place
+// and its effect on the totals. Nothing unusual is dropped silently.
 #pragma once
 
 #include <array>
@@ -28,31 +28,31 @@ enum class IssueKind : uint8_t {
   kMissingKey,
   kDuplicateKey,
   kBadValue,  // a value of the wrong type or out of range; replaced by "unknown"
-  kCutText,   // a text that was longer or nested deeper than is kept
+  kCutText,   // a text that was longer or nested deeper than allowed
   kMissingAnnotationEnd,
   kUnmatchedAnnotationEnd,
   kTrailingBytes,     // after the end of the data; ignored
-  kUnreadMember,      // of an archive: no snapshot, or a broken one
+  kUnreadMember,      // of an archive: not a snapshot, or a broken one
   kRingOverflow,      // likely: the oldest events were overwritten
-  kNoTrace,           // recording was never switched on: final state only
-  kSnapshotChecksum,  // a snapshot event's total differs from ours
-  kReplayed,          // no recording: what it would have been under other settings (replay)
-  // Of recordings (readers/recording):
+  kNoTrace,           // history was never recorded: final state only
+  kSnapshotChecksum,  // a snapshot event's total differs from the lives
+  kReplayed,          // not a recording: the result of a replay under other settings
+  // In recordings (readers/recording):
   kIncompleteRecording,  // the recorder lost records: detail says which
-  kOlderThanRecording,   // freed, handed out before the recording: bytes unknown
-  kDeviceNotTold,        // nothing tells on which device it lies
+  kOlderThanRecording,   // a free of memory older than the recording: bytes unknown
+  kDeviceUnknown,        // its device is not recorded
   kNoAddress,            // physical memory that was never mapped
-  kPromisedMemory,       // of a graph's node: backed while the graph runs
-  kContradictoryRow,     // a row that contradicts the rest of its file: passed over
+  kPromisedMemory,       // of a graph's node: backed only while the graph runs
+  kContradictoryRow,     // a row that contradicts the rest of its file: skipped
 };
 
 struct Issue {
   IssueKind kind{};
   uint64_t count = 0;
-  int32_t device = kNoDevice;  // ordinal, if it is about one
+  int32_t device = kNoDevice;  // ordinal, if it concerns one device
   uint64_t first_step = kNone;
   uint64_t first_offset = kNone;  // byte in the unpacked input
-  uint64_t bytes = 0;             // how many bytes of memory are concerned, if known
+  uint64_t bytes = 0;             // bytes of memory concerned, if known
   std::string detail{};           // "key 'frobnicate'"
 
   static constexpr int32_t kNoDevice = std::numeric_limits<int32_t>::min();
@@ -61,15 +61,15 @@ struct Issue {
 
 inline constexpr size_t kIssueKinds = static_cast<size_t>(IssueKind::kContradictoryRow) + 1;
 
-// Counts issues of one kind, device and detail together. A hostile file could name a million
-// devices or details: beyond 100 of a kind the rest is counted under the detail "…", so that add()
+// Counts issues of one kind, device and detail together. A hostile file could contain a million
+// devices or details: beyond 100 of a kind, the rest is counted under the detail "…", so add()
 // costs at most 101 comparisons.
 class Issues {
  public:
   static constexpr size_t kMaxOfAKind = 100;
   static constexpr std::string_view kRest = "…";
 
-  void add(Issue issue);  // count 0 is taken as 1; sums stop at 2^64 − 1
+  void add(Issue issue);  // count 0 counts as 1; sums stop at 2^64 − 1
   const std::vector<Issue>& all() const { return all_; }
   uint64_t count(IssueKind kind) const;
 
@@ -79,6 +79,6 @@ class Issues {
 };
 
 std::string_view name(IssueKind kind);     // "free_without_alloc"
-std::string_view meaning(IssueKind kind);  // one sentence: what it means for the totals
+std::string_view meaning(IssueKind kind);  // one sentence: its effect on the totals
 
 }  // namespace tidegauge::model

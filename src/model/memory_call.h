@@ -1,5 +1,5 @@
-// MemoryCall: one call that moved memory, as a recorder saw it. A stream of them is all that a
-// recording knows; who holds what follows from it (model/ledger.h).
+// MemoryCall: one call that allocated, freed or mapped memory, as a recorder saw it. A recording is
+// a stream of them; who holds what follows from it (model/ledger.h).
 //
 //   t 10 ns   runtime    cudaMalloc     out 0x7f00  bytes 2 MiB  code 0  inner 1  ← name, call site
 //   t 11 ns   driver     cuMemAlloc_v2  out 0x7f00  bytes 2 MiB  code 0           ← this is charged
@@ -20,18 +20,18 @@ enum class Plane : uint8_t { kDriver, kRuntime, kFramework };
 enum class Verb : uint8_t {
   kAllocate,
   kFree,
-  kMap,  // physical memory gets an address
+  kMap,  // gives physical memory an address
   kUnmap,
   kRetain,  // one more reference to a handle or context
   kCreate,  // of a pool or context
   kDestroy,
   kRelease,  // one reference less to a device's primary context
-  kReset,    // everything of a device's primary context goes
+  kReset,    // frees everything of a device's primary context
   kTrim,
   kSet,  // the thread's device or context
   kPush,
   kPop,
-  kAsk,  // nothing moves: the driver says what is free
+  kAsk,  // nothing changes: the driver reports its free memory
 };
 
 enum class MemoryKind : uint8_t {
@@ -39,12 +39,12 @@ enum class MemoryKind : uint8_t {
   kManaged,
   kPinnedHost,
   kRegisteredHost,  // the program's own memory, locked for the device
-  kPool,            // from a stream-ordered pool: the pool's reservation, not the device's, is used
+  kPool,            // from a stream-ordered pool: uses the pool's reservation, not the device's
   kPoolItself,
   kPhysical,      // cuMemCreate: the charge of expandable segments
   kAddressRange,  // addresses only: never charged
   kArray,
-  kAlias,  // memory that something else is charged for: IPC, imports, multicast
+  kAlias,  // memory charged elsewhere: IPC, imports, multicast
   kGraph,
   kContext,
   kBlock,   // of the framework's allocator, inside driver memory
@@ -58,7 +58,7 @@ inline constexpr int32_t kUnknownDevice = -1;
 struct MemoryCall {
   int64_t start_ns = 0;  // since the epoch
   int64_t end_ns = 0;
-  uint64_t address = 0;  // what came out; of a free: what was given
+  uint64_t address = 0;  // the result; for a free: the argument
   uint64_t size_bytes = 0;
   uint64_t handle = 0;  // cuMemCreate, pool, array, context; kSet and kRelease: the device
   uint64_t stream = 0;
@@ -72,23 +72,23 @@ struct MemoryCall {
   Plane plane = Plane::kDriver;
   Verb verb = Verb::kAllocate;
   MemoryKind kind = MemoryKind::kDevice;
-  uint8_t inner = 0;        // kRuntime: calls of the driver plane that were recorded inside it
+  uint8_t inner = 0;        // kRuntime: number of driver calls recorded inside it
   bool in_runtime = false;  // kDriver: made by a runtime call
 };
 
-// Memory is there when the call that brings it returns. What a call gives back may belong to
-// another thread before that call has returned: so it is gone when the call begins.
+// Memory exists when the call that allocates it returns. Memory that a call frees may belong to
+// another thread before that call has returned, so it ends when the call begins.
 //
 //   thread 1   |--- free 0x7f00 ----------|
-//   thread 2          |- allocate → 0x7f00 -|     by their ends alone: handed out twice, freed once
+//   thread 2          |- allocate → 0x7f00 -|     ordered by ends: allocated twice, freed once
 //
-// A call of the runtime that the driver's was seen in counts when it returns, after that one.
+// A runtime call with a recorded driver call inside counts when it returns, after that one.
 bool countsFromItsStart(const MemoryCall& call);
 
 std::string_view name(Plane plane);      // "driver", "runtime", "framework"
 std::string_view name(Verb verb);        // "allocate", "free", …
 std::string_view name(MemoryKind kind);  // "device", "managed", "pinned host", …
-// The way back; nothing if there is no such name.
+// The reverse; absent if the name is unknown.
 std::optional<Plane> planeNamed(std::string_view text);
 std::optional<Verb> verbNamed(std::string_view text);
 std::optional<MemoryKind> memoryKindNamed(std::string_view text);

@@ -1,11 +1,11 @@
-// RecordedWork: what a recording says about a program beside its memory: kernels and how often they
-// were launched, copies; and about the whole recording: programs that ran, functions, losses.
+// RecordedWork: a recording's facts about a program beside memory: kernels and their launches,
+// copies. RecordedRun: those about the whole recording: programs, functions, losses.
 //
 //   run.sqlite ─► RecordedRun   processes, functions, losses       one, shared by all traces
 //              ├► RecordedWork  kernels, launches, copies of pid 41   of the trace "pid 41 trainer"
 //              └► RecordedWork  … of pid 57                           of the trace "pid 57 server"
 //
-// Passive columns, named and measured as the tables of docs/formats/recording.md. Cost: 92 bytes
+// Plain columns, with names and units of the tables of docs/formats/recording.md. Cost: 92 bytes
 // per row of launches, 68 per row of copies.
 #pragma once
 
@@ -29,13 +29,13 @@ inline constexpr int64_t kNotRecorded = std::numeric_limits<int64_t>::min();  //
 
 struct RecordedProcesses {
   std::vector<int64_t> process_id, pid;
-  std::vector<int64_t> parent_pid;  // this and the five below: maybe kNotRecorded
+  std::vector<int64_t> parent_pid;  // this and the five below may be kNotRecorded
   std::vector<base::StringId> name;
-  std::vector<base::StringId> command;  // invalid: not known
+  std::vector<base::StringId> command;  // invalid: unknown
   std::vector<int64_t> cgroup;
   std::vector<int64_t> began_ns, ended_ns, exit_status;
-  std::vector<base::StringId> end_reason;  // invalid: it runs
-  // Filled by fillWatched(): since when it was watched, till when (kNotRecorded: that is to come),
+  std::vector<base::StringId> end_reason;  // invalid: it is running
+  // Filled by fillWatched(): when it was first watched, until when (kNotRecorded: still watched),
   // and whether it ran before.
   std::vector<int64_t> watched_from_ns, watched_to_ns;
   std::vector<uint8_t> ran_before;
@@ -46,7 +46,7 @@ struct RecordedProcesses {
 struct RecordedFunctions {
   std::vector<int64_t> function_id;
   std::vector<base::StringId> name, plane;
-  std::vector<base::StringId> verb, kind;  // invalid: of a copy or a launch
+  std::vector<base::StringId> verb, kind;  // invalid: a copy or a launch
 
   size_t size() const { return function_id.size(); }
 };
@@ -59,29 +59,29 @@ struct RecordedLosses {
   size_t size() const { return time_ns.size(); }
 };
 
-// What was there and not watched: see model/incomplete.h.
+// What existed and was not watched: see model/incomplete.h.
 struct RecordedUnwatched {
-  std::vector<int64_t> begin_ns, end_ns;  // maybe kNotRecorded: from its beginning, to its end
-  std::vector<int64_t> process_id;        // kNotRecorded: made no call that was seen
-  std::vector<int64_t> pid;               // kNotRecorded, and so process_id: of every process
+  std::vector<int64_t> begin_ns, end_ns;  // kNotRecorded: from its beginning, to its end
+  std::vector<int64_t> process_id;        // kNotRecorded: it made no recorded call
+  std::vector<int64_t> pid;               // kNotRecorded (process_id as well): every process
   std::vector<base::StringId> library, function;  // invalid: all of it
   std::vector<base::StringId> figures, reason;
 
   size_t size() const { return reason.size(); }
 };
 
-// What the driver itself said is used, by pid and time. A row stands until the next of its device
-// and pid.
+// Used memory as the driver reported it, by pid and time. A row applies until the next of its
+// device and pid.
 struct RecordedDeviceMemory {
   std::vector<int64_t> time_ns;
   std::vector<int32_t> device;  // as NVML numbers them
-  std::vector<int64_t> pid;     // kNotRecorded: all of the device
+  std::vector<int64_t> pid;     // kNotRecorded: the whole device
   std::vector<uint64_t> used_bytes;
 
   size_t size() const { return time_ns.size(); }
 };
 
-// A GPU that the driver told of.
+// A GPU that the driver reported.
 struct RecordedDevices {
   std::vector<int32_t> device;  // as NVML numbers them: by bus
   std::vector<base::StringId> name, uuid;
@@ -98,7 +98,7 @@ struct RecordedPart {
   std::optional<int64_t> began_ns;  // time of the last call of the part before
 };
 
-// A table that is damaged or missing: what is behind the damage is not there.
+// A damaged or missing table: the rows after the damage are missing.
 struct UnreadTable {
   std::string table, why;
 };
@@ -120,14 +120,15 @@ struct RecordedRun {
   RecordedPart part;
   std::vector<UnreadTable> unread;
   std::vector<PassedOverRows> passed_over;
-  bool is_cut_short = false;        // the file ends inside a page: what was behind is not there
-  std::optional<int64_t> began_ns;  // none: a recorder of before did not say
-  std::optional<int64_t> ended_ns;  // the recorder's own last word; none: it runs, or was killed
+  bool is_cut_short = false;        // the file ends inside a page: the rest is missing
+  std::optional<int64_t> began_ns;  // absent: an older recorder did not record it
+  // the last entry of the recorder; absent: it runs, or was killed
+  std::optional<int64_t> ended_ns;
 };
 
 struct RecordedKernels {
   std::vector<int64_t> kernel_id, handle;
-  std::vector<base::StringId> name;  // "kernel at 0x7f00 (no name)" if not known
+  std::vector<base::StringId> name;  // "kernel at 0x7f00 (no name)" if unknown
 
   size_t size() const { return kernel_id.size(); }
 };
@@ -152,12 +153,12 @@ struct RecordedCopies {
   size_t size() const { return count.size(); }
 };
 
-// Calls that were refused, by function, code, size and stack. Texts and stacks are of the trace.
+// Refused calls, by function, code, size and stack. Texts and stacks are in the trace.
 struct RecordedRefusals {
   std::vector<base::StringId> function;
   std::vector<int32_t> code;
   std::vector<MemoryKind> kind;
-  std::vector<int32_t> device;  // kUnknownDevice: not known
+  std::vector<int32_t> device;  // kUnknownDevice: unknown
   std::vector<uint64_t> size_bytes;
   std::vector<StackId> stack;
   std::vector<int64_t> first_ns;
@@ -166,7 +167,7 @@ struct RecordedRefusals {
   size_t size() const { return code.size(); }
 };
 
-// Out-of-memory events that stand for several refusals: one thread asked for the same again, each
+// Out-of-memory events that stand for several refusals: one thread repeated the same request, each
 // time within a second. The event is the last of them.
 struct RecordedRefusalRows {
   std::vector<uint64_t> event;  // of the trace, ascending
@@ -174,8 +175,8 @@ struct RecordedRefusalRows {
   std::vector<int64_t> first_ns;
 };
 
-// What was live when the process ended, or after the last call if it ran on: memory of the driver
-// and (kBlock) blocks of the framework inside it, by stack. Most bytes first.
+// What was live when the process ended, or after the last call if it kept running: memory of the
+// driver and (kBlock) blocks of the framework inside it, by stack. Most bytes first.
 struct RecordedHoldings {
   std::vector<MemoryKind> kind;
   std::vector<int32_t> device;
@@ -186,16 +187,16 @@ struct RecordedHoldings {
   size_t size() const { return bytes.size(); }
 };
 
-// What the driver said that a process used on all devices when that was most, and what calls had
-// handed out to it by then: the rest are its contexts, modules and what no call tells.
+// The highest use of a process on all devices as the driver reported it, and the bytes that calls
+// had allocated by then. The rest are its contexts, modules and whatever no call shows.
 struct DriversFigure {
   int64_t time_ns = 0;
   uint64_t used_bytes = 0;
   uint64_t recorded_bytes = 0;
-  bool has_managed = false;  // recorded_bytes need not lie on a device
+  bool has_managed = false;  // recorded_bytes may not be on a device
 };
 
-// What the driver told the program that was free, as cuMemGetInfo does. By time.
+// The free memory that the driver reported to the program, as by cuMemGetInfo. By time.
 struct DriversAnswers {
   std::vector<int64_t> time_ns;
   std::vector<int32_t> device;
@@ -213,15 +214,16 @@ struct RecordedWork {
   RecordedRefusals refused{};
   RecordedRefusalRows refused_in_row{};
   RecordedHoldings held{};
-  std::vector<base::StringId> frame_modules{};  // by FrameId: the file it is code of; of the trace
+  // by FrameId: the file that contains its code; strings of the trace
+  std::vector<base::StringId> frame_modules{};
   std::optional<DriversFigure> drivers_figure{};
   DriversAnswers answers{};
   std::vector<int32_t> at_least{};  // devices, see isAtLeast()
-  bool has_blocks = false;          // a framework's, inside memory of the driver, were seen
-  DriverMemory driver{};            // only where it was asked for
+  bool has_blocks = false;          // blocks of a framework, inside driver memory, were seen
+  DriverMemory driver{};            // only if requested
 };
 
-// The row of a program; none: it is not among them.
+// The row of a program; absent if it is not among them.
 inline std::optional<size_t> rowOf(const RecordedProcesses& processes, int64_t process_id) {
   const std::vector<int64_t>& ids = processes.process_id;  // ascending
   auto at = std::lower_bound(ids.begin(), ids.end(), process_id);
@@ -229,13 +231,13 @@ inline std::optional<size_t> rowOf(const RecordedProcesses& processes, int64_t p
   return static_cast<size_t>(at - ids.begin());
 }
 
-// The row of the run's processes that this work is of; none: that program is not among them.
+// This work's row in the run's processes; absent: that program is not among them.
 inline std::optional<size_t> ownRow(const RecordedWork& work) {
   return rowOf(work.run->processes, work.process_id);
 }
 
-// The process had memory on the device before it was watched. Of that only what its calls showed is
-// known, so totals are lower bounds.
+// The process had memory on the device before it was watched. Only the part that its calls showed
+// is known, so totals are lower bounds.
 inline bool isAtLeast(const Trace& trace, int32_t device) {
   if (!trace.work) return false;
   const std::vector<int32_t>& devices = trace.work->at_least;

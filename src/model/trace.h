@@ -1,5 +1,5 @@
-// Trace: what was recorded about one process's memory. The one truth: readers write it, everything
-// else only reads it. Passive columns, 32-bit ids, no pointers.
+// Trace: what was recorded about one process's memory. Readers write it, all other code only reads
+// it. Plain columns, 32-bit ids, no pointers.
 //
 //   events       one row per recorded action; rows of one device are contiguous
 //                  device 0: [alloc a][alloc b][free_requested a][free_completed a][oom] …
@@ -7,14 +7,14 @@
 //   allocations  one row per life of a block, in drawing order (bottom of the stack first)
 //                  a ├────────────┤        first_step 0, last_step 3   (live after steps 0, 1, 2)
 //                  b    ├──────────────►   first_step 1, last_step 5 = number of events: to the end
-//   segments     one row per life of what the driver gave, cut into pieces for map and unmap
-//   final_blocks the file's own last word: every block of every segment when it was written
+//   segments     one row per life of a driver allocation, cut into pieces for map and unmap
+//   final_blocks the final state in the file: every block of every segment when it was written
 //
-// Three sizes, never mixed: *requested* (what the program asked for), *block* (what the allocator
-// set aside: requested rounded up), *reserved* (what the driver gave).
+// Three sizes, never mixed: *requested* (by the program), *block* (requested bytes rounded up by
+// the allocator), *reserved* (from the driver).
 //
-// Cost: 45 bytes per event (33 without compile context, metadata and time), about 19 more for the
-// allocations behind it. Facts: docs/formats/snapshot.md.
+// Cost: 45 bytes per event (33 without compile context, metadata and time), about 19 more for its
+// allocations. Facts: docs/formats/snapshot.md.
 #pragma once
 
 #include <array>
@@ -51,14 +51,14 @@ inline constexpr uint64_t kUnknownBytes = std::numeric_limits<uint64_t>::max();
 // their names are in Trace::unknown_actions[value − kFirstUnknown].
 enum class Action : uint8_t {
   kAlloc,          // size = requested bytes
-  kFreeRequested,  // the program let go
-  kFreeCompleted,  // the block can be used again
+  kFreeRequested,  // the program freed it
+  kFreeCompleted,  // the block can be reused
   kFree,           // both at once (only in files that a viewer rewrote)
   kSegmentAlloc,   // cudaMalloc
   kSegmentFree,    // cudaFree
   kSegmentMap,     // expandable segment: pages mapped
   kSegmentUnmap,
-  // address = bytes that the driver said are free, size = request; each may be kUnknownBytes
+  // address = the driver's free bytes, size = request; each may be kUnknownBytes
   kOom,
   kSnapshot,  // size = total active bytes of the device (or kUnknownBytes): a checksum
   kAnnotate,  // text in metadata
@@ -72,7 +72,7 @@ struct Events {
   std::vector<uint64_t> size_bytes;  // see Action
   std::vector<StackId> stack;        // invalid: none recorded
   std::vector<StreamId> stream;
-  // The AllocationId or SegmentId that the event is about (by action), or kNone. Empty until
+  // The AllocationId or SegmentId that the event concerns (by action), or kNone. Empty until
   // buildLives fills it.
   std::vector<uint32_t> subject;
   // These columns are empty if no event of the file has the field.
@@ -114,7 +114,7 @@ enum class Provenance : uint8_t {
   kTraced,           // born in the trace; its end is in the trace or in the final state
   kBeforeRecording,  // freed in the trace, born before it began
   kLost,             // one end is missing although it lies inside the recording
-  kGhost,            // only the final state knows it: older than the recording
+  kGhost,            // only the final state contains it: older than the recording
 };
 inline bool isOlder(Provenance provenance) {  // than the recording
   return provenance == Provenance::kBeforeRecording || provenance == Provenance::kGhost;
@@ -125,8 +125,8 @@ enum AllocationFlag : uint8_t {
   kFreeCompletedSeen = 2,  // last_step is the free_completed (or free) event
   kBlockInferred = 4,      // block_bytes is computed (rounding, layout), not read from the file
   kStackIsOfFree = 8,      // no alloc event: the stack is that of the free
-  kInFinalState = 16,      // still there in the file's final state
-  kPendingAtEnd = 32,      // … as active_pending_free
+  kInFinalState = 16,      // in the file's final state
+  kPendingAtEnd = 32,      // … in state active_pending_free
   kBlockUncertain = 64,    // block_bytes is a lower bound: see blockSlackBytes
 };
 
@@ -141,13 +141,13 @@ struct Allocations {
   std::vector<StackId> stack;
   std::vector<Step> first_step;           // 0 if older than the recording
   std::vector<Step> last_step;            // number of events if live at the end
-  std::vector<Step> free_requested_step;  // kNoStep if never; first_step if before it began
+  std::vector<Step> free_requested_step;  // kNoStep if never; first_step if before the life began
   std::vector<uint32_t> version;          // PyTorch's n in b7f…_n: nth life of this address
   std::vector<StreamId> stream;
   std::vector<PoolId> pool;
   std::vector<Provenance> provenance;
   std::vector<uint8_t> flags;      // AllocationFlag
-  std::vector<StringId> category;  // as the file says it; empty column if it says nothing
+  std::vector<StringId> category;  // as stated in the file; empty column if it states none
 
   size_t size() const { return address.size(); }
   bool has(size_t row, AllocationFlag flag) const { return (flags[row] & flag) != 0; }
@@ -157,7 +157,7 @@ enum class SegmentKind : uint8_t { kSmall, kLarge, kExpandable, kUnknown };
 
 struct Segments {
   std::vector<uint64_t> address;
-  std::vector<uint64_t> total_bytes;  // expandable: most that was ever mapped at once
+  std::vector<uint64_t> total_bytes;  // expandable: the most that was ever mapped at once
   std::vector<SegmentKind> kind;
   std::vector<StackId> stack;
   std::vector<Step> first_step;
@@ -182,7 +182,7 @@ struct Pieces {
   size_t size() const { return segment.size(); }
 };
 
-// ---- the final state, as the file says it -------------------------------------------------------
+// ---- the final state, as in the file -----------------------------------------------------------
 
 enum class BlockState : uint8_t { kActiveAllocated, kActivePendingFree, kInactive, kUnknown };
 
@@ -220,18 +220,18 @@ struct FinalBlocks {
 
 enum class DeviceKind : uint8_t { kGpu, kPinnedHost };
 
-// Of a recording: do its calls tell that what is drawn on a device is there? A thread that chose
-// its device before it was watched does not: its memory is drawn on the first device that is known.
-enum class Told : uint8_t { kAll, kInPart, kNothing };
+// For a recording: do its calls show that the memory drawn on a device is there? A thread that
+// chose its device before it was watched does not: its memory is drawn on the first known device.
+enum class Known : uint8_t { kAll, kInPart, kNothing };
 
 // One device's share of the columns: half-open ranges of rows.
 struct Device {
   int32_t ordinal = 0;  // −1 for pinned host memory
   DeviceKind kind = DeviceKind::kGpu;
-  Told told = Told::kAll;  // kNothing: the ordinal is a number, no more
-  // False, of a recording: no allocator's blocks were seen in what the driver gave.
+  Known known = Known::kAll;  // kNothing: the ordinal is a mere number
+  // False for a recording in which no allocator's blocks were seen inside driver memory.
   bool has_allocator = true;
-  uint64_t total_bytes = kUnknownBytes;  // as the driver said it
+  uint64_t total_bytes = kUnknownBytes;  // as reported by the driver
   uint64_t event_begin = 0, event_end = 0;
   uint64_t allocation_begin = 0, allocation_end = 0;
   uint64_t segment_begin = 0, segment_end = 0;
@@ -265,14 +265,14 @@ struct AllocatorSettings {
   bool expandable_segments = false;
   uint64_t max_split_bytes = kUnknownBytes;                // kUnknownBytes = unlimited
   std::array<uint32_t, 16> roundup_power2_divisions{};     // class i = [2^(20+i), 2^(21+i)) bytes
-  std::vector<std::pair<std::string, std::string>> items;  // everything, as text, in file order
+  std::vector<std::pair<std::string, std::string>> items;  // all settings, as text, in file order
 };
 
 struct Source {
   std::string name;         // path or member name, for people
   std::string format;       // "pickle protocol 4", "JSON", …
   std::string container;    // "zstd", "gzip", "HTML in zip"; empty if plain
-  uint64_t file_bytes = 0;  // as given
+  uint64_t file_bytes = 0;  // size of the file
   uint64_t data_bytes = 0;  // unpacked
 };
 
@@ -296,14 +296,15 @@ struct Trace {
   Annotations annotations;
   AllocatorSettings settings;
   Issues issues;
-  std::shared_ptr<const RecordedWork> work;  // kernels, copies, … of a recording; null: a snapshot
+  // kernels, copies, … of a recording; null for a snapshot
+  std::shared_ptr<const RecordedWork> work;
 
   // The device of an allocation or segment row; rows are grouped by device.
   const Device& deviceOfAllocation(AllocationId id) const;
   const Device& deviceOfSegment(SegmentId id) const;
   // nullptr if there is no such device.
   const Device* findDevice(int32_t ordinal) const;
-  // Adds an issue of a device. A step that the device does not have is no place: none is given.
+  // Adds an issue of a device. Without a place if the device does not have that step.
   void note(const Device& device, IssueKind kind, Step step, uint64_t bytes);
   std::string_view actionName(Action action) const;
 };

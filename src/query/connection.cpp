@@ -7,27 +7,27 @@
 namespace tidegauge::query {
 namespace {
 
-// Functions that reach outside the query's own rows, or exist to waste memory.
+// Functions that reach beyond the query's rows, or only waste memory.
 bool isForbiddenFunction(std::string_view name) {
   return name == "load_extension" || name == "fts3_tokenizer" || name == "writefile" ||
          name == "readfile" || name == "edit";
 }
 
-// Of scalar functions: its answer is one process's own.
+// For scalar functions: the answer depends on one process.
 bool readsTrace(std::string_view name) { return name == "stack_text"; }
 
 int authorize(void* data, int action, const char* first, const char* second, const char*,
               const char*) {
   auto text = [](const char* s) { return s == nullptr ? std::string_view() : std::string_view(s); };
   Access& access = *static_cast<Access*>(data);
-  // A table's declaration is a CREATE TABLE of ours that is never carried out.
+  // A table is declared by a CREATE TABLE of Tidegauge's that never runs.
   if (access.context->declaring) return SQLITE_OK;
   switch (action) {
     case SQLITE_SELECT:
     case SQLITE_RECURSIVE:
       return SQLITE_OK;
     case SQLITE_READ: {
-      // Without a column it is a common table expression, or a table that is only counted.
+      // Without a column, it is a common table expression, or a table that is only counted.
       bool known = access.readable.contains(text(first));
       if (known) access.read.emplace(text(first));
       if (text(second) == "is_this") access.read.emplace(text(second));
@@ -44,9 +44,9 @@ int authorize(void* data, int action, const char* first, const char* second, con
 int hasPassed(void* deadline) { return static_cast<const Deadline*>(deadline)->hasPassed(); }
 
 constexpr int kMaxSqlBytes = 1 << 20;
-// Of one value: what a single call of a function does with it cannot be interrupted.
+// Per value: one call of a function on a value cannot be interrupted.
 constexpr int kMaxValueBytes = 1 << 20;
-// Of all queries of the process together, for sorting and for results that are collected.
+// For all queries of the process together: sorting and collected results.
 constexpr int64_t kMaxSqliteBytes = int64_t{1} << 30;
 
 void setLimits(sqlite3* db) {
@@ -73,11 +73,11 @@ void setOptions(sqlite3* db) {
                                               {SQLITE_DBCONFIG_DQS_DDL, 0},
                                               {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0}};
   for (auto [option, value] : kOptions) sqlite3_db_config(db, option, value, nullptr);
-  // Sort up to this much in memory before a temporary file is used.
+  // Sorts up to this size in memory before a temporary file is used.
   sqlite3_exec(db, "PRAGMA cache_size = -131072", nullptr, nullptr, nullptr);
 }
 
-// Nothing but space, semicolons and comments? Asked by letting SQLite read it.
+// True for SQL with only spaces, semicolons and comments. SQLite itself parses it.
 bool isEmptySql(sqlite3* db, const char* sql, const char* end) {
   while (sql != nullptr && sql < end) {
     sqlite3_stmt* statement = nullptr;

@@ -1,7 +1,7 @@
-// An SQLite connection that can do one thing: read our tables.
+// An SQLite connection that can do one thing: read Tidegauge's tables.
 //
-// Behind it is an empty database in memory. Nothing may be written, attached, loaded or set (an
-// authorizer refuses), texts, expressions and time are bounded.
+// It opens an empty database in memory. An authorizer refuses to write, attach, load or set
+// anything; texts, expressions and time are bounded.
 #pragma once
 
 #include <sqlite3.h>
@@ -27,11 +27,12 @@ struct FinalizeStatement {
 };
 using Statement = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
 
-// What the authorizer knows.
+// The state of the authorizer.
 struct Access {
   std::set<std::string, std::less<>> readable{"json_each", "json_tree"};
   const ScanContext* context = nullptr;
-  // What the statements read: tables, and columns and functions whose answer is one process's own.
+  // What the statements read: tables, and columns and functions whose answer depends on one
+  // process.
   std::set<std::string> read{};
 };
 
@@ -41,7 +42,7 @@ class Connection {
   static base::Result<Connection> open(const std::vector<VirtualTableSource>& sources,
                                        const AnalysedTrace& trace, ScanContext& context);
 
-  // Exactly one statement that reads.
+  // Exactly one statement that only reads.
   base::Result<Statement> prepare(std::string_view sql, const Schema& schema);
   sqlite3* get() const { return db_.get(); }
   const std::set<std::string>& tablesRead() const { return access_->read; }

@@ -66,8 +66,8 @@ void restrict(Table& table, const Scope& scope) {
     keep(first, std::nullopt, scope.last_step);
     if (scope.first_step) keep(end, *scope.first_step + 1, std::nullopt);
   };
-  // Streams, pools and issues may belong to several devices or to none.
-  // The driver numbers its devices otherwise.
+  // Streams, pools and issues may belong to several devices or to none. The driver numbers its
+  // devices differently.
   bool shared = table.name == "streams" || table.name == "pools" || table.name == "issues" ||
                 table.of_recording;
   if (!shared) keep("device", scope.device, scope.device);
@@ -76,8 +76,8 @@ void restrict(Table& table, const Scope& scope) {
   keepTouching("begin_step", "end_step");
 }
 
-// What a column of the result holds. Columns of tables know it; of an expression the name and the
-// first value tell.
+// The kind of a result column. Columns of tables know it; for an expression, the name and the first
+// value show it.
 ColumnKind kindOf(sqlite3_stmt* statement, int column, bool has_row) {
   ColumnKind kind;
   if (kindOfDeclaredType(sqlite3_column_decltype(statement, column), &kind)) return kind;
@@ -110,7 +110,7 @@ CellView cellOf(sqlite3_stmt* statement, int column) {
       return sqlite3_column_double(statement, column);
     case SQLITE_NULL:
       return std::monostate();
-    default: {  // blobs come from casts only; they are shown as the text they hold
+    default: {  // blobs come from casts only; they are shown as text
       const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
       size_t size = static_cast<size_t>(sqlite3_column_bytes(statement, column));
       return text == nullptr ? std::string_view() : std::string_view(text, size);

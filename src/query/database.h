@@ -36,8 +36,8 @@ struct QueryLimits {
   std::stop_token stop{};  // ends the query early, with an error
 };
 
-// A part of the file: tables show only their rows of it, and `events` and `totals` only these
-// steps; things that have a life, only if it touches them.
+// A part of the file: tables show only rows inside it, and `events` and `totals` only these steps;
+// rows with a life are shown if the life overlaps it.
 struct Scope {
   std::optional<int64_t> device;
   std::optional<int64_t> first_step;
@@ -47,7 +47,7 @@ struct Scope {
 struct QueryColumn {
   std::string name;
   ColumnKind kind = ColumnKind::kInteger;
-  // Where its values come from, if they are a table's column as it is; else empty.
+  // The source of its values, if they are an unchanged column of a table; else empty.
   std::string table;
   std::string table_column;
 };
@@ -55,7 +55,7 @@ struct QueryColumn {
 using CellView = std::variant<std::monostate, int64_t, double, std::string_view>;
 using Cell = std::variant<std::monostate, int64_t, double, std::string>;  // monostate = NULL
 
-// Takes rows as they come. Texts are valid during the call only.
+// Receives rows as they are computed. Texts are valid during the call only.
 class RowSink {
  public:
   virtual ~RowSink() = default;
@@ -65,7 +65,7 @@ class RowSink {
 
 struct QuerySummary {
   uint64_t rows = 0;
-  bool truncated = false;  // there are more rows than the limits let through
+  bool truncated = false;  // more rows exist than the limits allow
   double elapsed_ms = 0;
 };
 
@@ -77,20 +77,20 @@ struct QueryResult {
 
 class Database {
  public:
-  // `whole`: of the recording that the trace is a process of; null: its tables are empty.
+  // `whole`: the whole recording, if the trace is a process of one; null: its tables are empty.
   explicit Database(const analysis::AnalysedTrace& trace, const Scope& scope = {},
                     Whole whole = nullptr);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  // Errors: kUsage for SQL that cannot run (byte_offset = place in the SQL, if known; hint = what
-  // would be right), kLimit when time was up or `stop` was requested.
+  // Errors: kUsage for invalid SQL (byte_offset = position in the SQL, if known; hint = a
+  // correction), kLimit if time was up or `stop` was requested.
   base::Result<QueryResult> run(const std::string& sql, const QueryLimits& limits) const;
   base::Result<QuerySummary> stream(const std::string& sql, const QueryLimits& limits,
                                     RowSink& sink) const;
 
-  // Does it ask only what is the same from each process of a recording? The error of SQL that
-  // cannot run.
+  // Does it only read what is the same for each process of a recording? Or the error of invalid
+  // SQL.
   base::Result<bool> asksWholeRecording(const std::string& sql) const;
 
   const Schema& schema() const { return schema_; }
@@ -102,7 +102,7 @@ class Database {
   std::vector<Table> tables_;
   std::vector<TableFunction> functions_;
   Schema schema_;
-  // Filled while queries run; it locks itself.
+  // Filled while queries run; it has its own lock.
   std::unique_ptr<OrderCache> orders_ = std::make_unique<OrderCache>();
 };
 

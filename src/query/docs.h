@@ -1,6 +1,5 @@
-// The pages docs/use/sql.md, sql-functions.md and sql-recordings.md, written from the schema, so
-// that they cannot differ from what a query finds: tidegauge query --print-docs sql >
-// docs/use/sql.md
+// The pages docs/use/sql.md, sql-functions.md and sql-recordings.md, generated from the schema, so
+// that they match it: tidegauge query --print-docs sql > docs/use/sql.md
 #pragma once
 
 #include <string>

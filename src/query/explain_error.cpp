@@ -15,7 +15,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// Changes of one letter (put in, left out, another, two swapped) between two short words.
+// Edits of one letter (inserted, removed, replaced, two swapped) between two short words.
 size_t editDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> two_up;
   std::vector<size_t> up(b.size() + 1);
@@ -33,7 +33,7 @@ size_t editDistance(std::string_view a, std::string_view b) {
   return up[b.size()];
 }
 
-// "; did you mean step?" if a name is close, or holds the word as a part.
+// "; did you mean step?" if a name is close, or contains the word as a part.
 std::string suggestion(std::string_view wrong, const Names& names) {
   if (wrong.empty()) return {};
   std::string word = base::lowerAscii(wrong.substr(0, 64));
@@ -55,7 +55,7 @@ bool isWordByte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// The words of the SQL in order. Good enough to find the tables that it names.
+// The words of the SQL in order. Good enough to find the tables in it.
 Names wordsOf(std::string_view sql) {
   Names words;
   for (size_t i = 0; i < sql.size();) {
@@ -75,7 +75,7 @@ const TableDoc* findTable(const Schema& schema, std::string_view name) {
   return name == "blocks_at" ? findTable(schema, "blocks") : nullptr;
 }
 
-// The tables that a column could come from: all that the SQL names, or the one behind `alias`.
+// The tables that may contain a column: all in the SQL, or the one with `alias`.
 std::vector<const TableDoc*> tablesOf(std::string_view sql, std::string_view alias,
                                       const Schema& schema) {
   std::vector<const TableDoc*> tables;
@@ -132,7 +132,7 @@ std::string functionHint(std::string_view function, const Schema& schema) {
                      suggestion(function, names));
 }
 
-// "median(x)" of "wrong number of arguments to function median()".
+// "median(x)" from "wrong number of arguments to function median()".
 std::string argumentsHint(std::string_view function, const Schema& schema) {
   std::string name = base::lowerAscii(function.substr(0, function.find('(')));
   for (const FunctionDoc& known : schema.functions) {

@@ -1,4 +1,4 @@
-// What SQLite says about a bad query, with what would be right.
+// SQLite's error about an invalid query, with a correction.
 //
 //   no such column: stpe      events has: device, step, action, …; did you mean step?
 //   no such table: event      tables: devices, events, …; did you mean events?
@@ -14,7 +14,7 @@
 
 namespace tidegauge::query {
 
-// The error that the connection met last. byte_offset is the place in `sql`.
+// The latest error of the connection. byte_offset is a position in `sql`.
 base::Error explainError(sqlite3* db, int code, std::string_view sql, const Schema& schema);
 
 base::Error readOnlyError();

@@ -2,7 +2,7 @@
 
 namespace tidegauge::query {
 
-// Each runs in a test on an example, so none can rot.
+// A test runs each on an example, so all of them work.
 const std::vector<Question>& workedQuestions() {
   static const std::vector<Question> kQuestions = {
       {"What is alive at a given step, largest first?",

@@ -13,7 +13,7 @@
 namespace tidegauge::query {
 namespace {
 
-// SQLite hands these structs around as pointers to their first member.
+// SQLite passes these structs as pointers to their first member.
 struct VirtualTable {
   sqlite3_vtab base{};
   const VirtualTableSource* source = nullptr;
@@ -29,7 +29,7 @@ struct Cursor {
   sqlite3_vtab_cursor base{};
   VirtualTable* table = nullptr;
   Scan scan;
-  View view;  // of a function
+  View view;  // the result of a function
   std::vector<int64_t> arguments;
   int starts = 0;
   LikeMemory likes;
@@ -43,8 +43,8 @@ struct Cursor {
 VirtualTable* tableOf(sqlite3_vtab* base) { return reinterpret_cast<VirtualTable*>(base); }
 Cursor* cursorOf(sqlite3_vtab_cursor* base) { return reinterpret_cast<Cursor*>(base); }
 
-// The arguments of a function are hidden columns, and its first ones: f(1, 2) means the first two
-// hidden columns. One more catches an argument too many, before it means a hidden column of ours.
+// The arguments of a function are its first, hidden columns: f(1, 2) sets the first two. One more
+// hidden column catches an extra argument, before it could set another hidden column of the table.
 std::string declaration(const VirtualTableSource& source) {
   std::string sql = "CREATE TABLE x(";
   if (source.function != nullptr) {
@@ -115,7 +115,7 @@ RowFilter& filterOf(std::vector<RowFilter>& filters, int column) {
   return filter;
 }
 
-// 2.0 is one, as it is for SQLite's own integer columns.
+// 2.0 is a whole number, as in SQLite's own integer columns.
 bool isWholeNumber(sqlite3_value* value) {
   int type = sqlite3_value_numeric_type(value);
   double real = type == SQLITE_FLOAT ? sqlite3_value_double(value) : 0.5;
@@ -181,7 +181,7 @@ int onFilter(sqlite3_vtab_cursor* base, int plan_index, const char*, int, sqlite
       cursor->arguments.push_back(*argument);
     }
     cursor->view = View{&shape, nullptr, {}, false};
-    if (!null_argument) {  // NULL, of an outer join for one, is no place: no rows
+    if (!null_argument) {  // NULL, for example from an outer join, is not a place: no rows
       base::Result<View> view = function.call(cursor->arguments);
       if (!view.ok()) {
         return refuse(base->pVtab, fmt::format("{}: {}", function.signature(), view.error().what));
@@ -190,7 +190,7 @@ int onFilter(sqlite3_vtab_cursor* base, int plan_index, const char*, int, sqlite
     }
     request.table = cursor->view.table;
     if (!cursor->view.all_rows) request.only = &cursor->view.rows;
-    request.again = false;  // a made table has no order index
+    request.again = false;  // a temporary table has no order index
   }
   cursor->scan.start(std::move(request));
   return cursor->scan.timedOut() ? SQLITE_INTERRUPT : SQLITE_OK;
@@ -212,7 +212,7 @@ int onColumn(sqlite3_vtab_cursor* base, sqlite3_context* context, int index) {
     return SQLITE_OK;
   }
   size_t hidden = cursor->table->hiddenCount();
-  if (column_index < hidden) return SQLITE_OK;  // the argument too many: none
+  if (column_index < hidden) return SQLITE_OK;  // the column that catches an extra argument
   column_index -= hidden;
   int64_t key = cursor->scan.key(column_index);
   if (key == kNull) return SQLITE_OK;  // a result that is not set is NULL
@@ -237,7 +237,7 @@ int onRowid(sqlite3_vtab_cursor* base, sqlite3_int64* rowid) {
   return SQLITE_OK;
 }
 
-// No xCreate: the tables are there on every connection and none can be made. No xUpdate: read-only.
+// No xCreate: the tables exist on every connection and none can be created. No xUpdate: read-only.
 const sqlite3_module kModule = [] {
   sqlite3_module module{};
   module.xConnect = guarded<onConnect>;
@@ -263,7 +263,7 @@ constexpr std::pair<ColumnKind, const char*> kDeclared[] = {
 
 base::Status registerVirtualTable(sqlite3* db, const VirtualTableSource& source) {
   const std::string& name = source.function ? source.function->name : source.table->name;
-  // SQLite gives the pointer back to onConnect, which reads only.
+  // SQLite passes the pointer to onConnect, which only reads.
   void* client_data = const_cast<VirtualTableSource*>(&source);
   if (sqlite3_create_module_v2(db, name.c_str(), &kModule, client_data, nullptr) != SQLITE_OK) {
     return base::Error{base::ErrorKind::kMissingFeature, sqlite3_errmsg(db), {}, {}};

@@ -1,4 +1,4 @@
-// The C callbacks by which SQLite reads our tables and table-valued functions.
+// The C callbacks through which SQLite reads Tidegauge's tables and table-valued functions.
 #pragma once
 
 #include <sqlite3.h>
@@ -9,11 +9,11 @@
 
 namespace tidegauge::query {
 
-// What a connection's tables share; must outlive the connection.
+// Shared by a connection's tables; must outlive the connection.
 struct ScanContext {
   OrderCache& orders;
   const Deadline& deadline;
-  bool declaring = false;  // SQLite is learning the shape of a table, see Connection's authorizer
+  bool declaring = false;  // SQLite is reading the shape of a table, see Connection's authorizer
 };
 
 // One table or one function, as SQLite's client data; must outlive the connection.

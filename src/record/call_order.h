@@ -1,11 +1,11 @@
-// CallOrder: records of several rings, handed out by time. What is newer than the moment until
-// which all rings are read waits, because something before it may still come.
+// CallOrder: orders the records of several rings by time. Records after the time up to which all
+// rings are read wait, because an earlier one may still arrive.
 //
 //   memory   3 · 7 · 12 ─┐
 //   launches 5           ├─► 3 5 6 7, at 10; 12 waits
 //   system   6           ─┘
 //
-// Cost: a stable sort of what came since the last time, which is nearly sorted.
+// Cost: a stable sort of the records since the last time, which are nearly sorted.
 #pragma once
 
 #include <algorithm>
@@ -23,11 +23,11 @@ class CallOrder {
   std::vector<launch_record>& launches() { return launches_; }
   std::vector<system_record>& system() { return system_; }
 
-  // From now on nothing newer than that is handed out (the kernel's clock).
+  // From now on no later records are passed on (the kernel's clock).
   void endAt(uint64_t time_ns) { end_ns_ = time_ns; }
   bool isAtEnd() const { return ordered_until_ns_ >= end_ns_; }
 
-  // Hands out everything until then, in order: to.memoryCall(), to.launched(), to.inOrder(); before
+  // Passes on everything up to then, in order: to.memoryCall(), to.launched(), to.inOrder(); before
   // each call to.beforeCall(its number, from 1). Returns the number of memory calls.
   template <class To>
   size_t handOut(uint64_t until_ns, To& to);

@@ -8,7 +8,7 @@
 namespace tidegauge::record {
 namespace {
 
-// The BPF programs and the preloaded library know verbs by number.
+// The BPF programs and the preloaded library identify verbs by number.
 constexpr bool isSame(verb theirs, model::Verb ours) {
   return static_cast<int>(theirs) == static_cast<int>(ours);
 }
@@ -33,7 +33,7 @@ model::MemoryCall decoded(const memory_record& record, bool from_start) {
   call.offset = record.offset;
   call.thread = record.tid;
   call.device = std::max(record.device, model::kUnknownDevice);
-  // What a thread uses that never chose a device, if all of its life was seen.
+  // The device that a thread uses without having chosen one, if its whole life was recorded.
   bool by_runtime = function.isRuntime() || (record.flags & FLAG_IN_RUNTIME) != 0;
   if (record.device == DEVICE_NEVER_SET && by_runtime && from_start) call.device = 0;
   call.code = record.code;

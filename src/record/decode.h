@@ -1,5 +1,5 @@
-// From records, as the BPF programs and the preloaded library write them, to what a sink takes.
-// Times and processes are for the caller: both sources count them in their own way.
+// Converts records of the BPF programs and the preloaded library into what a sink takes. The caller
+// sets times and processes, since the two sources count them differently.
 #pragma once
 
 #include "bpf/records.h"
@@ -7,7 +7,7 @@
 
 namespace tidegauge::record {
 
-// `from_start`: all of the process's life was seen. record.function must be one of ours.
+// `from_start`: the process was recorded from its start. record.function must be a watched one.
 model::MemoryCall decoded(const memory_record& record, bool from_start);
 Launch decoded(const launch_record& record);
 LaunchCount decoded(const launch_key& key);

@@ -1,9 +1,9 @@
-// ProgramBook: which process of the session a program of the kernel's is, and what came for a
-// program before that was known.
+// ProgramBook: maps a program of the kernel to its process in the session, and keeps what arrived
+// for a program before it was known.
 //
 //   name of a kernel for program 7     waits
 //   counts for program 7               wait
-//   program 7 is first seen            → process 2; its names are handed out
+//   program 7 is first seen            → process 2; its names are passed on
 //   program 7 ends                     known until its last counts are taken
 //
 // Cost: a map lookup per question.
@@ -22,7 +22,7 @@ namespace tidegauge::record {
 
 class ProgramBook {
  public:
-  // No process: it is left out, by its name. Returns the names that came before.
+  // No process: it is excluded by its name. Returns the names that arrived before.
   std::vector<name_record> add(uint32_t program, std::optional<uint32_t> process) {
     processes_[program] = process;
     auto early = early_names_.extract(program);
@@ -36,7 +36,7 @@ class ProgramBook {
   void keepName(const name_record& name) { early_names_[name.program].push_back(name); }
 
   void end(uint32_t program) { ended_.push_back(program); }
-  // Programs whose end came before the counts were last taken, so nothing more comes of them.
+  // Programs that ended before the counts were last taken, so nothing more follows for them.
   std::vector<uint32_t> forgetEnded() {
     for (uint32_t program : ended_) {
       processes_.erase(program);
@@ -45,7 +45,7 @@ class ProgramBook {
     return std::exchange(ended_, {});
   }
 
-  // Counts of programs that are not known yet wait here for the next time.
+  // Counts of unknown programs wait here for the next time.
   TakenCounts& waitingCounts() { return waiting_counts_; }
   // Calls give(process, key, value) for the rows of known programs and drops them.
   template <class Key, class Value, class Give>
@@ -61,7 +61,7 @@ class ProgramBook {
  private:
   std::map<uint32_t, std::optional<uint32_t>> processes_;  // by program
   std::map<uint32_t, std::vector<name_record>> early_names_;
-  std::vector<uint32_t> ended_;  // their last counts are still to be taken
+  std::vector<uint32_t> ended_;  // their last counts have not been taken yet
   TakenCounts waiting_counts_;
 };
 

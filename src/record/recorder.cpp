@@ -53,10 +53,10 @@ Recorder::Recorder(Programs programs, const RecorderOptions& options, RecorderSi
       watch_all_(options.programs.watch_all),
       let_go_unused_(options.programs.watch_all || options.let_go_unused) {}
 
-// Nobody may be left waiting: first no more are stopped, then all that were go on.
+// No program may stay stopped: first no more are stopped, then the stopped ones continue.
 Recorder::~Recorder() {
-  probes_.letGo();
-  programs_.letGo();
+  probes_.detach();
+  programs_.detach();
   std::vector<system_record> last;
   rings_.takeSystem(last);
   for (const system_record& record : last)
@@ -66,8 +66,8 @@ Recorder::~Recorder() {
 void Recorder::inOrder(const system_record& record) {
   switch (record.event) {
     case SYSTEM_FIRST_SEEN: {
-      // Another program of this number: that the one before had become it was lost (system ring
-      // full). What this one maps was learnt already.
+      // Another program with this number: the record of its start was lost (system ring full). Its
+      // mappings are known already.
       if (auto before = running_.find(record.tgid); before != running_.end() &&
                                                     before->second.program != 0 &&
                                                     before->second.program != record.program)
@@ -84,7 +84,7 @@ void Recorder::inOrder(const system_record& record) {
       break;
     case SYSTEM_EXEC:
       end(record.tgid, record.time_ns, std::nullopt);
-      // Of the whole machine, a process is reported when it makes its first call.
+      // If the whole machine is watched, a process is reported at its first call.
       if (!watch_all_) (void)running(record.tgid, &record);
       break;
     case SYSTEM_EXIT:
@@ -103,7 +103,7 @@ Recorder::Running& Recorder::running(uint32_t tgid, const system_record* seen) {
   process.pid = tgid;
   process.command = commandOf(tgid);
   process.name = nameOf(tgid);
-  // A program that waited at its beginning until its libraries were watched is seen from there on.
+  // A program that waited at its start until its libraries were watched is recorded from there on.
   process.from_start = from_start_.contains(tgid) ||
                        (seen != nullptr && (seen->event == SYSTEM_FORK || seen->stopped != 0));
   fresh.from_start = process.from_start;
@@ -129,7 +129,7 @@ void Recorder::end(uint32_t tgid, uint64_t time_ns, std::optional<int> status) {
     return;
   }
   sink_.processEnded(found->second.index, toEpoch(time_ns), status);
-  if (status) {  // after exec the new program is there already
+  if (status) {  // after exec, the new program is there already
     unwinder_.forget(tgid);
     learnt_.erase(tgid);
   }
@@ -138,8 +138,8 @@ void Recorder::end(uint32_t tgid, uint64_t time_ns, std::optional<int> status) {
 
 void Recorder::sendStack(Running& process, int32_t stack) {
   if (stack < 0 || !process.stacks.insert(stack).second) return;
-  // It was sent before the call; but the ring hands out nothing while an earlier place in it is
-  // still being written, on another processor.
+  // It was sent before the call. But the ring returns nothing after a record that another processor
+  // is still writing.
   auto frames = unwinder_.take(static_cast<uint32_t>(stack));
   for (int i = 0; i < kMaxWaits && !frames; ++i) {
     if (i > 0) usleep(kWait_us);
@@ -149,7 +149,7 @@ void Recorder::sendStack(Running& process, int32_t stack) {
   if (frames) sink_.stackSeen(process.index, static_cast<uint32_t>(stack), *frames);
 }
 
-// A stack that is new waits for its rules: the sooner they come, the fewer copies are made.
+// A new stack waits for its rules: the earlier they are set, the fewer copies are sent.
 void Recorder::beforeCall(size_t number) {
   if (number % kDrainStacksEvery == 0) unwinder_.drain();
 }
@@ -177,7 +177,7 @@ void Recorder::named(const name_record& record) {
   sink_.kernelNamed(name);
 }
 
-// A name may come before its program's first call is in order; after its end it is of no use.
+// A name may arrive before its program is known; after the program's end it is useless.
 void Recorder::takeNames() {
   std::vector<name_record> names;
   rings_.takeNames(names);
@@ -200,7 +200,7 @@ void Recorder::launched(const launch_record& record) {
 }
 
 size_t Recorder::poll(int timeout_ms) {
-  // A process may be stopped for an event: those are handled as soon as they come.
+  // A process may be stopped until its event is handled, so handle events at once.
   rings_.wait(timeout_ms);
   takeUrgent();
   uint64_t until_ns = rings_.takeCalls(order_.memory(), order_.launches());
@@ -210,11 +210,11 @@ size_t Recorder::poll(int timeout_ms) {
   return order_.handOut(std::min(until_ns, rings_.systemReadAt()), *this);
 }
 
-// Until now: programs that still run may write as fast as it reads.
+// Until now: running programs may write as fast as this reads.
 void Recorder::finish() {
   order_.endAt(evenClock().kernelNow_ns());
   for (int i = 0; i < 1000 && !order_.isAtEnd(); ++i) (void)poll(0);
-  (void)poll(0);  // stacks that came with the last
+  (void)poll(0);  // stacks of the last calls
 }
 
 void Recorder::tellCounts() {
@@ -245,8 +245,8 @@ void Recorder::tellCounts() {
   });
   sink_.launchesSeen(launches);
   sink_.copiesSeen(copies);
-  letGoOfUnused();
-  // Those had ended before the tables changed places: that was their last.
+  releaseUnused();
+  // They had ended before the tables were switched, so these were their last counts.
   for (uint32_t program : book_.forgetEnded()) counts_.forget(program);
 }
 

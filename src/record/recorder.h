@@ -1,13 +1,13 @@
-// Recorder: from the kernel's rings to decoded calls, in order, process by process.
+// Recorder: turns the kernel's rings into decoded calls, in order, by process.
 //
 //   memory_ring ─┐ every 5 ms   ┌─► calls of each process, by time
-//   system_ring ─┴─► merge ─────┼─► processes that came, changed program, ended
+//   system_ring ─┴─► merge ─────┼─► processes that started, changed program, ended
 //   name_ring ──────────────────┴─► names of kernels
 //
-// What arrives goes to a RecorderSink on the thread that calls poll(). Three more threads empty the
-// ring of calls (rings.h), learn how to walk stacks (unwinder.h) and empty tables of counts before
-// they are full (kernel_counts.h); each has its own lock and calls nobody. A sink that needs more
-// than some µs a call for long makes calls wait, at most 160 MiB of them; then the ring fills, and
+// Results go to a RecorderSink on the thread that calls poll(). Three more threads empty the ring
+// of calls (rings.h), learn how to walk stacks (unwinder.h) and empty tables of counts before they
+// are full (kernel_counts.h); each has its own lock and calls no other code. If a sink needs more
+// than some µs per call for long, calls wait, at most 160 MiB of them; then the ring fills, and
 // losses are counted.
 #pragma once
 
@@ -40,8 +40,9 @@ struct RecorderOptions {
   ProgramSettings programs;
   bool framework = true;
   std::string name_glob;  // only processes of this name; empty: all
-  // What goes on for weeks: also of chosen processes a library that none maps any more is let go
-  // after a minute, as it always is where all of the machine are watched.
+  // For recorders that run for weeks: a library that no process maps any more is released after a
+  // minute, also if only chosen processes are watched. (Always done if the whole machine is
+  // watched.)
   bool let_go_unused = false;
 };
 
@@ -51,9 +52,9 @@ class Recorder final : public Source {
                                                        RecorderSink& sink);
   ~Recorder() override;
 
-  base::Status watch(uint32_t pid);  // a process that runs already
+  base::Status watch(uint32_t pid);                                           // a running process
   base::Status watchCommand(const Child& child, const std::string& program);  // before go()
-  base::Status watchAllRunning();  // with watch_all: the libraries that are in use
+  base::Status watchAllRunning();  // with watch_all: the libraries in use
 
   size_t poll(int timeout_ms) override;
   void finish() override;
@@ -72,24 +73,25 @@ class Recorder final : public Source {
   Recorder(Programs programs, const RecorderOptions& options, RecorderSink& sink);
   struct Running {
     uint32_t index = 0;
-    uint32_t program = 0;  // its number in the kernel; 0: it has made no call yet
+    uint32_t program = 0;  // its number in the kernel; 0: no call yet
     bool from_start = false;
     bool left_out = false;     // by name_glob
     std::set<int32_t> stacks;  // that the sink knows
   };
   void takeUrgent();
-  void urgent(const system_record& record);   // must not wait: a process may be stopped for it
-  void inOrder(const system_record& record);  // takes its place among the calls
+  void urgent(const system_record& record);   // handled at once: a process may be stopped for it
+  void inOrder(const system_record& record);  // handled in order of time among the calls
   void beforeCall(size_t number);
   void memoryCall(const memory_record& record);
   void named(const name_record& record);
   void launched(const launch_record& record);
   Running& running(uint32_t tgid, const system_record* seen = nullptr);
   void end(uint32_t tgid, uint64_t time_ns, std::optional<int> status);
-  // `since_ns`: it has been going on since then; none: it waits. Of which kinds it maps any.
+  // `since_ns`: it has been running since then; absent: it is stopped. Returns the kinds of
+  // libraries that it maps.
   std::vector<Library> lookAtLibraries(uint32_t tgid, std::optional<int64_t> since_ns);
   void learnCode(uint32_t tgid);
-  void letGoOfUnused();
+  void releaseUnused();
   void forgetGone();
   void watchRunning(uint32_t tgid);
   void sendStack(Running& process, int32_t stack);
@@ -108,10 +110,10 @@ class Recorder final : public Source {
   std::string name_glob_;
   bool watch_all_ = false;
   bool let_go_unused_ = false;
-  // With watch_all_: whose code was learnt; true: it was gone at the last look. The end of a process
-  // that made no call is not reported.
+  // With watch_all_: processes whose code was learnt; true: gone at the last check. The end of a
+  // process without calls is not reported.
   std::map<uint32_t, bool> learnt_;
-  int64_t looked_ns_ = 0;  // for libraries that no process maps any more
+  int64_t looked_ns_ = 0;  // for unused libraries
   uint32_t next_index_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// Which processes and libraries a recorder watches: those that were asked for, what they map from
-// then on, and what is let go when they are gone.
+// Which processes and libraries a recorder watches: the requested ones, what they map later, and
+// what is released when they are gone.
 #include <bpf/bpf.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -24,7 +24,7 @@ constexpr const char* kRanBefore = "it ran before it was watched, and may hold m
 
 base::Status Recorder::watch(uint32_t pid) {
   TG_RETURN_IF_ERROR(programs_.watchProcess(pid, false));
-  // Asked now: had it ended before, its end would never be told; if it ends later, it is.
+  // Checked now: if it had ended before, its end would never be reported; a later end is.
   if (!isRunning(pid)) {
     bpf_map_delete_elem(programs_.mapDescriptor("targets"), &pid);
     return base::Error{base::ErrorKind::kUsage, fmt::format("there is no process {}", pid), {}, {}};
@@ -56,10 +56,10 @@ bool Recorder::anyTargetRuns() const {
   return bpf_map_get_next_key(programs_.mapDescriptor("targets"), nullptr, &tgid) == 0;
 }
 
-// What it maps is learnt before its functions are watched, so that their first calls have stacks;
-// and again, for it may have gone on meanwhile.
+// Learns its mappings before its functions are watched, so that their first calls have stacks; and
+// again, since it may have continued meanwhile.
 std::vector<Library> Recorder::lookAtLibraries(uint32_t tgid, std::optional<int64_t> since_ns) {
-  // Of all processes of a machine only those that have CUDA are of interest.
+  // If all processes of a machine are watched, only those with CUDA matter.
   bool has_cuda = !watch_all_ || running_.contains(tgid) || probes_.mapsLibraries(tgid);
   if (has_cuda) learnCode(tgid);
   LibrariesOf found = probes_.watchLibrariesOf(tgid);
@@ -87,12 +87,12 @@ void Recorder::learnCode(uint32_t tgid) {
   if (watch_all_) learnt_[tgid] = false;
 }
 
-// Now and then; what was asked for by name stays.
-void Recorder::letGoOfUnused() {
+// Runs now and then; libraries of explicitly requested processes stay.
+void Recorder::releaseUnused() {
   int64_t now_ns = evenClock().now_ns();
   if (!let_go_unused_ || now_ns - looked_ns_ < kLookEvery_ns) return;
   looked_ns_ = now_ns;
-  (void)probes_.letGoOfUnused(now_ns, kUnused_ns);
+  (void)probes_.releaseUnused(now_ns, kUnused_ns);
   if (watch_all_) forgetGone();
 }
 
@@ -100,7 +100,7 @@ void Recorder::forgetGone() {
   for (auto at = learnt_.begin(); at != learnt_.end();) {
     auto& [tgid, was_gone] = *at;
     bool is_gone = !running_.contains(tgid) && !isRunning(tgid);
-    if (!is_gone || !std::exchange(was_gone, true)) {  // its last calls may be on their way
+    if (!is_gone || !std::exchange(was_gone, true)) {  // its last calls may not have arrived
       was_gone = is_gone;
       ++at;
       continue;
@@ -111,7 +111,7 @@ void Recorder::forgetGone() {
   }
 }
 
-// What it held by then is not known.
+// What it holds already is unknown.
 void Recorder::watchRunning(uint32_t tgid) {
   model::FigureSet older;
   for (Library kind : lookAtLibraries(tgid, std::nullopt))
@@ -123,7 +123,7 @@ void Recorder::watchRunning(uint32_t tgid) {
 void Recorder::urgent(const system_record& record) {
   if (record.event == SYSTEM_FORK) unwinder_.inherit(record.tgid, record.parent);
   if (record.event != SYSTEM_LIBRARIES && record.event != SYSTEM_EXEC) return;
-  unwinder_.drain();  // what was before is by what was mapped before
+  unwinder_.drain();  // earlier stacks belong to the earlier mappings
   (void)lookAtLibraries(record.tgid, record.stopped != 0
                                          ? std::nullopt
                                          : std::optional(evenClock().ofKernel_ns(record.time_ns)));

@@ -9,12 +9,12 @@ namespace {
 
 using model::Action;
 
-bool givesBack(Action action) {
+bool returnsMemory(Action action) {
   return action == Action::kSegmentFree || action == Action::kSegmentUnmap ||
          action == Action::kOom;
 }
 
-// What the first difference says of the limit that was tried.
+// What the first difference shows about the tried limit.
 enum class Tried : uint8_t { kFits, kTooLow, kTooHigh, kUnlike };
 
 Tried tryLimit(const Tape& tape, Settings settings, const VerifyOptions& options,
@@ -24,14 +24,15 @@ Tried tryLimit(const Tape& tape, Settings settings, const VerifyOptions& options
       Verifier(tape, settings, options.capacity_bytes, Verifier::Refusals::kNone).run(0);
   if (!it.first_divergence) return it.checked_until == tape.steps() ? Tried::kFits : Tried::kUnlike;
   const Divergence& first = *it.first_divergence;
-  bool recorded = first.step < tape.steps() && givesBack(tape.action(first.step));
-  bool replayed = !first.wrote_nothing && givesBack(first.replayed.action);
+  bool recorded = first.step < tape.steps() && returnsMemory(tape.action(first.step));
+  bool replayed = !first.wrote_nothing && returnsMemory(first.replayed.action);
   if (recorded == replayed) return Tried::kUnlike;
   return replayed ? Tried::kTooLow : Tried::kTooHigh;
 }
 
 // Garbage is collected when more than threshold · limit is reserved. Reserved memory is a multiple
-// of 2 MiB, so the limits that do the same are a stretch of more than that: the least MiB in it.
+// of 2 MiB, so the limits with the same effect form a range larger than that. Returns the smallest
+// MiB in it.
 std::optional<uint64_t> limitOfCollections(const Tape& tape, const VerifyOptions& options,
                                            const Verification& verified, uint64_t least_bytes,
                                            uint64_t most_bytes) {
@@ -66,7 +67,7 @@ std::optional<Limit> limitOf(const model::Trace& trace, const model::Device& dev
   uint64_t refused_bytes = verified.refused_at_bytes.value_or(UINT64_MAX);
   double threshold = verified.settings.gc_threshold;
   if (threshold > 0 && verified.first_divergence) {
-    // Collected for the first time with no more than was ever reserved.
+    // The first collection happened with no more than was ever reserved.
     double most = std::min(static_cast<double>(most_reserved_bytes) / threshold + 1, 0x1p60);
     uint64_t most_bytes = std::min(static_cast<uint64_t>(most), refused_bytes - 1);
     if (auto bytes = limitOfCollections(Tape(trace, device), options, verified, most_reserved_bytes,

@@ -31,7 +31,7 @@ class Rebuild {
     std::vector<size_t> pieces;
   };
   std::vector<Found> find() const;
-  // A step 0 may be before the recording, or its first event.
+  // Step 0 may mean before the recording, or its first event.
   bool isMappedByTheFirstEvent(size_t piece) const {
     return tape_.steps() > 0 && tape_.action(0) == model::Action::kSegmentMap &&
            trace_.pieces.address[piece] == tape_.address(0) &&
@@ -62,7 +62,7 @@ std::vector<Rebuild::Found> Rebuild::find() const {
     it.row = row;
     bool is_small = segments.small_pool[row];
     if (segments.kind[row] == model::SegmentKind::kExpandable) {
-      // The recording's, whatever is asked for.
+      // The recording's size, whatever settings are tried.
       it.page_bytes = is_small ? kSmallSegmentBytes : tape_.largeSegmentBytes();
       it.address = segments.address[row];
     } else {
@@ -74,7 +74,7 @@ std::vector<Rebuild::Found> Rebuild::find() const {
   std::ranges::sort(found, {}, &Found::address);
   for (size_t i = 0; i < found.size(); ++i) {
     if (found[i].page_bytes == 0) continue;
-    // All that was mapped is there, however small the device is that is asked about.
+    // All mapped memory exists, however small the tried device is.
     uint64_t most_bytes = allocator_.rangeBytes(found[i].page_bytes);
     for (size_t piece : found[i].pieces)
       most_bytes = std::max(
@@ -105,7 +105,7 @@ void Rebuild::segments(const Allocator* before) {
     if (it.page_bytes == 0) continue;
     std::vector<size_t> pieces = it.pieces;
     std::ranges::sort(pieces, {}, [&](size_t piece) { return trace_.pieces.address[piece]; });
-    BlockId at{};  // goes up with the addresses: a chain is walked once
+    BlockId at{};  // addresses ascend: a chain is walked once
     for (size_t piece : pieces) {
       uint64_t address = trace_.pieces.address[piece], bytes = trace_.pieces.size_bytes[piece];
       auto hole = allocator_.blockFrom(at, address);
@@ -119,8 +119,8 @@ void Rebuild::segments(const Allocator* before) {
   }
 }
 
-// Freed, but not by all streams. A step 0 may be the first event, or before the recording; and so
-// is one that no event tells, of a block whose end one does.
+// Freed, but not by all streams. Step 0 may mean the first event, or before the recording; the same
+// for a free request without an event whose completion has one.
 bool Rebuild::waitsThen(size_t row) const {
   const model::Allocations& all = trace_.allocations;
   Step requested = all.free_requested_step[row];
@@ -137,7 +137,7 @@ uint64_t Rebuild::blocks(std::vector<BlockId>& blocks) {
       rows.push_back(i);
   std::ranges::sort(rows, {}, [&](size_t row) { return all.address[row]; });
   uint64_t left_out = 0;
-  BlockId at{};  // goes up with the addresses: a chain is walked once
+  BlockId at{};  // addresses ascend: a chain is walked once
   for (size_t row : rows) {
     uint64_t address = all.address[row], bytes = all.block_bytes[row];
     at = allocator_.blockFrom(at, address).value_or(BlockId());

@@ -1,9 +1,9 @@
-// The allocator's state as a trace tells it: before its first event, or after any of them.
+// Reconstructs the allocator's state from a trace: before its first event, or after any event.
 //
-// What lived and which segments there were is known to the byte. Not known are: which of two
-// segments that are older than the recording came first, how long a block has been free, and, where
-// a large block kept up to 1 MiB that was too little to split, whether it did
-// (model::kBlockUncertain). Cost: O(allocations of the trace) + O(live log live).
+// Live blocks and segments are known to the byte. Unknown are: which of two segments older than the
+// recording came first, how long a block has been free, and whether a large block kept a remainder
+// of up to 1 MiB, too small to split off (model::kBlockUncertain). Cost: O(allocations of the
+// trace) + O(live log live).
 #pragma once
 
 #include <vector>
@@ -13,14 +13,15 @@
 
 namespace tidegauge::replay {
 
-// After the first `events` of the tape. `allocator` is a fresh one; `blocks` gets the block of each
-// name that lives (none: it does not). Segments that `before` knows too keep their order among each
-// other. Returns how many live blocks do not lie in a segment that is known, or overlap others:
+// The state after the first `events` of the tape. `allocator` is a new one; `blocks` receives the
+// block of each live name (invalid for others). Segments that `before` contains too keep their
+// relative order. Returns the number of live blocks outside known segments or overlapping others:
 // they are left out.
 uint64_t rebuild(const Tape& tape, model::Step events, const Allocator* before,
                  Allocator& allocator, std::vector<BlockId>& blocks);
 
-// Of a row of the trace's allocations: was it freed before the first event, but not by all streams?
+// For a row of the trace's allocations: was it freed before the first event, but not by all
+// streams?
 bool waitsAtStart(const Tape& tape, size_t row);
 
 }  // namespace tidegauge::replay

@@ -32,7 +32,7 @@ uint32_t Tape::name(model::Step step) const {
 }
 
 OwnerIndex Tape::owner(model::Step step) const {
-  if (tellsOwners()) return ownerOf(events().pool[row(step)]);
+  if (hasOwners()) return ownerOf(events().pool[row(step)]);
   uint32_t subject = events().subject[row(step)];
   switch (action(step)) {
     case Action::kSegmentAlloc:

@@ -1,9 +1,9 @@
-// Tape: one device's events as a replay wants them: ranks of streams, owners of pools, names of
+// Tape: one device's events in the form for a replay: ranks of streams, owners of pools, names of
 // blocks.
 //
-// Streams are searched in the order of their pointers, so a stream is known by its rank among them.
-// Traces without pool ids (before 2026) tell the pool of an event by what lives in it until the
-// end.
+// Streams are searched in the order of their pointers, so a stream is identified by its rank among
+// them. In traces without pool ids (before 2026), the pool of an event follows from the blocks that
+// live in it until the end.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ class Tape {
   uint64_t bytes(model::Step step) const { return events().size_bytes[row(step)]; }
   StreamRank stream(model::Step step) const { return rankOf(events().stream[row(step)]); }
   OwnerIndex owner(model::Step step) const;
-  bool tellsOwners() const { return !events().pool.empty(); }
-  // Pages of its large expandable segments.
+  bool hasOwners() const { return !events().pool.empty(); }
+  // Page size of its large expandable segments.
   uint64_t largeSegmentBytes() const { return large_segment_bytes_; }
-  // Of alloc, free_requested, free_completed: the allocation's row from the device's first; or
-  // kNoName.
+  // For alloc, free_requested, free_completed: the allocation's row, counted from the device's
+  // first; or kNoName.
   uint32_t name(model::Step step) const;
   uint32_t names() const {
     return static_cast<uint32_t>(device_->allocation_end - device_->allocation_begin);

@@ -13,25 +13,24 @@ using model::Action;
 using model::Step;
 
 constexpr uint64_t kMaxRequestBytes = uint64_t{1} << 60;
-// To go on after differences, and to try readings, each of some 10 ns: a few seconds. A row of the
-// trace that is looked at or a block that is copied is one; a block that is put in its place again
-// is many.
+// Bounds the work to continue after differences, and to try interpretations, each unit some 10 ns:
+// a few seconds. Examining a row of the trace or copying a block is one unit; rebuilding a block is
+// many.
 constexpr uint64_t kMaxRebuildWork = 200'000'000;
 constexpr uint64_t kRebuiltBlockWork = 50;
-// Free blocks that are passed by in searches, each up to 100 ns. No real trace that was tried takes
-// a thirtieth of it.
+// Free blocks skipped in searches, each up to 100 ns. No real trace that was tried takes a
+// thirtieth of it.
 constexpr uint64_t kMaxVerifySearched = 100'000'000;
-constexpr uint64_t kInVainWork =
-    500;  // what is done after a difference, such as a flush: done again, too
+constexpr uint64_t kInVainWork = 500;  // work repeated after a difference, such as a flush
 
 bool isDriverTraffic(Action action) {
   return action == Action::kSegmentAlloc || action == Action::kSegmentFree ||
          action == Action::kSegmentMap || action == Action::kSegmentUnmap;
 }
 
-// Gives at the addresses of the trace. Where the device's size is known, what fits; where it is
-// not, or where that does not explain the trace (others had a part of it), what the trace says that
-// was given.
+// Returns the addresses of the trace. If the device's size is known, everything that fits succeeds.
+// If it is not, or does not explain the trace (others held a part of it), requests succeed if they
+// did in the trace.
 class RecordedDriver final : public Driver {
  public:
   RecordedDriver(const Verifier& verifier, std::optional<uint64_t> capacity_bytes,
@@ -50,13 +49,13 @@ class RecordedDriver final : public Driver {
   void unmap(uint64_t bytes) override { used_bytes_ -= bytes; }
   uint64_t freeBytes() const override {
     return verifier_->addressNow();
-  }  // an oom's is its address
+  }  // for an oom: its address
 
  private:
   bool gives(uint64_t bytes) {
     if (capacity_bytes_ && used_bytes_ + bytes > *capacity_bytes_) return false;
-    bool is_told = !capacity_bytes_ || verifier_->refusesAsRecorded();
-    if (is_told && !verifier_->givesNow()) return false;
+    bool must_match = !capacity_bytes_ || verifier_->refusesAsRecorded();
+    if (must_match && !verifier_->givesNow()) return false;
     used_bytes_ += bytes;
     return true;
   }
@@ -66,7 +65,7 @@ class RecordedDriver final : public Driver {
   uint64_t used_bytes_;
 };
 
-// So much the device had, at the least.
+// The least that the device must have had.
 uint64_t mostReserved(const Tape& tape) {
   const model::Pieces& pieces = tape.trace().pieces;
   std::vector<std::pair<Step, int64_t>> changes;
@@ -75,7 +74,7 @@ uint64_t mostReserved(const Tape& tape) {
     changes.emplace_back(pieces.first_step[i], bytes);
     changes.emplace_back(pieces.last_step[i], -bytes);
   }
-  std::ranges::sort(changes);  // at one step, what goes first
+  std::ranges::sort(changes);  // at one step, ends first
   int64_t now_bytes = 0, most_bytes = 0;
   for (auto [step, bytes] : changes)
     most_bytes = std::max(most_bytes, now_bytes = wrappingSum(now_bytes, bytes));
@@ -95,7 +94,7 @@ Verifier::Verifier(const Tape& tape, const Settings& settings,
 }
 
 Verification Verifier::run(uint64_t most_divergences) {
-  goOnAfter(0);
+  continueAfter(0);
   result_.began_empty = allocator_->byAddress().empty();
   while (at_ < tape_.steps() && rebuild_work_ <= kMaxRebuildWork &&
          searched_before_ + allocator_->searched() <= kMaxVerifySearched &&
@@ -130,13 +129,13 @@ bool Verifier::matches(const Entry& entry) const {
   bool same_address = tape_.address(at_) == entry.address;
   if (action == Action::kOom) same_address |= tape_.address(at_) == model::kUnknownBytes;
   return action == entry.action && same_address && same_size && tape_.stream(at_) == entry.stream &&
-         (!tape_.tellsOwners() || tape_.owner(at_) == entry.owner);
+         (!tape_.hasOwners() || tape_.owner(at_) == entry.owner);
 }
 
 void Verifier::wrote(const Entry& entry) {
   if (difference_) rebuild_work_ += kInVainWork;
   if (is_muted_ || difference_) return;
-  // Viewers' files have one event for both.
+  // Files rewritten by viewers have one event for both.
   if (entry.action == Action::kFreeRequested && at_ < tape_.steps() &&
       tape_.action(at_) == Action::kFree && tape_.address(at_) == entry.address)
     return;
@@ -164,10 +163,10 @@ void Verifier::differs(const Entry& entry, Cause cause, bool wrote_nothing) {
   difference_ = Divergence{at_, entry, wrote_nothing, cause};
 }
 
-// In the order in which the trace has their completions.
+// Uses the order of the completions in the trace.
 void Verifier::arrange(std::span<BlockId> blocks) {
   if (is_muted_ || blocks.size() < 2) return;
-  std::unordered_map<uint64_t, size_t> places;  // by address: where it is told
+  std::unordered_map<uint64_t, size_t> places;  // by address: position in the trace
   for (Step step = at_; step < tape_.steps() && places.size() < blocks.size() &&
                         tape_.action(step) == Action::kFreeCompleted;
        ++step)
@@ -210,7 +209,7 @@ void Verifier::step() {
       break;
     default:
       ++at_;
-      return;  // nothing of the allocator's
+      return;  // not an event of the allocator
   }
   result_.events_checked += at_ - begin;
   if (!difference_) {
@@ -221,7 +220,7 @@ void Verifier::step() {
   ++result_.divergences;
   if (!result_.first_divergence) result_.first_divergence = difference_;
   difference_.reset();
-  goOnAfter(at_);
+  continueAfter(at_);
 }
 
 std::optional<BlockId> Verifier::live(Step step) const {
@@ -239,7 +238,7 @@ bool Verifier::isDeferred(Step step) const {
           tape_.address(step + 1) != tape_.address(step));
 }
 
-// What the program asked for, where it is not compared any more.
+// The program's remaining requests, which are no longer compared.
 void Verifier::collectRest() {
   std::vector<bool> is_released;
   while (at_ < tape_.steps()) {
@@ -263,7 +262,7 @@ void Verifier::collectRest() {
     }
     if (group.has_request) {
       if (OwnerIndex owner = tape_.owner(group.end); owner < is_released.size())
-        is_released[owner] = false;  // whoever allocates from it holds it
+        is_released[owner] = false;  // an owner that is allocated from is in use
       ask(group, group.late_end);
       if (tape_.action(group.end) == Action::kOom) ++failed_requests_;
       at_ = group.end + 1;
@@ -308,7 +307,7 @@ void Verifier::noticeReleasedPools(const Group& group) {
     Action action = tape_.action(step);
     if (action != Action::kSegmentFree && action != Action::kSegmentUnmap) continue;
     OwnerIndex owner = tape_.owner(step);
-    // Only of a private pool that nobody uses any more memory is given back; nothing else tells it.
+    // Memory is returned from a private pool only if it is unused; nothing else shows that.
     if (owner == 0 || !allocator_->knows(owner) || allocator_->isReleased(owner)) continue;
     allocator_->releasePool(owner);
     asks(Op::kReleasePool, step).owner = owner;
@@ -328,7 +327,7 @@ void Verifier::stepGroup() {
   at_ = std::max(at_, group.has_request ? group.end + 1 : group.end);
 }
 
-// Runs the first reading that reproduces the trace.
+// Executes the first interpretation that reproduces the trace.
 bool Verifier::attempt(const Group& group) {
   bool is_plain = group.late_end == group.end && tape_.action(group.end) == Action::kAlloc;
   Action first = tape_.action(group.begin);
@@ -341,15 +340,15 @@ bool Verifier::attempt(const Group& group) {
     const Allocator saved = *allocator_;
     rebuild_work_ += saved.size();
     std::unique_ptr<Driver> saved_driver = driver_->clone();
-    std::optional<Divergence> told;  // of the request that came furthest, or of the flush
-    bool told_is_malloc = false;
+    std::optional<Divergence> best;  // from the request that came furthest, or from the flush
+    bool best_is_malloc = false;
     constexpr Step kMaxTries = 64;
     auto restore = [&](bool was_malloc) {
       bool is_better =
-          was_malloc == told_is_malloc ? told && difference_->step > told->step : was_malloc;
-      if (!told || is_better) {
-        told = difference_;
-        told_is_malloc = was_malloc;
+          was_malloc == best_is_malloc ? best && difference_->step > best->step : was_malloc;
+      if (!best || is_better) {
+        best = difference_;
+        best_is_malloc = was_malloc;
       }
       difference_.reset();
       *allocator_ = saved;
@@ -360,7 +359,7 @@ bool Verifier::attempt(const Group& group) {
       at_ = group.begin;
     };
     Step late = group.late_end - group.begin;
-    // A driver that had as much before would hardly refuse: then the program emptied the cache
+    // A driver that had as much before would hardly refuse, so the program emptied the cache
     // itself.
     bool is_full = wouldBeFull(group);
     if (!is_full) {
@@ -386,9 +385,9 @@ bool Verifier::attempt(const Group& group) {
       if (is_explained) return true;
       restore(true);
     }
-    difference_ = told;
+    difference_ = best;
   }
-  // What the program asked for holds all the same.
+  // The program's request counts in any case.
   result_.program.requests.resize(asked);
   ask(group, group.late_end);
   if (tape_.action(group.end) == Action::kOom) ++failed_requests_;
@@ -396,7 +395,7 @@ bool Verifier::attempt(const Group& group) {
 }
 
 bool Verifier::wouldBeFull(const Group& group) const {
-  if (capacity_bytes_ || tape_.action(group.end) == Action::kOom) return true;  // malloc knows
+  if (capacity_bytes_ || tape_.action(group.end) == Action::kOom) return true;  // malloc decides
   uint64_t bytes = std::min(tape_.bytes(group.end), kMaxRequestBytes);
   uint64_t segment_bytes = settings_.segmentBytes(settings_.roundedBytes(bytes));
   return reservedNow() + segment_bytes > most_reserved_bytes_;
@@ -485,9 +484,9 @@ bool Verifier::flush() {
   return !difference_;
 }
 
-// Frees whose other streams were seen to be done when the coming malloc began.
+// Frees whose other streams were found done when the next malloc began.
 bool Verifier::complete(Step end) {
-  askDone(at_, end);  // the program's, whatever becomes of the comparison
+  askDone(at_, end);  // the program's, whatever the comparison yields
   for (Step step = at_; step < end; ++step)
     if (!markDone(step)) return false;
   allocator_->processEvents();
@@ -504,7 +503,7 @@ bool Verifier::markDone(Step step) {
   return true;
 }
 
-void Verifier::goOnAfter(Step next) {
+void Verifier::continueAfter(Step next) {
   is_muted_ = true;
   std::optional<Allocator> before = std::move(allocator_);
   if (before) searched_before_ += before->searched();

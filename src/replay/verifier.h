@@ -1,4 +1,4 @@
-// Verifier: the work behind verify(), under one set of policies.
+// Verifier: the implementation of verify(), under one set of policies.
 #pragma once
 
 #include "replay/verify.h"
@@ -8,21 +8,21 @@ namespace tidegauge::replay {
 // A trial has an allocator, a driver and counts of its own: hence its many members.
 class Verifier final : public Listener {
  public:
-  // What the driver is taken to do: what the trace says, or never to refuse (all that was refused a
-  // limit did).
+  // The assumed driver: as in the trace, or one that never refuses (all refusals came from a
+  // limit).
   enum class Refusals : uint8_t { kRecorded, kNone };
   Verifier(const Tape& tape, const Settings& settings, std::optional<uint64_t> capacity_bytes,
            Refusals refusals = Refusals::kRecorded);
   Verifier(const Verifier&) = delete;
   Verifier& operator=(const Verifier&) = delete;
 
-  // Gives up where it differs more often than that.
+  // Gives up after more differences than that.
   Verification run(uint64_t most_divergences);
 
-  // ---- for the driver that answers as the recorded one did --------------------------------------
-  // The driver is about to be asked: does the trace go on with memory that it gave?
+  // ---- for the driver that repeats the recorded answers ----------------------------------------
+  // The driver is about to be asked: does the trace continue with memory from it?
   bool givesNow() const;
-  // What would fit is refused all the same: others have a part of the device.
+  // Refuses requests that would fit: others hold a part of the device.
   bool refusesAsRecorded() const { return refuses_as_recorded_; }
   uint64_t addressNow() const { return at_ < tape_.steps() ? tape_.address(at_) : 0; }
 
@@ -31,7 +31,7 @@ class Verifier final : public Listener {
 
  private:
   using Step = model::Step;
-  // Driver traffic and late completions, up to the next thing that the program did.
+  // Driver traffic and late completions, up to the program's next request or free.
   struct Group {
     Step begin = 0, end = 0;
     Step late_end = 0;         // completions that come first end here
@@ -44,13 +44,13 @@ class Verifier final : public Listener {
   bool isDeferred(Step step) const;
   void stepGroup();
   Group groupHere() const;
-  // The entries from at_ on are what the allocator writes; false: they are not.
+  // The entries from at_ on equal the allocator's; false: they differ.
   bool malloc(const Group& group, Step ready_end);
   bool flush();
   bool complete(Step end);
   bool attempt(const Group& group);
   bool markDone(Step step);
-  void ask(const Group& group, Step ready_end);  // the request, for the program
+  void ask(const Group& group, Step ready_end);  // adds the request to the program
   void askDone(Step begin, Step end);
   Request& asks(Op op, Step step, uint32_t name = 0);
   void noteRefusal(const Group& group, uint64_t reserved_bytes);
@@ -60,7 +60,7 @@ class Verifier final : public Listener {
 
   bool matches(const Entry& entry) const;
   void differs(const Entry& entry, Cause cause, bool wrote_nothing = false);
-  void goOnAfter(Step next);  // from the trace's own word
+  void continueAfter(Step next);  // from the state in the trace
   std::optional<BlockId> live(Step step) const;
   void compareFinalState();
 
@@ -73,10 +73,10 @@ class Verifier final : public Listener {
   std::optional<Allocator> allocator_;
   std::vector<BlockId> live_;  // by name
   Step at_ = 0;
-  std::optional<Divergence> difference_;  // of what is being tried
+  std::optional<Divergence> difference_;  // of the current attempt
   uint32_t failed_requests_ = 0;
   uint64_t rebuild_work_ = 0;
-  uint64_t searched_before_ = 0;  // by allocators that were given up
+  uint64_t searched_before_ = 0;  // by abandoned allocators
   bool is_muted_ = false, refuses_as_recorded_ = false;
   Verification result_;
 };

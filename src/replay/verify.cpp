@@ -30,12 +30,12 @@ std::string_view words(Cause cause) {
 }
 
 Settings settingsOf(const model::Trace& trace) {
-  const model::AllocatorSettings& told = trace.settings;
-  Settings settings = settingsIn(told.conf);
-  if (told.present) {
-    settings.expandable = told.expandable_segments;
-    settings.max_split_bytes = told.max_split_bytes;
-    settings.roundup_divisions = told.roundup_power2_divisions;
+  const model::AllocatorSettings& recorded = trace.settings;
+  Settings settings = settingsIn(recorded.conf);
+  if (recorded.present) {
+    settings.expandable = recorded.expandable_segments;
+    settings.max_split_bytes = recorded.max_split_bytes;
+    settings.roundup_divisions = recorded.roundup_power2_divisions;
   } else {
     settings.expandable =
         std::ranges::find(trace.events.action, Action::kSegmentMap) != trace.events.action.end();
@@ -55,7 +55,7 @@ uint64_t finalDifferences(const Tape& tape, const Allocator& allocator) {
   for (const auto& [address, id] : allocator.byAddress())
     for (BlockId at = allocator.segment(id).first; at.valid(); at = allocator.block(at).next)
       if (allocator.block(at).is_mapped) mapped_bytes += allocator.block(at).bytes;
-  BlockId at{};  // goes up with the addresses: a chain is walked once
+  BlockId at{};  // addresses ascend: a chain is walked once
   for (size_t row : rows) {
     compared_bytes += finals.total_bytes[row];
     at = allocator.blockFrom(at, finals.address[row]).value_or(BlockId());
@@ -81,7 +81,8 @@ uint64_t finalDifferences(const Tape& tape, const Allocator& allocator) {
 
 namespace {
 
-// What private pools got: cudaMalloc although the rest is expandable (before 2.5), or pages.
+// The segments of private pools: cudaMalloc although the others are expandable (before 2.5), or
+// pages.
 struct PrivateSegments {
   bool has_plain = false, has_pages = false;
 };
@@ -108,22 +109,21 @@ Verification verify(const model::Trace& trace, const model::Device& device,
   Settings settings = options.settings;
   PrivateSegments of_private = privateSegments(tape);
   if (settings.expandable && of_private.has_plain) settings.private_pools_expandable = false;
-  // The wrong one differs soon and often: where one holds, the other need not be followed to the
-  // end.
+  // The wrong one differs soon and often: if one holds, the other need not be followed to the end.
   constexpr uint64_t kFew = 32;
   Verification by_segment = under(tape, settings, TieBreak::kSegment, kFew, options);
   Verification by_address = under(tape, settings, TieBreak::kAddress, kFew, options);
   bool is_same = by_segment.events_exact == by_address.events_exact;
-  // Where it does not show: events have named their pools since 2.12.
-  bool is_by_address = is_same ? !tape.tellsOwners() && tape.steps() > 0
+  // If it makes no difference: events have named their pools since 2.12.
+  bool is_by_address = is_same ? !tape.hasOwners() && tape.steps() > 0
                                : by_address.events_exact > by_segment.events_exact;
   Verification& best = is_by_address ? by_address : by_segment;
-  if (best.divergences > kFew)  // not where it took too long
+  if (best.divergences > kFew)  // not if it took too long
     best = under(tape, settings, best.settings.tie, UINT64_MAX, options);
   best.tie_is_known = !is_same;
   best.has_private_pools = of_private.has_plain || of_private.has_pages;
   best.private_pools_are_known = settings.expandable && best.has_private_pools;
-  // Up to some version before 2.15 any fraction that was said arms the collection.
+  // Up to some version before 2.15, any fraction that was set enables the collection.
   bool is_said = settings.fraction && *settings.fraction >= 1 && settings.gc_threshold > 0;
   if (best.first_divergence && is_said) {
     Settings armed = best.settings;

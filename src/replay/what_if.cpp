@@ -8,7 +8,7 @@
 namespace tidegauge::replay {
 namespace {
 
-// Free blocks and gaps that are passed by in searches, each up to 100 ns: so many candidates
+// Free blocks and gaps skipped in searches, each up to 100 ns: with this number, all candidates
 // together take seconds. No real trace that was tried takes a sixth of it.
 constexpr uint64_t kMaxReplaySearched = 20'000'000;
 
@@ -17,7 +17,7 @@ class Silent final : public Listener {
   void wrote(const Entry&) override {}
 };
 
-// Whoever keeps an Outcome asks its allocator for nothing.
+// The allocator of a kept Outcome is never asked for memory.
 class NoDriver final : public Driver {
  public:
   std::unique_ptr<Driver> clone() const override { return std::make_unique<NoDriver>(); }
@@ -76,7 +76,7 @@ class Run {
       outcome_.unused_at_peak_bytes = std::min(outcome_.unused_at_peak_bytes, unused_bytes);
     }
   }
-  // What is older than the recording is as it was.
+  // Memory older than the recording is unchanged.
   Allocator start(const Tape& tape) {
     Allocator allocator(options_.settings, options_.deviceBytes(), no_driver, silent);
     rebuild(tape, 0, nullptr, allocator, live_);
@@ -91,7 +91,7 @@ class Run {
   uint64_t activeNow() const {
     return static_cast<uint64_t>(outcome_.end.stats()[Quantity::kActiveBytes].all.current);
   }
-  // Above all that is there.
+  // Above all existing memory.
   uint64_t base() const {
     const auto& segments = allocator_.byAddress();
     if (segments.empty()) return ModelDriver::kBase;

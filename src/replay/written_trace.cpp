@@ -12,7 +12,7 @@ namespace {
 using model::Action;
 using model::Step;
 
-// What the allocator leaves to others: notes of the program, and the snapshots that it took.
+// Events from outside the allocator: notes of the program, and its snapshots.
 bool isNote(Action action) {
   return action == Action::kSnapshot || action == Action::kAnnotate ||
          action == Action::kUserDefined || action >= Action::kFirstUnknown;
@@ -49,7 +49,7 @@ class Writer final : public Witness {
     model::StackId stack = from_.stack[row];
     bool is_its_own = request_.op == Op::kFree || request_.op == Op::kDone;
     if (entry.action == Action::kAlloc) block_stacks_[entry.address] = stack;
-    // A flush ends what others asked for.
+    // A flush completes frees of other requests.
     if (entry.action == Action::kFreeCompleted && !is_its_own) {
       auto known = block_stacks_.find(entry.address);
       stack = known == block_stacks_.end() ? model::StackId() : known->second;
@@ -65,7 +65,7 @@ class Writer final : public Witness {
     for (; at_ < tape_.steps(); ++at_)
       if (isNote(tape_.action(at_))) copyNote(at_);
   }
-  // Where that what the program asked for at `recorded` begins here.
+  // The step here at which the program's request of step `recorded` begins.
   Step stepOf(Step recorded) const {
     auto at = std::ranges::find(begins_at_, recorded, &std::pair<Step, Step>::first);
     return at == begins_at_.end() ? 0 : at->second;
@@ -98,7 +98,8 @@ class Writer final : public Witness {
     events_.pool.push_back(pool);
     if (!from_.time_us.empty()) {
       time_us_ =
-          std::max(time_us_, from_.time_us[row]);  // completions come with what they wait for
+          // completions come with the event that waits for them
+          std::max(time_us_, from_.time_us[row]);
       events_.time_us.push_back(time_us_);
     }
     auto copy = [row](auto& to, const auto& from) {
@@ -113,15 +114,14 @@ class Writer final : public Witness {
   const model::Events& from_;
   model::Events& events_;
   std::vector<model::StreamId> streams_;  // by rank
-  Stacks block_stacks_, segment_stacks_;  // by address, of what is there
+  Stacks block_stacks_, segment_stacks_;  // by address, of existing blocks and segments
   Request request_;
-  std::vector<std::pair<Step, Step>> begins_at_;  // as recorded, and here
+  std::vector<std::pair<Step, Step>> begins_at_;  // recorded step, and step here
   Step at_ = 0;
   int64_t time_us_ = model::kNoTime;
 };
 
-// The final state: what is mapped, in one row a cudaMalloc or a stretch of pages, as PyTorch writes
-// it.
+// The final state: mapped memory, one row per cudaMalloc or range of pages, as PyTorch writes it.
 class FinalState {
  public:
   FinalState(model::Trace& trace, const Allocator& allocator, const Writer& writer)
@@ -186,16 +186,16 @@ class FinalState {
   bool is_open_ = false;
 };
 
-model::AllocatorSettings told(const Settings& settings, const std::string& conf) {
-  model::AllocatorSettings told;
-  told.present = true;
-  told.conf = conf;
-  told.expandable_segments = settings.expandable;
-  told.max_split_bytes =
+model::AllocatorSettings recordedSettings(const Settings& settings, const std::string& conf) {
+  model::AllocatorSettings recorded;
+  recorded.present = true;
+  recorded.conf = conf;
+  recorded.expandable_segments = settings.expandable;
+  recorded.max_split_bytes =
       settings.max_split_bytes == kUnlimited ? model::kUnknownBytes : settings.max_split_bytes;
-  told.roundup_power2_divisions = settings.roundup_divisions;
-  told.items.emplace_back("PYTORCH_CUDA_ALLOC_CONF", conf);
-  return told;
+  recorded.roundup_power2_divisions = settings.roundup_divisions;
+  recorded.items.emplace_back("PYTORCH_CUDA_ALLOC_CONF", conf);
+  return recorded;
 }
 
 }  // namespace
@@ -213,7 +213,7 @@ WrittenTrace writtenTrace(const Tape& tape, const Program& program, const WhatIf
   trace.pools = recorded.pools;
   trace.unknown_actions = recorded.unknown_actions;
   trace.annotations = recorded.annotations;
-  trace.settings = told(options.settings, conf);
+  trace.settings = recordedSettings(options.settings, conf);
   model::Device device;
   device.ordinal = tape.device().ordinal;
   device.kind = tape.device().kind;

@@ -1,11 +1,11 @@
-// writtenTrace(): the recording that PyTorch would have written of a program under other settings,
-// so that whatever shows a recording shows a replay: its state step by step, its timeline, its map.
+// writtenTrace(): the recording that PyTorch would have written for a program under other settings,
+// so that everything that shows a recording can show a replay: its states, its timeline, its map.
 //
 //   program + settings  →  events, final blocks  →  lives  →  a Trace
 //
-// Events have the stack, time and text of those that asked for them; annotations lie where they
-// lay. It has an issue (kReplayed) that says what it is. Cost: a replay (about 0.1 µs an event),
-// and what reading such a file takes.
+// Events have the stack, time and text of the requests that caused them; annotations keep their
+// places. Its issue kReplayed marks it as a replay. Cost: a replay (about 0.1 µs per event), plus
+// the cost of reading such a file.
 #pragma once
 
 #include "replay/what_if.h"
@@ -17,7 +17,7 @@ struct WrittenTrace {
   Outcome outcome;
 };
 
-// `options.witness` is not used. `conf`: the settings in words.
+// `options.witness` is not used. `conf`: the settings as text.
 WrittenTrace writtenTrace(const Tape& tape, const Program& program, const WhatIfOptions& options,
                           const std::string& conf);
 

@@ -42,14 +42,14 @@ std::shared_ptr<Session> Application::replace(Session next) {
 
 namespace {
 
-// No `gen`: any will do. What is no number is no generation of any file.
+// Without `gen`, any generation matches. An invalid number matches none.
 bool hasGeneration(const Session& session, const Params& params, const char* file_name,
                    const char* name) {
   const std::string* wanted = params.find(name);
   if (wanted == nullptr) return true;
   auto most = static_cast<int64_t>(session.files.size()) - 1;
   auto file = params.integer(file_name, 0, most, 0);
-  if (!file.ok()) return true;  // what is wrong with it is said by who answers
+  if (!file.ok()) return true;  // the handler reports the error
   return std::to_string(session.files[static_cast<size_t>(file.value())]->generation) == *wanted;
 }
 
@@ -68,7 +68,7 @@ std::shared_ptr<Session> Application::sessionOf(const Params& params,
 }
 
 Lane Application::lane(const Request& request) const {
-  if (gate_.refuse(request)) return Lane::kPicture;  // a refusal is quick
+  if (gate_.refuse(request)) return Lane::kPicture;  // a refusal is fast
   Target target = parseTarget(request.target);
   const Route* route = routeTo(gate_.below(target.path));
   return route == nullptr ? Lane::kPicture : route->lane;

@@ -1,9 +1,9 @@
-// The answers: from a request that may come in to JSON, a picture or a file of the page.
+// Answers requests: checks them, and returns JSON, a picture or a file of the page.
 //
 //   GET /TOKEN/                the page
 //   GET /TOKEN/api/tile?…      docs/formats/page-api.md lists them all
 //
-// Thread-safe: the traces are read-only, what is computed once locks itself.
+// Thread-safe: the traces are read-only, and cached results have their own locks.
 #pragma once
 
 #include <deque>
@@ -22,19 +22,19 @@ class Application {
   Application(Session session, Gate gate);
 
   Response answer(const Request& request, std::stop_token stop);
-  // Who asks without `gen` is answered from the newest session. The one before is kept for who has
-  // not seen that there is a newer one; the one that nobody may ask for any more is returned.
+  // Requests without `gen` use the newest session. The previous one is kept for clients that do not
+  // know of the newer one yet. Returns the session that can no longer be requested.
   std::shared_ptr<Session> replace(Session next);
   std::shared_ptr<Session> current() const;
-  // Held from current() to replace() by whoever makes a session out of the current one.
+  // Hold it from current() to replace() to derive a session from the current one.
   std::mutex& changing() { return changing_; }
-  // What takes long does not get a thread that draws.
+  // Slow answers do not get a thread that draws.
   Lane lane(const Request& request) const;
 
  private:
   Response answerBelow(const Request& request, std::stop_token stop);
 
-  // The newest in which `file` has the generation that is asked for; null: none has, or no longer.
+  // The newest session in which `file` has the requested generation; null: none, or no longer.
   std::shared_ptr<Session> sessionOf(const Params& params, const char* generation) const;
 
   static constexpr size_t kKept = 2;

@@ -22,13 +22,13 @@ using std::chrono::duration;
 constexpr double kLookEvery_s = 0.25;
 constexpr double kMinWait_s = 0.5;
 constexpr double kWaitAfterError_s = 2;
-// One part reading, nine parts not.
+// Reading takes a tenth of the time.
 constexpr double kWaitPerRead = 9;
-// What changed so lately is being written, on a file system without locks, too.
+// A file changed this recently counts as being written, on a file system without locks, too.
 constexpr double kFresh_s = 5;
 constexpr int kNice = 10;
 
-// What the newest reading of a file says of it.
+// The facts in the newest reading of a file.
 const model::RecordedRun* runOf(const Session& session, const std::string& path) {
   const OpenFile* newest = nullptr;
   for (const auto& file : session.files) {
@@ -39,7 +39,7 @@ const model::RecordedRun* runOf(const Session& session, const std::string& path)
   return newest == nullptr ? nullptr : newest->analysed->trace.work->run.get();
 }
 
-// What a reading costs, whoever else keeps the machine busy.
+// The cost of a reading, independent of other load on the machine.
 double threadSeconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -65,7 +65,7 @@ RecordingStatus::Clock::time_point momentBefore(double seconds) {
 RecordingState stateOf(bool has_end, const std::string& path, const Stamp& stamp) {
   if (has_end) return RecordingState::kEnded;
   if (readers::recording::hasWriter(path)) return RecordingState::kRecording;
-  // Closed in good order by what leaves no word of its end.
+  // It was closed cleanly by a writer that records no end.
   bool fresh = ageOf(stamp) < kFresh_s;
   if (fresh) return RecordingState::kRecording;
   return readers::recording::isOpen(path) ? RecordingState::kStopped : RecordingState::kEnded;
@@ -84,8 +84,7 @@ bool sameTexts(const base::StringPool& a, const base::StringPool& b) {
   return true;
 }
 
-// A recording only grows, and names come late: what has as much of everything and the same texts is
-// the same.
+// A recording only grows, and names arrive late: equal counts and equal texts mean equal traces.
 bool sameTrace(const model::Trace& a, const model::Trace& b) {
   if (!a.work || !b.work) return false;
   return a.source.format == b.source.format && a.events.size() == b.events.size() &&
@@ -102,8 +101,8 @@ int64_t processOf(const model::Trace& trace) {
   return trace.work ? trace.work->process_id : readers::recording::kNoProcess;
 }
 
-// The file of the session that a trace of this recording continues: its process, or the place that
-// was kept while there was none.
+// The file of the session that this trace of the recording continues: its process, or the
+// placeholder from before there was one.
 OpenFile* fileOf(const Session& session, const std::string& path, const model::Trace& trace) {
   OpenFile* empty = nullptr;
   for (const auto& file : session.files) {
@@ -140,7 +139,7 @@ Follower::Follower(Application& application, std::vector<FollowedRecording> reco
   std::vector<RecordingStatus> known = board_->all();
   for (size_t i = 0; i < recordings.size() && i < known.size(); ++i) {
     Stamp read = recordings[i].read;
-    // The first reading has said of the file what it was by then.
+    // The first reading noted the state of the file at that time.
     bool had_writer = known[i].state == RecordingState::kRecording;
     const model::RecordedRun* run = runOf(*application_.current(), recordings[i].path);
     followed_.push_back({.recording = std::move(recordings[i]),
@@ -163,7 +162,7 @@ void Follower::start() {
 }
 
 void Follower::run(const std::stop_token& stop) {
-  // Drawing goes first. On Linux a thread has a niceness of its own.
+  // Drawing has priority. On Linux, each thread has its own niceness.
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
   while (!stop.stop_requested()) {
     look();
@@ -204,7 +203,7 @@ bool Follower::lookAt(Followed& followed) {
   }
   if (now != followed.seen) status.changed_at = Clock::now();
   followed.seen = now;
-  // A recorder that is gone without a word changes nothing in the file but what it means.
+  // The death of a recorder changes nothing in the file, only its meaning.
   bool gone = followed.had_writer && !readers::recording::hasWriter(path);
   status.behind = now != followed.recording.read || gone;
   status.state = stateOf(followed, now);
@@ -230,7 +229,7 @@ bool Follower::readAgain(Followed& followed) {
     std::lock_guard changing(application_.changing());
     Session next = successorOf(*application_.current());
     std::vector<std::shared_ptr<OpenFile>> made;
-    std::set<int64_t> here;  // those of an older part are not
+    std::set<int64_t> here;  // without those of an older part
     std::shared_ptr<const model::RecordedRun> run;
     for (model::Trace& trace : read.value()) {
       here.insert(processOf(trace));
@@ -238,7 +237,7 @@ bool Follower::readAgain(Followed& followed) {
       OpenFile* old = fileOf(next, path, trace);
       if (old != nullptr && sameTrace(old->analysed->trace, trace)) continue;
       bool empty = processOf(trace) == readers::recording::kNoProcess;
-      if (empty) continue;  // nothing was shown of it, and nothing is there
+      if (empty) continue;  // nothing of it was shown, and nothing exists
       trace.source.name = path + "/" + trace.source.name;
       size_t id = old == nullptr ? next.files.size() : old->id;
       std::vector<std::string> paths;
@@ -255,7 +254,7 @@ bool Follower::readAgain(Followed& followed) {
       next.files[id] = file;
       made.push_back(std::move(file));
     }
-    // Processes that did nothing stay as they are, and know of the others.
+    // Processes without changes keep their data, and get the new sums of the others.
     std::vector<OpenFile*> its;
     std::vector<const analysis::AnalysedTrace*> all;
     for (const auto& file : next.files) {
@@ -282,7 +281,7 @@ bool Follower::readAgain(Followed& followed) {
   followed.status.read_s = threadSeconds() - begin_s;
   followed.status.wait_s =
       std::max(read.ok() ? kMinWait_s : kWaitAfterError_s, kWaitPerRead * followed.status.read_s);
-  // Where others keep the machine busy, too: a recorder cannot end a part that is being read.
+  // Also if others keep the machine busy: a recorder cannot end a part that is being read.
   double took_s = duration<double>(Clock::now() - begin).count();
   followed.status.wait_s = std::max(followed.status.wait_s, took_s);
   followed.status.state = stateOf(followed, stamp);

@@ -1,14 +1,15 @@
-// Follower: reads recordings again while they grow, beside what is shown.
+// Follower: reads growing recordings again in the background.
 //
 //   run.sqlite grew ─► read it (own thread, own priority) ─► new OpenFiles ─► Application::replace
 //        │                                                        the old ones answer until then
-//        └ at most a tenth of the time: after a reading of 0.3 s none begins for 2.7 s
+//        └ at most a tenth of the time: after a reading of 0.3 s, none begins for 2.7 s
 //
-// The file of a recording with --max-size is another one when its next part begins. For a moment it
-// has ended, is not there, or has nothing in it yet: no word of that is told unless it stays so.
+// With --max-size, the name of a recording gets another file when its next part begins. For a
+// moment, the recording has ended, is missing, or is empty: these states are reported only if they
+// last.
 //
-// A process that was not there before becomes a new file; a file whose process did nothing stays as
-// it is, with all that was computed for it. Nothing is read while nobody asks (recording_board.h).
+// A new process becomes a new file; a file whose process did nothing keeps everything that was
+// computed for it. Nothing is read while nobody asks (recording_board.h).
 #pragma once
 
 #include <condition_variable>
@@ -27,22 +28,22 @@ namespace tidegauge::server {
 
 struct FollowedRecording {
   std::string path;
-  readers::recording::Stamp read;  // of the file as it was before it was read
-  double read_s = 0;               // of computing, how long that took
+  readers::recording::Stamp read;  // of the file, taken before it was read
+  double read_s = 0;               // computing time of the reading
 };
 
-// Gives a session whose files say of which recording they are its board. Before it is shown.
+// Gives a session whose files name their recordings a board. Call it before the session is shown.
 void followRecordings(Session& session, const std::vector<FollowedRecording>& recordings);
 
 class Follower {
  public:
-  // `rules` for what memory is for, as the first reading used them; null: the built-in ones.
+  // `rules` for what memory is for, as in the first reading; null: the built-in ones.
   Follower(Application& application, std::vector<FollowedRecording> recordings,
            std::shared_ptr<const analysis::CategoryRules> rules);
   ~Follower();
 
-  // One look at every recording: reads what has changed, if it may be. True if something was read.
-  // The thread calls it; tests call it themselves.
+  // Checks every recording once, and reads what has changed if it may. True if something was read.
+  // The thread calls it, and tests do.
   bool look();
   void start();
 
@@ -54,8 +55,8 @@ class Follower {
     RecordingStatus status;
     bool had_writer = false;   // when it was read
     bool is_part = false;      // of a recording with --max-size
-    bool has_end = false;      // the recorder's last word was read
-    Clock::time_point next{};  // not before
+    bool has_end = false;      // the recorder's end was read
+    Clock::time_point next{};  // not before this time
   };
 
   RecordingState stateOf(const Followed& followed, const readers::recording::Stamp& now) const;
@@ -68,7 +69,7 @@ class Follower {
   std::vector<Followed> followed_;
   std::shared_ptr<const analysis::CategoryRules> rules_;
   uint64_t generation_ = 0;
-  std::vector<std::shared_ptr<Session>> retired_;  // until the last answer from them is out
+  std::vector<std::shared_ptr<Session>> retired_;  // until their last answer is sent
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::jthread thread_;

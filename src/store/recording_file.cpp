@@ -21,7 +21,7 @@
 namespace tidegauge::store {
 namespace {
 
-// Of the file, and of what SQLite has beside it.
+// Suffixes of the file, and of SQLite's files beside it.
 constexpr const char* kSuffixes[] = {"", "-wal", "-shm", "-journal"};
 constexpr const char* kUnnamed = "-new";
 
@@ -35,7 +35,7 @@ base::Error existsAlready(const std::string& path) {
           "Give another name, or --force to replace it."};
 }
 
-// What --force may take away: plain files (of a symbolic link the link) that nobody records to.
+// What --force may remove: plain files (for a symbolic link, the link) that nothing records to.
 base::Status mayReplace(const std::string& path) {
   struct stat file {};
   if (::lstat(path.c_str(), &file) != 0) return base::okStatus();
@@ -66,7 +66,7 @@ struct Image {
   size_t size = 0;
 };
 
-// A recording in which nothing was recorded, as bytes of a file.
+// An empty recording, as bytes of a file.
 base::Result<Image> emptyRecording(std::string_view recorder) {
   sqlite3* made = nullptr;
   int rc = sqlite3_open_v2(":memory:", &made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
@@ -89,7 +89,7 @@ base::Result<Image> emptyRecording(std::string_view recorder) {
                        fmt::format("a recording cannot be begun: {}", sqlite3_errstr(rc)),
                        {},
                        ""};
-  // Of versions that write and read: 2, the journal is of what is to come (WAL).
+  // Read and write versions 2: with a write-ahead log (WAL).
   image.bytes.get()[18] = image.bytes.get()[19] = 2;
   return image;
 }
@@ -107,8 +107,7 @@ base::Status writeAll(int file, std::span<const unsigned char> bytes, const std:
   return base::okStatus();
 }
 
-// From the name nobody looks at to its own. Over a file of its own name only where that is the part
-// before.
+// Renames the file from its temporary name. It replaces a file only if that is the previous part.
 base::Status giveName(const std::string& unnamed, const std::string& path,
                       const std::string& follows) {
   if (!follows.empty() && isSameFile(path, follows)) {
@@ -117,7 +116,7 @@ base::Status giveName(const std::string& unnamed, const std::string& path,
   }
   if (::renameat2(AT_FDCWD, unnamed.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0)
     return base::okStatus();
-  if (errno == EINVAL || errno == ENOSYS) {  // a file system that cannot say so
+  if (errno == EINVAL || errno == ENOSYS) {  // not supported by the file system
     if (::access(path.c_str(), F_OK) == 0) return existsAlready(path);
     if (::rename(unnamed.c_str(), path.c_str()) == 0) return base::okStatus();
   }
@@ -181,7 +180,7 @@ base::Result<int> beginRecordingFile(const std::string& path, const WriterOption
   struct stat there {};
   bool is_before = !options.follows.empty() && isSameFile(path, options.follows);
   if (::lstat(path.c_str(), &there) == 0 && !is_before) return existsAlready(path);
-  // A journal that another file of this name left behind would be taken for ours.
+  // SQLite would use a journal left behind by another file of this name.
   for (const char* suffix : {"-wal", "-shm", "-journal"}) {
     if (::access((path + suffix).c_str(), F_OK) == 0) {
       return base::Error{base::ErrorKind::kUsage, fmt::format("{}{} exists already", path, suffix),
@@ -193,7 +192,7 @@ base::Result<int> beginRecordingFile(const std::string& path, const WriterOption
   std::erase_if(recorder, [](char c) { return c == '\'' || c == '\0'; });
   TG_ASSIGN_OR_RETURN(Image image, emptyRecording(recorder));
   std::string unnamed = path + kUnnamed;
-  // One that was killed in that moment left it.
+  // Left by a recorder that was killed at that moment.
   if (isRecording(unnamed) && !isBeingWritten(unnamed)) ::unlink(unnamed.c_str());
   int file = ::open(unnamed.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
   if (file < 0 && errno == EEXIST)

@@ -1,12 +1,12 @@
-// The tables and views of a recording. Names and units as in docs/formats/recording.md, which a
-// test compares with this.
+// The tables and views of a recording. Names and units as in docs/formats/recording.md; a test
+// compares them.
 #pragma once
 
 #include <string_view>
 
 namespace tidegauge::store {
 
-// Tables hold what was seen; views say what follows from it where plain SQL can.
+// Tables contain what was recorded; views contain what follows from it, if plain SQL can derive it.
 inline constexpr std::string_view kRecordingTables = R"sql(
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE processes(

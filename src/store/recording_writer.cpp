@@ -21,8 +21,8 @@ namespace {
 
 constexpr size_t kMaxTextBytes = size_t{1} << 16;
 
-// Names come from other processes: what is no UTF-8 would make the whole column unreadable for
-// other tools, and so would a NUL.
+// Names come from other processes: invalid UTF-8 would make the whole column unreadable for other
+// tools, and so would a NUL.
 std::string cleanText(std::string_view text) {
   std::string clean = base::repairedUtf8(text.substr(0, kMaxTextBytes));
   std::replace(clean.begin(), clean.end(), '\0', '?');
@@ -61,7 +61,7 @@ class RecordingWriter::Impl {
       sqlite3_exec(db_, "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
   }
 
-  // One row into a table: values are bound in order.
+  // Inserts one row: values are bound in order.
   template <class... Values>
   base::Status insert(Statement& statement, const char* sql, const Values&... values) {
     if (failure_) return *failure_;
@@ -143,21 +143,21 @@ class RecordingWriter::Impl {
     statements = {};
     sqlite3_close(db_);
     db_ = nullptr;
-    // Closing any descriptor of the file drops the locks that SQLite has on it: so not before.
+    // Closing any descriptor of the file drops SQLite's locks on it, so it is closed last.
     if (lock_ >= 0) ::close(lock_);
     lock_ = -1;
   }
 
   sqlite3* db_;
   std::string path_;
-  int lock_;           // the file once more: it says that somebody writes
-  bool open_ = false;  // a transaction
+  int lock_;           // the same file: its locks show that it is being written
+  bool open_ = false;  // a transaction is open
   uint64_t rows_ = 0;
   std::optional<base::Error> failure_;
 };
 
-// The first failure stays. Where the disk is full, SQLite has undone the open transaction; what was
-// committed before is intact.
+// Keeps the first failure. If the disk is full, SQLite has rolled back the open transaction;
+// earlier commits are intact.
 base::Error RecordingWriter::Impl::fail() {
   int code = sqlite3_errcode(db_) & 0xff;
   std::string hint = code == SQLITE_FULL ? "Make room, or record to another disk with -o."
@@ -182,7 +182,7 @@ base::Status RecordingWriter::Impl::execute(const char* sql) {
   return base::okStatus();
 }
 
-// The journal beside the file is used from the first row on: fold() waits for nobody.
+// Uses the write-ahead log from the first row on: fold() never waits.
 base::Status RecordingWriter::Impl::prepare() {
   TG_RETURN_IF_ERROR(execute("PRAGMA journal_mode = WAL"));
   TG_RETURN_IF_ERROR(execute("PRAGMA synchronous = NORMAL"));
@@ -200,7 +200,7 @@ base::Status RecordingWriter::Impl::commit() {
   return stillThere();
 }
 
-// A file that was removed takes rows for as long as it is open, and nobody will ever see them.
+// A removed file accepts rows while it is open, but nobody would ever see them.
 base::Status RecordingWriter::Impl::stillThere() {
   struct stat mine {
   }, named{};
@@ -224,7 +224,7 @@ base::Status RecordingWriter::Impl::finish(std::optional<int64_t> ended_ns) {
                             std::string_view("ended_ns"),
                             std::string_view(std::to_string(ended_ns.value_or(now_ns)))));
   TG_RETURN_IF_ERROR(commit());
-  // While somebody reads, the journal stays beside the file, which is as good.
+  // While there are readers, the journal stays beside the file, which works as well.
   sqlite3_exec(db_, "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
   statements = {};
   sqlite3_exec(db_, "PRAGMA journal_mode = DELETE", nullptr, nullptr, nullptr);
@@ -233,8 +233,8 @@ base::Status RecordingWriter::Impl::finish(std::optional<int64_t> ended_ns) {
   return base::okStatus();
 }
 
-// Once nobody else has the file open in WAL mode it is ours alone until it is closed: so its last
-// word is never there while it may still go on.
+// Once no other process has the file open in WAL mode, this one has it exclusively until it closes
+// it. So the end is never written while the recording may continue.
 base::Result<bool> RecordingWriter::Impl::finishAlone(int64_t ended_ns) {
   TG_RETURN_IF_ERROR(commit());
   bool is_alone = false;
@@ -247,7 +247,7 @@ base::Result<bool> RecordingWriter::Impl::finishAlone(int64_t ended_ns) {
   sqlite3_exec(db_, "PRAGMA journal_mode = DELETE", took, &is_alone, nullptr);
   if (!is_alone) {
     sqlite3_exec(db_, "PRAGMA locking_mode = NORMAL", nullptr, nullptr, nullptr);
-    // Takes effect with the next look at the file.
+    // Takes effect at the next access to the file.
     sqlite3_exec(db_, "SELECT count(*) FROM meta", nullptr, nullptr, nullptr);
     return false;
   }
@@ -263,7 +263,7 @@ base::Result<bool> RecordingWriter::Impl::finishAlone(int64_t ended_ns) {
 base::Result<RecordingWriter> RecordingWriter::create(const std::string& path,
                                                       const WriterOptions& options) {
   TG_ASSIGN_OR_RETURN(int file, beginRecordingFile(path, options));
-  // A name that starts with "file:" or ":" is a file all the same.
+  // A name that starts with "file:" or ":" is a plain path as well.
   std::string plain = path.starts_with('/') ? path : "./" + path;
   sqlite3* db = nullptr;
   int rc =

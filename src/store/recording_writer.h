@@ -3,13 +3,13 @@
 //   TG_ASSIGN_OR_RETURN(RecordingWriter writer, RecordingWriter::create("run.tgr", {}));
 //   uint32_t process = writer.addProcess({.pid = 41, .name = "python"}).value();
 //   writer.addCall(call);      // goes into the open transaction
-//   writer.commit();           // every 100 ms: from here on it survives kill -9
+//   writer.commit();           // every 100 ms: after this, the rows survive kill -9
 //   writer.finish();           // one file, nothing beside it
 //
-// Whatever was committed stays valid: after a kill, a full disk, a read-only remount. The first
-// failure is the last word: everything after it returns the same error and writes nothing.
-// Ids are given out in order from 0. Not thread-safe. Cost: about 1 µs per call
-// (docs/performance.md). Format: docs/formats/recording.md.
+// Committed rows stay valid: after a kill, a full disk, a read-only remount. After the first
+// failure, every call returns the same error and writes nothing. Ids are assigned in order from 0.
+// Not thread-safe. Cost: about 1 µs per call (docs/performance.md). Format:
+// docs/formats/recording.md.
 #pragma once
 
 #include <array>
@@ -27,14 +27,14 @@
 
 namespace tidegauge::store {
 
-// A program that ran: exec ends one row and begins another, and so does a pid that is used again.
+// A program that ran: exec ends one row and begins another, and so does a reused pid.
 struct ProcessRow {
-  std::optional<uint32_t> id;  // one that no row has; none: the next
+  std::optional<uint32_t> id;  // one that no row has; absent: the next
   uint32_t pid = 0;
   std::optional<uint32_t> parent_pid;
   std::string_view name;
-  std::string_view command;  // empty: not known
-  uint64_t cgroup = 0;       // 0: not known
+  std::string_view command;  // empty: unknown
+  uint64_t cgroup = 0;       // 0: unknown
   int64_t began_ns = 0;
 };
 enum class EndReason : uint8_t { kExit, kExec };
@@ -42,12 +42,13 @@ enum class EndReason : uint8_t { kExit, kExec };
 struct FunctionRow {
   std::string_view name;
   model::Plane plane = model::Plane::kDriver;
-  std::optional<model::Verb> verb;  // none: a copy or a launch
+  std::optional<model::Verb> verb;  // absent: a copy or a launch
   std::optional<model::MemoryKind> kind;
 };
 
 struct LaunchRow {
-  int64_t begin_ns = 0, end_ns = 0;  // the time in which they were counted; of one: both the same
+  // the period in which they were counted; equal times for a single one
+  int64_t begin_ns = 0, end_ns = 0;
   uint32_t process = 0;
   uint32_t kernel = 0;
   uint16_t function = 0;
@@ -81,7 +82,7 @@ struct DeviceRow {
 struct DeviceMemoryRow {
   int64_t time_ns = 0;
   int32_t device = 0;
-  std::optional<uint32_t> pid;  // none: the whole device
+  std::optional<uint32_t> pid;  // absent: the whole device
   uint64_t used_bytes = 0;
 };
 
@@ -91,16 +92,16 @@ class RecordingWriter {
                                               const WriterOptions& options);
   RecordingWriter(RecordingWriter&&) noexcept;
   RecordingWriter& operator=(RecordingWriter&&) noexcept;
-  ~RecordingWriter();  // commits what is open, as well as it can
+  ~RecordingWriter();  // commits the open transaction, if possible
 
   base::Status setMeta(std::string_view key, std::string_view value);
   base::Result<uint32_t> addProcess(const ProcessRow& row);
-  // No status: it runs another program now, or nobody was told how it ended.
+  // No status: it runs another program now, or its status is unknown.
   base::Status endProcess(uint32_t process, int64_t time_ns, std::optional<int32_t> exit_status,
                           EndReason reason);
   base::Result<uint16_t> addFunction(const FunctionRow& row);
   base::Result<uint32_t> addModule(std::string_view path, std::string_view build_id);
-  // A place in a module; its name may follow later.
+  // A place in a module; its name may be added later.
   base::Result<uint32_t> addFrame(std::optional<uint32_t> module, uint64_t offset);
   base::Status nameFrame(uint32_t frame, std::string_view function, std::string_view file,
                          uint32_t line);
@@ -114,27 +115,26 @@ class RecordingWriter {
   base::Status addLaunchEvent(const LaunchEventRow& row);
   base::Status addCopies(const CopyRow& row);
   base::Status addLoss(int64_t time_ns, std::string_view reason, uint64_t count);
-  // No process: it made no call that was seen.
+  // No process: it made no recorded call.
   base::Status addUnwatched(const model::Unwatched& row, std::optional<uint32_t> process);
   base::Status addDevice(const DeviceRow& row);
   base::Status addDeviceMemory(const DeviceMemoryRow& row);
 
   base::Status commit();
-  // What is in the journal goes into the file, as far as nobody reads: then it is as small as it
-  // can be.
+  // Moves the journal into the file, as far as no reader prevents it: then the journal is smallest.
   void fold();
   uint64_t rowsInTransaction() const;
-  // Of the file and what is beside it, after the last commit.
+  // Bytes of the file and its journal, after the last commit.
   uint64_t fileBytes() const;
   uint64_t journalBytes() const;  // of these: what fold() writes into the file
-  // The end: commits, folds everything into one file. Readers that are at it keep the file beside
-  // it. `ended_ns`: none: the wall clock's now.
+  // Ends the recording: commits, moves everything into one file. Active readers keep the journal
+  // beside it. `ended_ns` absent: the current wall clock.
   base::Status finish(std::optional<int64_t> ended_ns = std::nullopt);
-  // The end as well, but only if nobody reads: then there is one file that can be renamed. False:
-  // somebody does, and it goes on.
+  // Ends it as well, but only without readers: then there is one file that can be renamed. False:
+  // there are readers, and the recording continues.
   base::Result<bool> finishAlone(int64_t ended_ns);
-  // Readers of ours that begin now wait (readers/recording/growth.h) until this is taken back or
-  // the file ends.
+  // New readers of Tidegauge wait (readers/recording/growth.h) until this is reset or the file
+  // ends.
   void letReadersWait(bool on);
 
  private:

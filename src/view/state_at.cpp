@@ -93,7 +93,7 @@ class Builder {
     return block.size_bytes - std::min(block.size_bytes, block.requested_bytes);
   }
 
-  // Blocks outside every known segment come last; equal ones by address.
+  // Blocks outside known segments come last; ties by address.
   std::vector<uint32_t> sorted() const {
     struct Key {
       bool outside;
@@ -141,7 +141,7 @@ class Builder {
     return 0;
   }
 
-  // Pool and stream in one number.
+  // Pool and stream as one number.
   uint32_t groupOf(const StateSegment& segment) const {
     if (!segment.segment.valid()) return UINT32_MAX;
     size_t i = segment.segment.index();
@@ -174,7 +174,7 @@ class Builder {
     std::vector<Pin> pins = analysis::pinsOf(trace_, contents);
     described.pin_count = pins.size();
     size_t kept = std::min(pins.size(), kMaxPins);
-    // Those that pin most; where all pin the same, the smallest say most about the waste.
+    // The pins of most bytes; if all pin the same, the smallest blocks show the waste best.
     std::partial_sort(pins.begin(), pins.begin() + static_cast<ptrdiff_t>(kept), pins.end(),
                       [](const Pin& x, const Pin& y) {
                         return std::tie(y.pins_bytes, x.block_bytes, x.row) <
@@ -184,16 +184,16 @@ class Builder {
     described.pins = std::move(pins);
   }
 
-  // False if there were too many parts.
+  // False if there are too many parts.
   bool addParts(State& state) const {
     state.parts.clear();
-    // Each bar has one part at least, so a list of many bars cannot be bounded by merging.
+    // Each bar has at least one part, so merging cannot bound a list of many bars.
     size_t most = std::max(q_.most_parts, shown_.size());
     for (uint32_t s = 0; s < shown_.size(); ++s) {
       const SegmentContents& contents = contents_[shown_[s]];
       StatePart merged{.segment = s};
       uint64_t members = 0;
-      uint64_t largest_bytes = 0;  // of the blocks of merged
+      uint64_t largest_bytes = 0;  // of the merged blocks
       auto flush = [&] {
         if (members == 0) return;
         if (members > 1) merged.kind = PartKind::kMerged;

@@ -1,13 +1,13 @@
-// The state of memory after one step: every segment as a bar of blocks and free parts, in groups by
-// pool and stream, and what keeps each segment from going back to the driver.
+// The memory after one step: every segment as a bar of blocks and free parts, grouped by pool and
+// stream, and what keeps each segment from being returned to the driver.
 //
 //   pool default, stream 0                                   2 segments   40 MiB, 31 MiB free
 //     s7f00…  [ block | free            | b | free     ]     pinned by 2 blocks
-//     s7f80…  [ free                              ]          could go back: no block in it
+//     s7f80…  [ free                              ]          releasable: no block in it
 //
-// Only the segments of a viewport (offset, limit) come with their parts, and parts narrower than a
-// pixel are summed up, so that an answer is bounded whatever the file holds. Cost: finding the live
-// blocks (live_set.h) and sorting them by address; measured in bench/views_bench.cpp.
+// Only the segments of a viewport (offset, limit) include their parts, and parts narrower than a
+// pixel are merged, so that an answer is bounded for any file. Cost: finding the live blocks
+// (live_set.h) and sorting them by address; measured in bench/views_bench.cpp.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,9 @@ struct StateQuestion {
   Step step = 0;
   StateSort sort = StateSort::kSize;
   bool grouped = true;  // by pool and stream
-  size_t offset = 0;    // of the segments that come with their parts
+  size_t offset = 0;    // of the segments that include their parts
   size_t limit = 50;
-  double pixel_bytes = 1;  // narrower parts are summed up
+  double pixel_bytes = 1;  // narrower parts are merged
   size_t most_parts = 8000;
   const MarkSet* mark = nullptr;
   const FilterSet* filter = nullptr;
@@ -43,7 +43,7 @@ using analysis::Pin;
 
 struct SegmentSums {
   uint64_t owned_bytes = 0;  // live + free
-  uint64_t live_bytes = 0;   // of blocks, pending ones among them
+  uint64_t live_bytes = 0;   // of blocks, including pending ones
   uint64_t requested_bytes = 0;
   uint64_t rounding_bytes = 0;  // of the blocks, not requested
   uint64_t pending_bytes = 0;   // freed, but waiting for other streams
@@ -63,7 +63,7 @@ struct StateSegment {
   uint64_t span_bytes = 0;   // from there to the end of its last part
   SegmentSums sums{};
   uint64_t pin_count = 0;
-  std::vector<Pin> pins{};  // those that pin most, at most kMaxPins; of the viewport only
+  std::vector<Pin> pins{};  // the largest pins, at most kMaxPins; only in the viewport
 };
 inline constexpr size_t kMaxPins = 5;
 
@@ -76,10 +76,10 @@ struct StatePart {
   uint64_t size_bytes = 0;
   uint64_t live_bytes = 0;
   uint64_t rounding_bytes = 0;
-  uint32_t row = UINT32_MAX;  // of the block; merged: of the largest; none: UINT32_MAX
+  uint32_t row = UINT32_MAX;  // of the block; merged: of the largest; UINT32_MAX: none
   PartKind kind = PartKind::kLive;
   bool marked = false;
-  bool filtered = false;  // every block of it is filtered away
+  bool filtered = false;  // no block of it passes the filter
 };
 
 struct StateGroup {

@@ -16,7 +16,7 @@ using model::MemoryKind;
 
 constexpr size_t kMaxKernels = 50;
 constexpr size_t kMaxCodes = 20;
-constexpr size_t kMaxNames = 100;  // of unfreed_at_exit
+constexpr size_t kMaxNames = 100;  // label values of unfreed_at_exit
 constexpr size_t kMaxLibraries = 50;
 constexpr std::string_view kOther = "other";
 
@@ -134,7 +134,7 @@ void addMemory(All& all, const Labels& labels, const model::ProcessLedger& ledge
     if (blocks.allocations > 0)
       all.active.samples.push_back({here, static_cast<double>(blocks.bytes)});
   }
-  // A program may return any number: the rarest share a label.
+  // A program may return any code, so the rarest share a label.
   std::vector<std::pair<uint64_t, int32_t>> codes;
   for (const auto& [code, count] : ledger.failuresByCode()) codes.emplace_back(count, code);
   std::sort(codes.begin(), codes.end(), [](const auto& a, const auto& b) {
@@ -154,7 +154,7 @@ void addMemory(All& all, const Labels& labels, const model::ProcessLedger& ledge
         {with(labels, "code", std::string(kOther)), static_cast<double>(others)});
 }
 
-// Managed memory need not lie on a device: then the difference says nothing.
+// Managed memory may not be on a device: then the difference means nothing.
 void addUntracked(All& all, const Labels& labels, const record::Session& session, uint32_t pid,
                   const model::ProcessLedger& ledger) {
   std::optional<uint64_t> used_bytes = session.driversFigureOf(pid);
@@ -214,7 +214,8 @@ void addArenas(All& all, const Labels& labels, const std::vector<ArenaFigures>& 
   }
 }
 
-// By name alone, and from when a process of that name comes: so it rises when one ends, for good.
+// By name only, and from the first process of that name on, so that the counter rises for good when
+// one ends.
 void addUnfreed(Metric& metric, const record::Session& session) {
   std::map<std::string, uint64_t> by_name = session.forgottenUnfreed();
   for (const record::SessionProcess& process : session.processes()) {
@@ -260,17 +261,17 @@ bool hasCalled(const record::Session& session, const record::SessionProcess& pro
 
 std::vector<uint32_t> toldProcesses(const record::Session& session, int64_t now_ns) {
   std::set<std::pair<uint32_t, std::string>> taken;
-  std::vector<uint32_t> told;
+  std::vector<uint32_t> reported;
   const auto& processes = session.processes();
   for (auto it = processes.rbegin(); it != processes.rend(); ++it) {
     const record::SessionProcess& process = *it;
     if (process.ended_ns && now_ns - *process.ended_ns > record::kKeepEnded_ns) continue;
     if (!hasCalled(session, process)) continue;
     if (taken.emplace(process.seen.pid, base::printable(process.seen.name)).second)
-      told.push_back(process.seen.index);
+      reported.push_back(process.seen.index);
   }
-  std::reverse(told.begin(), told.end());
-  return told;
+  std::reverse(reported.begin(), reported.end());
+  return reported;
 }
 
 MetricsMaker::Launches MetricsMaker::launchesOf(uint32_t process,
@@ -293,9 +294,9 @@ MetricsMaker::Launches MetricsMaker::launchesOf(uint32_t process,
     if (i >= named || name == kOther) {
       counts.other += more;
     } else {
-      uint64_t& told = counts.told[name];
-      told += more;
-      launches.emplace_back(name, told);
+      uint64_t& reported = counts.reported[name];
+      reported += more;
+      launches.emplace_back(name, reported);
     }
   }
   if (counts.other > 0) launches.emplace_back(kOther, counts.other);
@@ -306,8 +307,8 @@ std::vector<Metric> MetricsMaker::make(const MetricInputs& inputs) {
   const record::Session& session = *inputs.session;
   All all;
   size_t running = 0;
-  std::vector<uint32_t> told = toldProcesses(session, inputs.now_ns);
-  for (uint32_t index : told) {
+  std::vector<uint32_t> reported = toldProcesses(session, inputs.now_ns);
+  for (uint32_t index : reported) {
     const record::SessionProcess& process = session.processes()[index];
     running += process.ended_ns ? 0 : 1;
     Labels labels = {{"pid", std::to_string(process.seen.pid)},
@@ -325,7 +326,7 @@ std::vector<Metric> MetricsMaker::make(const MetricInputs& inputs) {
       all.launches.samples.push_back({with(labels, "kernel", kernel), static_cast<double>(count)});
   }
   std::erase_if(kernels_, [&](const auto& entry) {
-    return !std::binary_search(told.begin(), told.end(), entry.first);
+    return !std::binary_search(reported.begin(), reported.end(), entry.first);
   });
   addDevices(all, session);
   addUnfreed(all.unfreed, session);

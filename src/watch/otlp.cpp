@@ -92,7 +92,7 @@ std::string otlpRequest(const std::vector<Metric>& metrics, const OtlpOrigin& or
     }
     for (const Metric& metric : metrics) addMetric(scope_metrics, metric, origin.begin_ns, now_ns);
   }
-  // Writers close what they opened when they go: the outermost here.
+  // Inner writers are complete when they are destroyed; the outermost is committed here.
   resource_metrics.commit();
   return bytes;
 }

@@ -3,8 +3,8 @@
 //   POST http://collector:4318/v1/metrics     Content-Type: application/x-protobuf
 //   resource {service.name = "tidegauge"} ─ scope "tidegauge" ─ metric ─ data points with labels
 //
-// Counters are cumulative since `begin_ns`, so a push that is lost loses nothing but time.
-// Source: opentelemetry-proto 1.x, metrics/v1/metrics.proto (field numbers in otlp.cpp).
+// Counters are cumulative since `begin_ns`, so a lost push only loses time. Source:
+// opentelemetry-proto 1.x, metrics/v1/metrics.proto (field numbers in otlp.cpp).
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ inline constexpr std::string_view kProtobufType = "application/x-protobuf";
 struct OtlpOrigin {
   std::string host;      // host.name
   std::string version;   // of this program
-  int64_t begin_ns = 0;  // since when the counters count, since the epoch
+  int64_t begin_ns = 0;  // start of the counters, since the epoch
 };
 
 std::string otlpRequest(const std::vector<Metric>& metrics, const OtlpOrigin& origin,

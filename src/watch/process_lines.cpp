@@ -1,4 +1,4 @@
-// processLines(): one process of `tidegauge top`, opened.
+// processLines(): the expanded view of one process in `tidegauge top`.
 #include <fmt/format.h>
 
 #include <algorithm>

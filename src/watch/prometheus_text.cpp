@@ -8,7 +8,7 @@
 namespace tidegauge::watch {
 namespace {
 
-// Of label values; HELP texts have no quotes to escape.
+// For label values; HELP texts need no escaped quotes.
 void addEscaped(std::string& text, std::string_view value, bool quotes) {
   for (char c : value) {
     if (c == '\\')
@@ -23,7 +23,7 @@ void addEscaped(std::string& text, std::string_view value, bool quotes) {
 }
 
 void addValue(std::string& text, double value) {
-  constexpr double kExact = 9e15;  // whole numbers below have no exponent and lose nothing
+  constexpr double kExact = 9e15;  // smaller whole numbers are exact without an exponent
   if (std::trunc(value) == value && std::abs(value) < kExact)
     fmt::format_to(std::back_inserter(text), "{}", static_cast<int64_t>(value));
   else if (std::isfinite(value))

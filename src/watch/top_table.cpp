@@ -32,7 +32,7 @@ std::string mebibytes(double bytes_per_s) {
 struct Column {
   std::string_view heading;
   size_t width;
-  int rank;  // the highest goes first where there is no room
+  int rank;  // columns with a high rank are dropped first
   std::optional<TopOrder> order;
   std::string (*text)(const TopRow&);
 };
@@ -157,7 +157,7 @@ std::vector<TopRow> TopMeter::read(const record::Session& session, int64_t now_n
           for (const auto& [code, failed] : ledger->failuresByCode()) row.failures += failed;
       }
       if (seconds > 0) {
-        // What was not there at the last look has called for the first time since.
+        // A row that is new since the last call has started since then.
         auto found = before_.find({index, row.device});
         Counts before = found == before_.end() ? Counts{} : found->second;
         auto per_s = [&](uint64_t Counts::*count) {

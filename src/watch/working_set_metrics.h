@@ -2,8 +2,7 @@
 //
 //   tidegauge_wss_referenced_bytes{pid="42",comm="python",window="0.1"}  29360128
 //
-// Measured by somebody else (src/wss); here are the figures and their names.
-// docs/record/monitoring.md.
+// src/wss measures; this file has the figures and their names. docs/record/monitoring.md.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +18,16 @@ struct WorkingSetFigures {
     uint32_t pid = 0;
     std::string comm;
     uint64_t rss_bytes = 0, referenced_bytes = 0;
-    double stall_seconds = 0;  // that its mmap may have waited at the most
+    double stall_seconds = 0;  // upper bound of the wait of its mmap
   };
-  std::string window;   // seconds as asked for, "0.1"
-  std::string backend;  // of the last one; empty: none was measured
+  std::string window;   // seconds as requested, "0.1"
+  std::string backend;  // of the last window; empty: none was measured
   std::vector<Process> processes;
   uint64_t skipped = 0;  // windows not begun: they would have stalled a process too long
   double cpu_seconds = 0;
 };
 
-// Nothing, unless a window was measured or skipped.
+// Empty, unless a window was measured or skipped.
 std::vector<Metric> workingSetMetrics(const WorkingSetFigures& figures);
 
 }  // namespace tidegauge::watch

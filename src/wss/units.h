@@ -12,7 +12,7 @@ inline double mib(uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20
 inline double percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
-// In MiB, with as many decimals as there is room for, at most two: "1234.5".
+// In MiB, with as many decimals as fit, at most two: "1234.5".
 std::string fitted(uint64_t bytes, size_t width);
 
 }  // namespace tidegauge::wss

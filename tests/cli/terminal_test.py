@@ -191,7 +191,7 @@ class Terminal(unittest.TestCase):
         self.assertEqual((found.returncode, found.stdout), (3, ""))
         self.assertIn("nothing was compared, 2 of 3 files", found.stderr)
 
-    def test_files_of_one_name_are_told_apart_by_folder(self):
+    def test_files_of_one_name_are_distinguished_by_folder(self):
         for page in (("report", self.file, self.other), ("diff", self.file, self.other),
                      ("diff", self.file, self.other, self.file)):
             text = run(*page).stdout
@@ -240,7 +240,7 @@ class Terminal(unittest.TestCase):
             self.assertEqual(found.stderr, "", page)
             self.assertIn(found.returncode, (0, 141), page)
 
-    def test_a_full_disk_is_told(self):
+    def test_a_full_disk_is_reported(self):
         if not os.path.exists("/dev/full"):
             self.skipTest("there is no /dev/full; any Linux has it")
         picture = self.at / "full.svg"

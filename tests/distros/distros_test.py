@@ -35,7 +35,7 @@ CASES = [  # Debian, compiler
     ("trixie", "clang++"),
 ]
 
-# What tells this machine's package managers where to fetch by name.
+# Settings of this machine's package managers, by name.
 SETTINGS = ["etc/apt/apt.conf.d", "etc/pip.conf", "root/.npmrc", "root/.config/pip",
             "etc/resolv.conf", "etc/hosts", "etc/ssl/certs/ca-certificates.crt"]
 

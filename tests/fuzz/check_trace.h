@@ -1,5 +1,6 @@
-// What the rest of the program relies on in every trace, whatever file it came from: ids in range,
-// columns of one length, ranges that fit together, valid UTF-8. Aborts if it does not hold.
+// The properties of every trace that the rest of the program relies on, whatever file it came from:
+// ids in range, columns of equal length, consistent ranges, valid UTF-8. Aborts if one does not
+// hold.
 #pragma once
 
 #include <cstdlib>

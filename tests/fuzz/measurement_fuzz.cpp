@@ -1,6 +1,5 @@
-// Any bytes → a file of `wss -o` → what the terminal and the page are told of it: an error with
-// words, or times that never run backwards, mappings in order, text without control characters, and
-// JSON.
+// Any bytes → a file of `wss -o` → the output for the terminal and the page: an error with words,
+// or times that never decrease, mappings in order, text without control characters, and JSON.
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <sstream>

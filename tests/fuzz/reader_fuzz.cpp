@@ -1,6 +1,6 @@
-// Any bytes → openSnapshots → every column touched. Beside "no crash, no undefined behaviour", it
-// checks what the rest of the program relies on: ids in range, columns of one length, ranges that
-// fit together, valid UTF-8; and that the quick and the careful way of reading agree.
+// Any bytes → openSnapshots → every column touched. Besides crashes and undefined behaviour, it
+// checks what the rest of the program relies on: ids in range, columns of equal length, consistent
+// ranges, valid UTF-8; and that the quick and the careful reader agree.
 #include <cstdint>
 #include <span>
 
@@ -12,7 +12,7 @@ namespace {
 using namespace tidegauge;
 using fuzz::require;
 
-// Ids may differ between the two ways, what they stand for may not.
+// Ids may differ between the two readers, their content may not.
 void requireSame(const model::Trace& a, const model::Trace& b) {
   require(a.events.address == b.events.address && a.events.size_bytes == b.events.size_bytes);
   require(a.events.time_us == b.events.time_us);

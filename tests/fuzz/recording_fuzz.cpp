@@ -1,4 +1,4 @@
-// Any bytes as a recording → openRecording: an error with words, or traces that hold together.
+// Any bytes as a recording → openRecording: an error with words, or consistent traces.
 #include <sys/mman.h>
 #include <unistd.h>
 

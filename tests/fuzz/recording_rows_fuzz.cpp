@@ -1,7 +1,6 @@
 // Any change of the rows of a recording → openRecording and the follower: an error with words, or
-// traces that hold together. The bytes choose the changes (support/spoil.h); what they spoil is a
-// recording of 300 calls of any kind, launches, copies, losses. recording_fuzz spoils the bytes of
-// a file instead.
+// consistent traces. The bytes choose the changes (support/spoil.h) to a recording of 300 calls of
+// any kind, launches, copies, losses. recording_fuzz changes the bytes of a file instead.
 #include <array>
 #include <cstdint>
 #include <filesystem>

@@ -1,6 +1,5 @@
 // A line of settings, then the bytes of a snapshot → replayed, and replayed under the settings: an
-// error with words, or figures that agree with each other. Settings that are read are written as
-// they are read.
+// error with words, or consistent figures. Settings that are parsed are written in the same form.
 #include <algorithm>
 #include <cstdint>
 #include <string_view>

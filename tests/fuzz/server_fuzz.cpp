@@ -94,7 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string_view rest(reinterpret_cast<const char*>(data) + 2, size - 2);
   server::Request request;
   request.method = static_cast<server::Method>(data[0] % 4);
-  uint8_t raw = data[1];  // which parts come from the input as they are
+  uint8_t raw = data[1];  // which parts come directly from the input
   request.target = std::string((raw & 1) ? "" : "/fuzz/") + std::string(cut(rest));
   request.hosts = {(raw & 2) ? std::string(cut(rest)) : "127.0.0.1:1"};
   if (raw & 4) request.hosts.emplace_back(cut(rest));

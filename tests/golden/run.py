@@ -3,7 +3,7 @@
 
     tests/golden/run.py --binary build/dev/tidegauge [--update] [--filter TEXT] [FILE.golden…]
 
-    NAME a tiny file, told in full
+    NAME a tiny file, reported in full
     INPUT examples/tiny.pickle.zst             or: shared/…, make_snapshot --events 9, bytes 80 04, text {}
     RUN tidegauge report $IN                   several INPUT lines are $IN, $IN2, $IN3
     EXPECT                                     standard output; lines of a block have two spaces

@@ -10,7 +10,7 @@ import unittest
 
 RUNNER = pathlib.Path(__file__).with_name("run.py")
 
-# Prints its arguments, its input's size, or what it is told to.
+# Prints its arguments, its input's size, or a given text.
 PROGRAM = f"""#!{sys.executable}
 import json, sys
 command, arguments = sys.argv[1], sys.argv[2:]

@@ -76,7 +76,7 @@ class Devices(live.LiveTest):
         say(f"device Stand-in {TOTAL} {700 * MIB}\nprocess {pid} {500 * MIB}\nprocess 1 {100 * MIB}\n"
             f"device Other {TOTAL} {9 * MIB}\nprocess {pid} {6 * MIB}\n")
         until(lambda: len(self.rows(folder, of_pid)) == 2, "its figures")
-        # A device falls off: what is known stands, and the recorder goes on.
+        # A device falls off: known figures stay, and the recorder continues.
         say(f"device Stand-in {TOTAL} {700 * MIB}\nprocess {pid} {500 * MIB}\nfail nvmlDeviceGetMemoryInfo 15\n"
             "fail nvmlDeviceGetComputeRunningProcesses_v3 15\n")
         time.sleep(1.5)
@@ -109,7 +109,7 @@ class Devices(live.LiveTest):
         self.assertEqual([list(row.values()) for row in json.loads(asked)],
                          [[0, pid, 500 * MIB, None], [0, 1, 100 * MIB, None], [1, pid, 6 * MIB, None]])
 
-    def test_what_no_call_tells_is_the_drivers_figure_less_the_ledgers(self):
+    def test_untracked_memory_is_the_drivers_figure_minus_the_ledgers(self):
         self.check()
 
     def test_the_same_without_privilege(self):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Faults of the recorder: killed, disk full, no privilege, a ring that overflows, commands and
-processes that are not there. Whatever was written stays valid, the target goes on, the message says
+processes that are not there. Written rows stay valid, the target continues, the message says
 what is missing and what to do."""
 import json
 import os
@@ -33,7 +33,7 @@ def rows_in(path):
 
 
 def probes_in_kernel():
-    """uprobe links of all recorders, as bpftool tells; None without bpftool."""
+    """uprobe links of all recorders, as bpftool lists them; None without bpftool."""
     tool = shutil.which("bpftool") or "/usr/sbin/bpftool"
     if not os.access(tool, os.X_OK):
         return None
@@ -65,7 +65,7 @@ class Killed(LiveTest):
                                 stderr=subprocess.PIPE, text=True)
 
     def test_the_recorder_by_kill_9(self):
-        """The file is valid, the command goes on to its end, no probe stays in the kernel."""
+        """The file is valid, the command continues to its end, no probe stays in the kernel."""
         folder, before = self.folder(), probes_in_kernel()
         recorder = self.start(folder, program("pairs"), 300000, "say")
         self.assertEqual(recorder.stdout.readline(), "started\n")
@@ -83,7 +83,7 @@ class Killed(LiveTest):
         recorder.stderr.close()
 
     def test_the_recorder_by_kill_9_while_the_command_is_stopped(self):
-        """Whoever of the recorder's group is stopped when it dies goes on."""
+        """A process of the recorder's group that is stopped when the recorder dies continues."""
         folder = self.folder()
         recorder = subprocess.Popen([*self.command(folder), "--", str(program("killed")), "wait"],
                                     env=self.environment(folder), start_new_session=True,
@@ -95,7 +95,7 @@ class Killed(LiveTest):
         recorder.kill()
         recorder.wait()
         try:
-            wait_until(lambda: state_of(pid) in "SR", "the program to go on")
+            wait_until(lambda: state_of(pid) in "SR", "the program to continue")
         finally:
             os.kill(pid, signal.SIGKILL)
         wait_until(lambda: not groups_of(recorder.pid), "the watchdog to go")
@@ -184,7 +184,7 @@ class Room(LiveTest):
         self.assertIn("removed while it was recorded", err)
 
     def test_a_ring_that_overflows_says_so(self):
-        """Stopped for a moment, the recorder cannot read; what found no room is counted and told."""
+        """Stopped for a moment, the recorder cannot read; lost records are counted and reported."""
         folder = self.folder()
         recorder = subprocess.Popen(
             [*self.command(folder, "--ring", "64KiB"), "--", str(program("pairs")), "20000", "say"],
@@ -296,14 +296,14 @@ class NoTypeInformation(LiveTest):
 class NoPrivilege(unittest.TestCase):
     """Needs no privilege, but root to give it up."""
 
-    def test_an_ordinary_user_is_told_what_is_missing(self):
+    def test_an_ordinary_user_sees_what_is_missing(self):
         if os.getuid() != 0 or shutil.which("setpriv") is None:
             self.skipTest("needs root and setpriv, to become a user without privileges")
         words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all",
                  "--bounding-set=-all"]
         self.refused(words)
 
-    def test_root_of_a_user_namespace_is_told_what_is_missing(self):
+    def test_root_of_a_user_namespace_sees_what_is_missing(self):
         probe = subprocess.run(["unshare", "-Ur", "true"], capture_output=True, check=False)
         if probe.returncode != 0:
             self.skipTest("no user namespaces here")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Growth of programs that end well: Python gives everything back in its last moments, and what was kept
-until then is told all the same; a program that keeps what it needs is not blamed."""
+"""Growth of programs that end well: Python frees everything at its end, and what was kept
+until then is still reported; a program that keeps what it needs is not blamed."""
 import json
 import subprocess
 import sys
@@ -23,7 +23,7 @@ class Growth(live.LiveTest):
         self.assertIsNotNone(growth["clean_up_step"])
         return growth
 
-    def test_a_leak_that_python_frees_at_its_end_is_told(self):
+    def test_a_leak_that_python_frees_at_its_end_is_reported(self):
         growth = self.grown("leak")
         self.assertEqual(len(growth["rows"]), 1, growth["rows"])
         row = growth["rows"][0]

@@ -290,7 +290,7 @@ class Processes(LiveTest):
         self.assertNotIn(None, [row[5] for row in rows])
 
     def test_an_address_that_many_threads_have_one_after_the_other(self):
-        """One size for all, so that the driver hands out what another thread is still giving back."""
+        """One size for all, so that the driver reuses what another thread is still freeing."""
         run = self.record(program("hot", source="hot"), 16, 2000, code=0)
         self.assertEqual(run.twin.losses(), {})
         report = json.loads(subprocess.run([BINARY, "report", "--json", run.path], capture_output=True,

@@ -36,7 +36,7 @@ open(sys.argv[2], "w").write(json.dumps(said))
 
 
 def real_runtime():
-    """The library's path; raises SkipTest with the reason if it cannot be had."""
+    """The library's path; raises SkipTest with the reason if there is none."""
     if "TIDEGAUGE_CUDART" in os.environ:
         return pathlib.Path(os.environ["TIDEGAUGE_CUDART"])
     folder = live.FOLDER / "cudart"

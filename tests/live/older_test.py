@@ -18,7 +18,7 @@ import build_torch
 PYTHON = pathlib.Path(os.environ.get("TIDEGAUGE_TORCH_PYTHON", live.FOLDER / "torch/venv/bin/python"))
 HEADERS = pathlib.Path(os.environ.get("TIDEGAUGE_CUDA_INCLUDE", live.FOLDER / "torch/include"))
 MIB = 1 << 20
-# Segments of 20 MiB and 2 MiB are there before; blocks come and go in them, one segment is given back.
+# Segments of 20 MiB and 2 MiB exist before; blocks are allocated and freed in them, one segment is released.
 TORCH = """
 import sys, torch
 held = [torch.empty(6 << 20, dtype=torch.uint8, device="cuda") for _ in range(3)]

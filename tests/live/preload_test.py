@@ -141,7 +141,7 @@ class Python(PreloadTest):
         self.assertEqual(frames, [])
         self.assertEqual(names[-1], "_start")
 
-    def test_a_signal_that_ends_it_leaves_what_was_told_and_counts_the_rest(self):
+    def test_a_signal_that_ends_it_keeps_what_was_sent_and_counts_the_rest(self):
         """The runtime is loaded late, and nobody may have looked where its code lies."""
         python = shutil.which("python3", path="/usr/local/bin:/usr/bin:/bin")
         if python is None:
@@ -233,7 +233,7 @@ class Processes(PreloadTest):
         self.assertEqual((row["exit_status"], row["end_reason"]), (9, "exit"))
 
     def test_the_recorder_by_kill_9(self):
-        """The file is valid, the command goes on to its end, nothing stays behind."""
+        """The file is valid, the command continues to its end, nothing is left over."""
         folder = self.folder()
         recorder = subprocess.Popen([*self.command(folder), "--", program("pairs"), "300000", "say"],
                                     env=self.environment(folder), stdout=subprocess.PIPE,

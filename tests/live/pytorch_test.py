@@ -64,7 +64,7 @@ class PyTorch(live.LiveTest):
                 self.assertEqual(process.peak_bytes, stats["reserved_bytes.all.peak"] + others)
                 self.assertEqual(held, device["asked_bytes"])
                 self.assertEqual(process.peak_bytes, device["asked_peak_bytes"])
-                self.assertGreater(process.peak_bytes, held)  # something was given back
+                self.assertGreater(process.peak_bytes, held)  # something was freed
                 if setting == "default":  # expandable segments see by cudaMemGetInfo() that it cannot be
                     self.assertGreater(process.failures, 0)
                 self.assertEqual(driver_calls(twin), logged_calls(folder / "calls.txt"))

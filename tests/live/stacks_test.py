@@ -64,8 +64,8 @@ class Stacks(live.LiveTest):
         return int(run.twin.rows("SELECT value FROM meta WHERE key = 'stacks_cut'")[0]["value"])
 
     def test_a_static_program(self):
-        """GCC leaves the index of the tables (.eh_frame_hdr) out of static programs unless it is told:
-        then the recorder makes one."""
+        """GCC leaves the index of the tables (.eh_frame_hdr) out of static programs unless an option
+        requests it: then the recorder makes one."""
         for index in (True, False):
             with self.subTest(index=index):
                 words = ["-Wl,--eh-frame-hdr"] if index else []
@@ -125,7 +125,7 @@ class Stacks(live.LiveTest):
                     inner = [stack[:2] for stack in stacks if stack[1] != "main"]
                     self.assertEqual(inner, [[function, "work"]] * times)
 
-    def test_the_same_stack_is_told_once(self):
+    def test_the_same_stack_is_sent_once(self):
         run = self.record(self.build(self.folder()), "x", 4000)
         stacks = self.stacks(run)
         self.assertEqual(len(stacks), 4000)
@@ -170,7 +170,7 @@ def train():
 train()
 """
 
-    def test_a_python_that_names_no_functions_is_told(self):
+    def test_a_python_that_names_no_functions_is_reported(self):
         older = next((path for path in (sys.executable, *map(shutil.which, ("python3.11", "python3.10", "python3.9")))
                       if path and subprocess.run([path, "-c", "import sys; sys.exit(sys.version_info >= (3, 12))"],
                                                  check=False).returncode == 0), None)

@@ -20,7 +20,7 @@ def exports(library):
 
 
 class Standin(unittest.TestCase):
-    def test_the_driver_exports_all_that_is_watched_behind_the_real_shape(self):
+    def test_the_driver_exports_all_watched_functions_with_the_real_stub(self):
         wanted = set(re.findall(r"X\((cu[A-Z]\w+)", WATCHED))
         real = exports(libraries() / "libcuda.so.1")
         self.assertEqual(wanted - set(real), set())

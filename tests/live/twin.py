@@ -207,7 +207,7 @@ def logged_calls(path):
 
 
 def what(function, code, address, size, handle):
-    # Of a call that failed nothing came out; what went in is not compared.
+    # A failed call has no result; its arguments are not compared.
     return (function, code, address, size, handle) if code == 0 else (function, code)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""doctor, monitor and top beside a program on the stand-in GPU: the figures that they tell while it
-runs, judged by promtool, by a Prometheus that scrapes them, and by protoc; nothing stays in the
+"""doctor, monitor and top beside a program on the stand-in GPU: the figures that they show while it
+runs, checked by promtool, by a Prometheus that scrapes them, and by protoc; nothing stays in the
 kernel."""
 import contextlib
 import http.server
@@ -102,7 +102,7 @@ class Watch(MonitorTest):
         # Without a framework's blocks nothing is divided, so there is no score of that.
         self.assertIsNone(self.value(port, "tidegauge_fragmentation_score", pid=pid))
         self.assertGoodForPrometheus(port)
-        # It ends without freeing: its series stay for a while, and what it left is told by name.
+        # It ends without freeing: its series stay for a while, and its unfreed memory is reported by name.
         holder.stdin.close()
         holder.wait()
         until(lambda: self.value(port, "tidegauge_unfreed_at_exit_bytes_total", comm="holds") == 6 * MIB,
@@ -137,7 +137,7 @@ class Watch(MonitorTest):
             subprocess.run(["true"], check=True)
         seen()
         self.assertLess(descriptors(), before + 125)
-        # With CUDA, but without a call of it: nobody tells of their ends.
+        # With CUDA, but without a call of it: their ends are not reported.
         environment = {**os.environ, "LD_PRELOAD": str(libraries() / "libcudart.so.13")}
         for _ in range(250):
             run = subprocess.run(["true"], check=True, env=environment, capture_output=True, text=True)

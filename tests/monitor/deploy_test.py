@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The files of deploy/: promtool takes the rules and what they must say, systemd takes the unit, and
-every metric that they name is one that tidegauge tells. Skips what is not installed."""
+every metric in them is one of tidegauge's. Skips what is not installed."""
 
 import json
 import pathlib

@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "watch/live_arenas.h"
 #include "monitor/replayed_session.h"
 #include "support/made_session.h"
 #include "support/quiet_source.h"
+#include "watch/live_arenas.h"
 #include "watch/metrics.h"
 #include "watch/otlp.h"
 #include "watch/prometheus_text.h"
@@ -55,7 +55,7 @@ std::string madeUp(bool is_otlp) {
   made.session.libraryWatched(library);
   made.session.unwatched(unwatched, made.now_ns);
   testing::QuietSource quiet;
-  (void)made.session.finish(quiet);  // what was not watched finds its process
+  (void)made.session.finish(quiet);  // the unwatched rows find their process
   watch::MetricInputs inputs;
   inputs.session = &made.session;
   inputs.now_ns = made.now_ns;

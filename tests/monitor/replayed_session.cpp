@@ -48,7 +48,7 @@ class Replay {
       now_ns = std::max(now_ns, time_ns);
       if (++count % events_per_look == 0) look(now_ns);
     }
-    // What was not watched finds its process at the end.
+    // Unwatched rows find their process at the end.
     QuietSource quiet;
     quiet.lost = losses_;
     session_.forgetAfter(std::numeric_limits<int64_t>::max());

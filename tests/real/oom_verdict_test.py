@@ -35,7 +35,7 @@ def report(path):
 
 
 def snapshot(path):
-    """The pickle of our own runs, by Python's own unpickler."""
+    """The pickle of Tidegauge's own runs, by Python's own unpickler."""
     run = subprocess.run(["zstd", "-dcq", str(path)], capture_output=True, check=True)
     return pickle.loads(run.stdout)
 

@@ -1,14 +1,14 @@
-// make_live_recording OUT [LOST]: writes a recording of ten minutes of four made-up processes, with
-// launches, copies and refused calls, and prints what is true of it, as JSON:
+// make_live_recording OUT [LOST]: writes a recording of ten minutes of four invented processes,
+// with launches, copies and refused calls, and prints the truth about it, as JSON:
 //
 //   41207, 41208  python      PyTorch on devices 0 and 1: a step every ten seconds
 //   52110         serve       grows slowly on device 1
-//   60877         preprocess  ends after six minutes and leaves 12 MiB behind
+//   60877         preprocess  ends after six minutes with 12 MiB unfreed
 //
 // {"processes": [{"pid": 41207, "live": …, "peak": …, "launches": …, "to_device": …, "refused":
 // …}]}
 //
-// With LOST, so many events were lost.
+// With LOST, that number of events was lost.
 #include <fmt/format.h>
 
 #include <array>
@@ -107,7 +107,7 @@ class Maker {
     must(writer_.addCall(call));
     process.live -= bytes;
   }
-  // Of PyTorch, in the segment that came last.
+  // A block of PyTorch, in the latest segment.
   void block(Process& process, int second, uint64_t bytes, size_t stack) {
     model::MemoryCall call = callOf(process, second, Verb::kAllocate, MemoryKind::kBlock, stack);
     call.address = process.held.back();

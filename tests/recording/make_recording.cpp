@@ -1,5 +1,5 @@
-// make_recording OUT SEED CALLS: writes a recording of three made-up processes and prints what is
-// true of it, as JSON, by the programs' own books (neither by the ledger nor by the reader):
+// make_recording OUT SEED CALLS: writes a recording of three invented processes and prints the
+// truth about it, as JSON, from the programs' own books (not from the ledger or the reader):
 //
 //   pid 101 trainer   PyTorch's way: segments with blocks, pinned memory, an out-of-memory
 //   pid 102 server    VMM: 2 MiB of physical memory mapped into one reservation, no framework
@@ -158,7 +158,8 @@ void Maker::trainer(size_t calls) {
     }
     if (free_slots.empty()) {
       if (pick(10) == 0) {
-        // More than what comes next: a refusal that the same request survives is no out of memory.
+        // A larger request than the next: a refusal that the same request survives is not an
+        // out-of-memory.
         driver(Verb::kAllocate, MemoryKind::kDevice, 0, 8 * kSegment, 0, 2);
         ++books_[0].ooms;
       }

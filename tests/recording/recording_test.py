@@ -38,7 +38,7 @@ class Recording(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.files = []
         for seed in (1, 2):
-            path = pathlib.Path(cls.folder.name, f"run{seed}")  # no suffix: told by content
+            path = pathlib.Path(cls.folder.name, f"run{seed}")  # no suffix: recognised by content
             truth = subprocess.run([MAKE, path, str(seed), "2000"], check=True,
                                    capture_output=True, text=True).stdout
             cls.files.append((path, json.loads(truth)["traces"]))
@@ -160,7 +160,7 @@ class Recording(unittest.TestCase):
                                       "--format", "json"))[0]["events"]
         self.assertIn(f"all {events:,} steps", said)
 
-    def test_report_tells_of_the_process_its_launches_and_copies(self):
+    def test_report_shows_the_process_its_launches_and_copies(self):
         path = self.worked()
         text = " ".join(tidegauge("report", path, "--pid", 101, "--no-sql").split())
         for words in ("it was killed by SIGKILL (9)", "seen for 12.3 s", "9,345", "sgemm", "name not known",
@@ -235,7 +235,7 @@ class Recording(unittest.TestCase):
             file.write(b"\x5a" * size)
         return path
 
-    def test_damage_is_told_by_every_command(self):
+    def test_damage_is_reported_by_every_command(self):
         path = self.damaged()
         for words in (["report", path], ["query", path, "SELECT pid FROM all_processes"], ["query", path, "--pid", 101],
                       ["frag", path], ["frag", path, "--watch", "--count", 1], ["diff", path, path],
@@ -353,7 +353,7 @@ class Recording(unittest.TestCase):
         tidegauge("frag", path, "--fail-on", "reserved>1TiB")
         tidegauge("frag", self.files[0][0], "--fail-on", "score>100")
 
-    def test_falling_requests_of_one_place_are_told_together(self):
+    def test_falling_requests_of_one_place_are_reported_together(self):
         """The refusal of pid 101 comes twice more, each time for half as much, a microsecond apart."""
         path = self.files[0][0].with_name("falling")
         path.write_bytes(self.files[0][0].read_bytes())

@@ -21,7 +21,7 @@ COMMON = ["-std=c++20", "-O1", "-g", "-fPIC", "-Wall", "-Wextra", "-fvisibility=
           "-fno-shrink-wrap", "-fcf-protection=none"]
 NO_CPP_NEEDED = ["-static-libstdc++", "-static-libgcc", "-Wl,--exclude-libs,ALL"]
 
-# The first instructions of an export. The real ones compare a flag with a number, and go on to the
+# The first instructions of an export. The real ones compare a flag with a number, and jump to the
 # slot of the function: 81 3D <flag> <number>, 74 <where>, jmp *slot.
 SHAPES = {
     "real": "  cmpl $0x321cba00, fake_gpu_flag(%rip)\n  je 1f\n  jmp *slot_{0}(%rip)\n1: ud2\n",

@@ -184,14 +184,14 @@ void unreference(Physical* physical) {
   delete physical;
 }
 
-// A pool's range that goes with its context.
+// A pool's range that is freed with its context.
 void forget(const Range& range, uint64_t address) {
   range.pool->reserved -= range.bytes;
   range.pool->used -= range.asked;
   std::erase_if(range.pool->unused, [&](const auto& entry) { return entry.second == address; });
 }
 
-// What was allocated in a context goes with it.
+// Memory allocated in a context is freed with it.
 void dropContents(Context* context) {
   for (Device& device : model().devices) {
     for (auto it = device.ranges.begin(); it != device.ranges.end();) {

@@ -1,10 +1,10 @@
-// Device model: address space, capacity and contexts of up to four made-up GPUs.
+// Device model: address space, capacity and contexts of up to four simulated GPUs.
 //
 //   0x7000_0000_0000 ┬ device 0, 2 TiB ┬ device 1 … ┬ pinned host memory ┐
 //                    └ lowest free address first, 2 MiB granules: the same on every run
 //
-// One lock around everything (the driver's functions take it); nothing here is destroyed at exit,
-// as programs free from their own destructors. Environment: README.md.
+// One lock around everything (the driver's functions take it). Nothing here is destroyed at exit,
+// since programs free memory in their destructors. Environment: README.md.
 #pragma once
 
 #include <atomic>
@@ -103,7 +103,7 @@ Context*& current();              // of this thread
 std::vector<Context*>& pushed();  // below the current one
 
 // FAKE_GPU_FAIL=NAME@N=CODE;…: the N-th call of a function fails; N = *: all; a code below 0 raises
-// that signal instead. What the call must return; 0: nothing is planned.
+// that signal instead. Returns the code for this call; 0: no failure is planned.
 int plannedFailure(const char* function);
 
 }  // namespace standin

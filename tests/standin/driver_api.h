@@ -1,5 +1,6 @@
-// The part of CUDA's driver API that the stand-in and the live programs use, in own words: enough
-// to compile without NVIDIA's headers. Names, numbers and layouts are those of the API (C, x86-64).
+// The part of CUDA's driver API that the stand-in and the live programs use, written independently:
+// enough to compile without NVIDIA's headers. Names, numbers and layouts are those of the API (C,
+// x86-64).
 #pragma once
 
 #include <stddef.h>
@@ -59,7 +60,7 @@ typedef struct {
   const void* access;
   size_t access_count;
   size_t bytesize;   // at byte 104
-  CUdeviceptr dptr;  // comes out
+  CUdeviceptr dptr;  // the result
 } CUDA_MEM_ALLOC_NODE_PARAMS;
 typedef struct {
   size_t width, height;
@@ -198,7 +199,7 @@ CUresult cuGetErrorName(CUresult code, const char** out);
 CUresult cuGetProcAddress_v2(const char* symbol, void** out, int version, unsigned long long flags,
                              int* status);
 
-// Of the stand-in alone: what it holds now and held at most, as JSON. 0 on success.
+// Only in the stand-in: its current and peak memory, as JSON. 0 on success.
 int fake_gpu_dump(const char* path);
 
 #ifdef __cplusplus

@@ -209,7 +209,7 @@ DRIVER(cuMemFreeHost)(void* address) {
   return call.done(release(call.address, {Kind::kHost}));
 }
 
-// ---- pools: memory goes back to the pool, not to the device -------------------------------------
+// ---- pools: memory returns to the pool, not to the device ---------------------------------------
 #define POOL_FUNCTIONS(suffix)                                                   \
   DRIVER(cuMemAllocAsync##suffix)(CUdeviceptr * out, size_t bytes, CUstream) {   \
     ENTER("cuMemAllocAsync" #suffix);                                            \
@@ -250,7 +250,7 @@ DRIVER(cuMemPoolDestroy)(CUmemoryPool handle) {
   call.handle = reinterpret_cast<uint64_t>(pool);
   if (!model().pools.contains(pool) || pool->is_default) return call.done(CU_INVALID_VALUE);
   trim(pool, 0);
-  model().pools.erase(pool);  // what is still used keeps its range; the pool itself is leaked
+  model().pools.erase(pool);  // memory in use keeps its range; the pool object is leaked
   return call.done(CU_OK);
 }
 DRIVER(cuMemPoolTrimTo)(CUmemoryPool handle, size_t keep_bytes) {
@@ -391,7 +391,7 @@ DRIVER(cuMemMap)
   physical->maps += 1;
   return call.done(CU_OK);
 }
-// A range may hold many mappings; a part of one cannot be unmapped.
+// A range may contain many mappings; part of a mapping cannot be unmapped.
 DRIVER(cuMemUnmap)(CUdeviceptr address, size_t bytes) {
   ENTER("cuMemUnmap");
   call.address = address;

@@ -282,7 +282,7 @@ struct Exported {
 };
 extern "C" const Exported fake_gpu_exports[];  // of the stubs; ends with a null name
 
-// The exported stub's address, as the real driver gives it. 500: no such function.
+// The exported stub's address, as in the real driver. 500: no such function.
 DRIVER(cuGetProcAddress_v2)
 (const char* symbol, void** out, int, unsigned long long flags, int* status) {
   *out = nullptr;

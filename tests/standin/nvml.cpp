@@ -1,7 +1,8 @@
-// The stand-in libnvidia-ml.so.1: says what the file named by STANDIN_NVML says, read at each call.
+// The stand-in libnvidia-ml.so.1: returns what the file in STANDIN_NVML contains, read at each
+// call.
 //
 //   device NVIDIA-Stand-in 85899345920 3221225472     a device: its name, total and used bytes
-//   process 4711 2147483648                           uses so much of the device above
+//   process 4711 2147483648                           uses that much of the device above
 //   fail nvmlDeviceGetMemoryInfo 15                   this function returns that code (GPU is lost)
 //   hang nvmlDeviceGetCount_v2                        this one does not return
 #include <unistd.h>
@@ -27,7 +28,7 @@ struct Device {
 };
 struct Said {
   std::vector<Device> devices;
-  int code = 0;  // of the function that asks
+  int code = 0;  // of the calling function
 };
 
 Said read(const char* function) {

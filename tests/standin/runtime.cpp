@@ -1,6 +1,6 @@
-// The stand-in runtime: every operation goes to the device through the exported functions of
-// libcuda.so.1, which is loaded at the first use, as the real runtime does. Compiled so that every
-// function begins with `push %rbp`, as the real one's do.
+// The stand-in runtime: every operation uses the device through the exported functions of
+// libcuda.so.1, which is loaded on first use, as in the real runtime. Compiled so that every
+// function begins with `push %rbp`, as the real ones do.
 #include <dlfcn.h>
 
 #include <atomic>

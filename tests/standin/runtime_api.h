@@ -1,4 +1,5 @@
-// The part of CUDA's runtime API that the stand-in and the live programs use, in own words.
+// The part of CUDA's runtime API that the stand-in and the live programs use, written
+// independently.
 #pragma once
 
 #include <stddef.h>
@@ -109,7 +110,7 @@ void __cudaRegisterFunction(void** module, const char* stub, char* device_name, 
                             int limit, void* thread, void* block, void* block_dim, void* grid_dim,
                             int* warp);
 
-// Of the stand-in alone: work items so far, and some more of them.
+// Only in the stand-in: work items so far, after adding `more`.
 uint64_t fake_gpu_work(uint64_t more);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-// The few answers of math libraries, NCCL and NVML that PyTorch looks at; linked into every library
-// that build_torch.py makes, of which each exports its own names only.
+// The few functions of math libraries, NCCL and NVML whose results PyTorch uses; linked into every
+// library that build_torch.py makes. Each library exports its own names only.
 #include <stddef.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
-// What real PyTorch needs of the runtime beyond runtime.cpp: properties, streams, events, capture,
-// answers about kernels. Compiled against CUDA's headers, so that macros of the version at hand
-// (cudaGetDeviceProperties → cudaGetDeviceProperties_v2) give the right names. Everything else that
-// PyTorch imports returns 0 (build_torch.py).
+// The functions of the runtime that real PyTorch needs beyond runtime.cpp: properties, streams,
+// events, capture, kernel attributes. Compiled against CUDA's headers, so that macros of that
+// version (cudaGetDeviceProperties → cudaGetDeviceProperties_v2) give the right names. Everything
+// else that PyTorch imports returns 0 (build_torch.py).
 //
 // FAKE_GPU_EVENT_LAG=N: an event is over N work items (launches, copies, memsets) after its record.
 #define _GNU_SOURCE

@@ -12,7 +12,7 @@ namespace tidegauge::testing {
 
 using model::BlockState;
 
-// A segment of `blocks` blocks with a hole behind each, then `events` that change nothing.
+// A segment of `blocks` blocks, each followed by a hole, then `events` that change nothing.
 inline model::Trace combOf(uint64_t blocks, uint64_t block_bytes, uint64_t hole_bytes) {
   TraceBuilder b;
   uint64_t total = blocks * (block_bytes + hole_bytes);
@@ -39,8 +39,8 @@ inline model::Trace movingHeap() {
   return b.build();
 }
 
-// Memory of the driver as it is: 30 MiB held at the end; its program was told 40 of 80 MiB before
-// 20 of them.
+// Driver memory used directly: 30 MiB held at the end; the driver reported 40 of 80 MiB free to its
+// program before 20 of them.
 inline model::Trace ofDriver(bool is_told) {
   TraceBuilder b;
   b.time(1'000'000).stack({"m@m.c:7"}).segmentAlloc(kA, 10 * kMiB).alloc(kA, 10 * kMiB);

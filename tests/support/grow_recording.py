@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a recording as a recorder would, as far and as fast as it is told on standard input:
+"""Writes a recording as a recorder would, as far and as fast as standard input says:
 
     grow_recording.py OUT [--no-lock]
       process NAME     another program; what follows is of it. Answers with its process_id
@@ -7,7 +7,7 @@
       launches NAME N  a second of launches of a kernel
       copies N         N copies to the device, half a second in all, and N that are only submitted
       end              the recorder's own end; then it exits
-      kill             ends without a word, as by kill -9
+      kill             dies, as by kill -9
 
 Each line is answered with one, "ok" or a number, once what it asked for is committed. Tables and
 functions are those of src/store/recording_schema.h; nothing of the program under test is used.

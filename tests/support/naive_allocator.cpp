@@ -21,8 +21,8 @@ uint64_t NaiveAllocator::usedBytes() const {
   return bytes;
 }
 
-// A multiple of 512 B; or, of what is more than 512 B for each part, of the next power of two below
-// it by its parts.
+// A multiple of 512 B; or, above 512 B per part, a multiple of a part of the next lower power of
+// two.
 uint64_t NaiveAllocator::rounded(uint64_t bytes) const {
   if (bytes < 512) return 512;
   uint64_t power = 1;
@@ -57,7 +57,7 @@ uint64_t NaiveAllocator::capBytes() const {
   return of_device < most ? of_device : most;
 }
 
-// The lowest address at which so much is in no segment.
+// The lowest address with that many bytes outside of segments.
 uint64_t NaiveAllocator::place(uint64_t bytes) const {
   std::vector<std::pair<uint64_t, uint64_t>> taken;
   for (const Segment& segment : segments_) taken.emplace_back(segment.address, segment.bytes);
@@ -129,7 +129,7 @@ std::optional<uint64_t> NaiveAllocator::malloc(uint64_t request_bytes, uint16_t 
   uint64_t bytes = rounded(request_bytes);
   bool is_small = bytes <= (1 << 20);
   Want want{owner, is_small, stream, bytes};
-  released_.erase(owner);  // whoever allocates from it holds it
+  released_.erase(owner);  // an owner that is allocated from is in use
   if (owner != 0 && std::ranges::find(private_pools_, owner) == private_pools_.end())
     private_pools_.push_back(owner);
   bool collects = settings_.gc_threshold > 0 && capBytes() != kUnlimited;
@@ -316,8 +316,7 @@ void NaiveAllocator::collect() {
   }
 }
 
-// The first free block that is large enough goes if it may; if not, those below it, from the
-// largest on.
+// The first large enough free block is released if allowed; if not, smaller ones, largest first.
 bool NaiveAllocator::releaseOversize(const Want& want) {
   uint64_t least = settings_.max_split_bytes;
   if (least == kUnlimited) return false;
@@ -379,7 +378,7 @@ void NaiveAllocator::emptyCache() {
   private_pools_ = left;
 }
 
-// What is whole is given back, and pages that are free as a whole.
+// Releases whole segments, and whole free pages.
 void NaiveAllocator::flush(uint32_t owner, bool is_small) {
   std::vector<uint64_t> whole, mapped;
   for (const Place& it : freeBlocks(owner, is_small)) {

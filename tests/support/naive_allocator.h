@@ -82,7 +82,7 @@ class NaiveAllocator {
   uint64_t capacity_bytes_;
   uint64_t made_ = 0;
   std::map<std::pair<uint32_t, bool>, uint64_t> searches_;  // of each owner's large and small pool
-  std::vector<uint32_t> private_pools_;                     // as they were first asked for
+  std::vector<uint32_t> private_pools_;                     // in order of first use
   std::set<uint32_t> released_;
   std::vector<Segment> segments_;
   std::vector<uint64_t> waiting_, done_;

@@ -1,4 +1,4 @@
-// A source from which nothing comes but what it says was lost.
+// A source without records, except for its losses.
 //
 //   QuietSource source;  source.lost[LOSS_STACK] = 10;
 //   session.finish(source);

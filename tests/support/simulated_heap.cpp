@@ -107,7 +107,7 @@ class Heap {
     record(Action::kAlloc, at, requested, stack);
   }
 
-  // First place (lowest address) that is free for so many bytes.
+  // The first place (lowest address) with that many free bytes.
   std::pair<uint64_t, uint64_t> find(uint64_t rounded, bool small) {
     for (auto& [address, arena] : arenas_) {
       if (arena.small != small) continue;
@@ -134,7 +134,7 @@ class Heap {
                  : rounded < 10 * kMiB ? 20 * kMiB
                                        : (rounded + 2 * kMiB - 1) / (2 * kMiB) * (2 * kMiB);
     uint64_t address = next_address_;
-    // Sometimes an address comes back, as with the real driver.
+    // Sometimes an address is reused, as by the real driver.
     for (uint64_t old : returned_) {
       bool taken = old + arena.size > next_address_;
       for (auto& [other, a] : arenas_) taken |= old < other + a.size && other < old + arena.size;

@@ -2,7 +2,7 @@
 // writes both the events and, independently, the totals after every step and the final state.
 //
 //   SimulatedTrace run = simulate({.seed = 7, .events = 500, .expandable = true, .drop_first =
-//   100}); run.trace          what a recording that began after 100 events would hold (lives are
+//   100}); run.trace          what a recording that began after 100 events would contain (lives are
 //   built) run.truth[step]    requested, active, allocated, reserved bytes after that step
 #pragma once
 

@@ -32,7 +32,7 @@ std::vector<SlowRange> ownedAt(const model::Trace& trace, const model::Device& d
   return owned;
 }
 
-// Who covers what of one range, `mine` in the order of SlowLayout::blocks.
+// What covers each part of one range, `mine` in the order of SlowLayout::blocks.
 void cover(const model::Trace& trace, const SlowRange& range, size_t index,
            const std::vector<SlowBlock*>& mine, std::vector<SlowHole>& holes) {
   const model::Allocations& a = trace.allocations;

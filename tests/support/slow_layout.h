@@ -1,6 +1,6 @@
-// What lay where after a step, told by nothing but the lives: every piece and every allocation is
-// looked at, and every stretch between two ends is asked who covers it. Slow and obvious; the twins
-// hold the analysis against it, so it uses none of it.
+// The layout after a step, derived from the lives only: examines every piece and every allocation,
+// and finds what covers each stretch between two ends. Slow and obvious; the twins compare the
+// analysis with it, so it shares no code with it.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct SlowLayout {
 
 SlowLayout slowLayout(const model::Trace& trace, const model::Device& device, model::Step step);
 
-// The pool of a segment; the default one if the file does not tell it.
+// The pool of a segment; the default one if the file does not contain it.
 model::PoolId slowPool(const model::Trace& trace, model::SegmentId segment);
 
 }  // namespace tidegauge::testing

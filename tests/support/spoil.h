@@ -1,5 +1,4 @@
-// Spoils the tables of a recording as somebody might who hands it in: cells, rows, types, whole
-// tables.
+// Changes the tables of a recording as an attacker might: cells, rows, types, whole tables.
 //
 //   spoil("run.tgr", choices);      the same choices, the same file
 //
@@ -96,7 +95,7 @@ class Spoiler {
 
   uint8_t next() { return next_ < choices_.size() ? choices_[next_++] : uint8_t{0}; }
 
-  void run(const std::string& sql) {  // what the file forbids is not done
+  void run(const std::string& sql) {  // changes that the file forbids are skipped
     sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr);
   }
 

@@ -1,4 +1,4 @@
-// A folder of a test's own, gone with all that is in it at the end.
+// A folder for one test, deleted with its content at the end.
 //
 //   TempFolder folder;
 //   write(folder.file("run.tgr"));

@@ -1,4 +1,4 @@
-// What an exported page holds, unpacked without the code that packed it.
+// The content of an exported page, unpacked without the code that packed it.
 //
 //   UnpackedPage page(html);
 //   page.head["devices"][0]["finest_level"]

@@ -1,5 +1,5 @@
-// The traces that the views' twins are given: simulated heaps of several sizes, with and without
-// expandable segments and a lost beginning.
+// The traces for the views' twins: simulated heaps of several sizes, with and without expandable
+// segments and a lost beginning.
 #pragma once
 
 #include "analysis/trace/analysed_trace.h"

@@ -1,10 +1,10 @@
-// A recording in which programs also launch and copy:
+// A recording of programs that also launch and copy:
 //
 //   pid 41  allocates, launches sgemm <<<64,256>>> 900 times and <<<8,256>>> 100, copies both ways
 //   pid 42  allocates
 //   pid 43  launches only: it never called for memory
 //
-// Kernel 1 has no name, and nothing is known of what a launch of kernel 7 was.
+// Kernel 1 has no name, and a launch refers to an unknown kernel 7.
 #pragma once
 
 #include "support/call_stream.h"

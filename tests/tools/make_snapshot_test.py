@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests of tools/make_snapshot: real unpicklers read it, the events lead to the final state, and the
-truth it tells is what a slow count finds.
+truth it prints is what a slow count finds.
 
     python3 tests/tools/make_snapshot_test.py
 """

@@ -1,4 +1,4 @@
-// replay::Allocator against its naive twin, and against what must hold of any allocator, on random
+// replay::Allocator against its naive twin, and against invariants of any allocator, on random
 // programs under random settings.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -78,8 +78,8 @@ uint64_t anyRequest() {
   return *rc::gen::inRange<uint64_t>(kMiB, 160 * kMiB);
 }
 
-// What must hold after any call: blocks tile their segments, no two free neighbours are left apart,
-// links and sums agree.
+// Invariants after any call: blocks tile their segments, free neighbours are merged, links and sums
+// agree.
 void checkInvariants(const Allocator& allocator) {
   uint64_t reserved = 0, active = 0, segments = 0;
   uint64_t end = 0;
@@ -120,7 +120,7 @@ void checkInvariants(const Allocator& allocator) {
   RC_ASSERT(now(Quantity::kSegment) == segments);
 }
 
-// The least free block of the stream and pool that holds it.
+// The smallest free block of the stream and pool that is large enough.
 uint64_t leastFit(const Allocator& allocator, uint64_t bytes, StreamRank stream, OwnerIndex owner) {
   uint64_t least = UINT64_MAX;
   for (const auto& [address, id] : allocator.byAddress())
@@ -167,7 +167,7 @@ void run(const Settings& settings, bool is_checked) {
       if (block) {
         RC_ASSERT(allocator.block(*block).address == *address);
         live[*address] = *block;
-        // Best fit: what was taken, with what was left of it, is the least that held it.
+        // Best fit: the block before the split is the smallest that was large enough.
         bool is_plain = !settings.expandable && lines.entries.size() == before + 1;
         if (is_checked && is_plain) {
           const Block& it = allocator.block(*block);
@@ -215,7 +215,7 @@ RC_GTEST_PROP(AllocatorTwin, KeepsWhatMustHoldOfAnyAllocator, ()) {
   for (int i = 0; i < 10; ++i) run(*anySettings(), true);
 }
 
-// A copy is a value of its own: the replay tries readings of a trace on copies.
+// A copy is independent: the replay tries interpretations of a trace on copies.
 TEST(Allocator, CopiesAreIndependent) {
   ModelDriver driver(kCapacity);
   Lines lines;

@@ -43,7 +43,7 @@ std::string textOf(const AnalysedTrace& analysed, uint64_t row) {
 
 using Sums = std::map<std::string, std::pair<int64_t, int64_t>>;  // bytes, blocks
 
-// Every allocation of the file, asked whether it is live at the place.
+// Checks every allocation of the file for being live at the place.
 Sums slowSums(const DiffSide& side) {
   Sums sums;
   const AnalysedTrace& analysed = *side.analysed;
@@ -77,7 +77,7 @@ Sums sumsOfRows(const Diff& diff, bool of_a) {
   return sums;
 }
 
-// What a stack's row changed by, in both directions the same but for the sign.
+// The change of each stack's row; in the other direction, only the sign differs.
 std::multimap<std::pair<uint64_t, uint64_t>, int64_t> changesOf(const Diff& diff, bool turned) {
   std::multimap<std::pair<uint64_t, uint64_t>, int64_t> changes;
   for (const analysis::StackRow& row : diff.by_stack) {
@@ -106,7 +106,7 @@ void check(const AnalysedTrace& trace_a, const AnalysedTrace& trace_b, const std
   EXPECT_TRUE(adds_up(diffBySize(diff.a, diff.b), a.active_bytes, b.active_bytes));
   EXPECT_TRUE(adds_up(diffBySegment(diff.a, diff.b), a.reserved_bytes, b.reserved_bytes));
 
-  // No stack stands in two rows; the joined trace has one stack per row.
+  // No stack is in two rows; the joined trace has one stack per row.
   analysis::JoinedStacks joined(diff.a, diff.b, diff.by_stack);
   analysis::Flame flame =
       analysis::flameOf(joined.trace(), diffWeights(joined, diff.by_stack, false), {});
@@ -142,7 +142,7 @@ TEST(DiffTwin, RecordingsThatContradictThemselves) {
     Diff diff = analysis::diffOf(sideAt(a, "peak"), sideAt(b, "peak"));
     EXPECT_EQ(sumsOfRows(diff, true), slowSums(diff.a));
     EXPECT_EQ(sumsOfRows(diff, false), slowSums(diff.b));
-    // Rows by anything have the same total, which is what is live.
+    // Rows of any grouping have the same total: the live bytes.
     analysis::DiffSums by_stack = diff.stacks;
     for (const auto& rows : {diffByCategory(diff.a, diff.b), diffBySize(diff.a, diff.b)}) {
       EXPECT_EQ(analysis::sumsOf(rows).change_bytes, by_stack.change_bytes);

@@ -1,6 +1,7 @@
-// The fit test against the allocator's rules carried out one by one (docs/explain/oom.md, PyTorch's
-// CUDACachingAllocator): round the request, choose the pool, walk its free blocks in their order,
-// apply the oversize rules. The free blocks come from the lives alone (support/slow_layout.h).
+// The fit test against a step-by-step execution of the allocator's rules (docs/explain/oom.md,
+// PyTorch's CUDACachingAllocator): round the request, choose the pool, walk its free blocks in
+// their order, apply the oversize rules. The free blocks are derived from the lives
+// (support/slow_layout.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,7 +49,7 @@ uint64_t roundedBytes(const model::AllocatorSettings& settings, uint64_t request
 struct SlowFree {
   uint64_t address = 0;
   uint64_t bytes = 0;
-  uint64_t growable = 0;  // with the unmapped range right behind it
+  uint64_t growable = 0;  // including the unmapped range right after it
   bool expandable = false;
 };
 using SlowLists = std::map<FreeListKey, std::vector<SlowFree>>;  // by size, then by address

@@ -34,7 +34,7 @@ struct Slow {
   std::vector<uint64_t> holes;
 };
 
-// Whole pages of a segment that lie in the hole, page by page.
+// Whole pages of a segment inside the hole, page by page.
 uint64_t pagesIn(const model::Trace& trace, model::SegmentId segment,
                  const testing::SlowHole& hole) {
   uint64_t page =
@@ -135,7 +135,7 @@ void expectSame(const LayoutScore& got, const LayoutScore& want) {
   EXPECT_NEAR(got.score, want.score, 1e-7);
 }
 
-// `well_formed`: every block in a segment, no overlaps; then the totals say the same.
+// `well_formed`: every block in a segment, no overlaps; then the totals agree.
 void compare(const AnalysedTrace& analysed, const DeviceAnalysis& device, size_t samples,
              bool well_formed) {
   FragmentationSeries series =

@@ -1,5 +1,5 @@
-// The ledger against a driver that knows the truth: a random program calls a made-up driver, which
-// says what it handed out; the calls go to the ledger, the driver's own books are compared with it.
+// The ledger against a driver that knows the truth: a random program calls a simulated driver; the
+// calls go to the ledger, and the driver's own books are compared with it.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -111,7 +111,7 @@ class Program {
     }
   }
 
-  // Lowest place where `bytes` are free: addresses are used again soon.
+  // The lowest place with `bytes` free: addresses are reused soon.
   uint64_t place(uint64_t bytes) const {
     uint64_t at = 16 * kMiB;
     for (bool moved = true; moved;) {
@@ -132,7 +132,7 @@ class Program {
     auto device = static_cast<int32_t>(choose(2));
     uint64_t bytes = (choose(4) + 1) * kMiB;
     uint32_t how = choose(5);
-    if (how == 0) {  // out of memory, told by both planes
+    if (how == 0) {  // out of memory, reported by both planes
       calls.allocate(kind, 0, bytes).device(device).code(2);
       calls.allocate(kind, 0, bytes).device(device).code(2).around(1);
       ++truth.failures;
@@ -151,7 +151,7 @@ class Program {
     size_t which = choose(static_cast<uint32_t>(truth.memory.size()));
     Truth::Memory memory = truth.memory[which];
     uint32_t how = choose(3);
-    // PyTorch's allocator gives back only what holds no block.
+    // PyTorch's allocator only releases segments without blocks.
     for (const Truth::Block& block : truth.blocks) {
       if (block.address >= memory.address && block.address < memory.address + memory.bytes) return;
     }
@@ -251,7 +251,7 @@ RC_GTEST_PROP(LedgerTwin, KnowsWhatTheDriverKnows, ()) {
   auto choices = *rc::gen::scale(8.0, rc::gen::arbitrary<std::vector<uint32_t>>());
   Program program(choices);
   program.run();
-  // What the effects add up to must be the same as the ledger's own sums.
+  // The sum of the effects must equal the ledger's own sums.
   std::map<int32_t, int64_t> by_effects;
   Ledger ledger([&](const Effect& effect) {
     if (!isDeviceMemory(effect.kind)) return;
@@ -285,7 +285,7 @@ RC_GTEST_PROP(LedgerTwin, KnowsWhatTheDriverKnows, ()) {
   for (int32_t device : {0, 1}) RC_ASSERT(process->deviceSum(device).bytes == 0U);
 }
 
-// Whatever arrives, in whatever order: the ledger's sums stay sums of what it says is live.
+// For any calls in any order: the ledger's sums equal the sums over its live memory.
 RC_GTEST_PROP(LedgerTwin, KeepsItsSumsWhateverArrives,
               (const std::vector<std::array<uint8_t, 6>>& input)) {
   CallStream calls;

@@ -60,8 +60,8 @@ TEST_P(LivesTwin, TotalsEqualTheTruth) {
   }
 }
 
-// Undo the events one by one, from the file's own last word, with a plain map; at every step the
-// live set must be the one that the lives give.
+// Undoes the events one by one, from the file's final state, with a plain map; at every step the
+// live set must equal that of the lives.
 TEST_P(LivesTwin, ForwardsEqualsBackwards) {
   for (uint64_t seed = 50; seed <= 70; ++seed) {
     AnalysedTrace analysed(run(seed).trace);
@@ -106,7 +106,7 @@ TEST_P(LivesTwin, ForwardsEqualsBackwards) {
   }
 }
 
-// The layout at the end, made from lives, is the file's own list of blocks.
+// The layout at the end, made from lives, equals the file's own list of blocks.
 TEST_P(LivesTwin, LayoutAtTheEndEqualsTheFinalBlocks) {
   for (uint64_t seed = 100; seed <= 130; ++seed) {
     AnalysedTrace analysed(run(seed).trace);

@@ -1,4 +1,4 @@
-// The map against slow twins: what the lives cover, life by life.
+// The map against slow twins that compute the coverage life by life.
 #include <gtest/gtest.h>
 
 #include <algorithm>

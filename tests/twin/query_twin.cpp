@@ -26,7 +26,7 @@ const T& oneOf(Random& random, const std::vector<T>& choices) {
   return choices[below(random, choices.size())];
 }
 
-// Events as they come: frees without alloc, allocs over live blocks, times that jump back.
+// Arbitrary events: frees without alloc, allocs over live blocks, times that jump back.
 model::Trace randomTrace(Random& random, size_t events) {
   TraceBuilder builder;
   const std::vector<std::vector<std::string>> stacks = {
@@ -130,7 +130,7 @@ std::string randomValue(Random& random, const Database& database, const std::str
   return values.empty() ? "1" : oneOf(random, values);
 }
 
-// The condition twice: as it is, and hidden from the tables.
+// The condition twice: plain, and hidden from the tables.
 struct Condition {
   std::string plain;
   std::string hidden;
@@ -162,7 +162,7 @@ Condition randomCondition(Random& random, const Database& database, const std::s
     default:
       rest = oneOf<std::string>(random, {"=", "=", "<", "<=", ">", ">=", "IS"}) + " " + value;
   }
-  // A plus also takes the column's affinity away; CAST gives it back, so that 5 = '5' stays true.
+  // A plus also removes the column's affinity; CAST restores it, so that 5 = '5' stays true.
   const char* affinity = column.kind == ColumnKind::kText   ? "TEXT"
                          : column.kind == ColumnKind::kReal ? "REAL"
                                                             : "INTEGER";

@@ -1,5 +1,5 @@
-// The replay against PyTorch itself: the snapshots in shared/data/oracle, which its own allocator
-// wrote for the same requests under several settings, each with its own memory_stats() beside it.
+// The replay against PyTorch itself: the snapshots in shared/data/oracle, which its allocator wrote
+// for the same requests under several settings, each with its memory_stats().
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// The allocator does not know these, or no trace tells them.
+// The allocator does not know these, or no trace contains them.
 bool isTold(const std::string& key) {
   return key != "max_split_size" && key != "num_oom_rejections";
 }
@@ -78,8 +78,8 @@ std::vector<std::string> differences(const Stats& stats, const Recorded& real,
 // "B_train_varlen" → "gc80" → the run.
 using Runs = std::map<std::string, std::map<std::string, Recorded>>;
 
-// What the replay does not get yet (docs/roadmap.md): frees by the garbage collector of a serving
-// workload are read as empty_cache().
+// Cases that the replay does not handle yet (docs/roadmap.md): frees by the garbage collector of a
+// serving workload are interpreted as empty_cache().
 bool isOpen(const std::string& workload, const std::string& setting) {
   return workload == "C_llm_serving" && (setting == "gc80" || setting == "combo");
 }
@@ -137,7 +137,7 @@ TEST_P(ReplayOracle, EveryEventEveryBlockAndEveryStatisticIsPyTorchs) {
     }
 }
 
-// Without what the file does not say: the capacity.
+// Without the capacity, which is not in the file.
 TEST_P(ReplayOracle, TheTraceAloneIsEnough) {
   for (const auto& [workload, settings] : runs_)
     for (const auto& [setting, run] : settings) {
@@ -149,8 +149,8 @@ TEST_P(ReplayOracle, TheTraceAloneIsEnough) {
     }
 }
 
-// … and the memory fraction: what it did says what it was.
-TEST_P(ReplayOracle, ALimitThatTheFileDoesNotTellIsFoundOut) {
+// … and without the memory fraction: its effects show it.
+TEST_P(ReplayOracle, ALimitThatTheFileDoesNotContainIsInferred) {
   size_t found = 0;
   for (auto& [workload, settings] : runs_)
     for (auto& [setting, run] : settings) {
@@ -173,16 +173,15 @@ TEST_P(ReplayOracle, ALimitThatTheFileDoesNotTellIsFoundOut) {
       EXPECT_EQ(verified.final_differences, 0U);
       if (!report.value().limit_bytes) continue;
       ++found;
-      ASSERT_TRUE(run.options.settings.fraction);  // no limit is told where there was none
+      ASSERT_TRUE(run.options.settings.fraction);  // no limit is reported where there was none
       EXPECT_LE(*report.value().limit_bytes,
                 run.options.settings.capBytes(*run.options.capacity_bytes));
     }
   EXPECT_GT(found, 0U);
 }
 
-// A fraction that the settings tell is of a device that nobody tells, and not of what this process
-// had: whatever told what that was.
-TEST_P(ReplayOracle, AFractionThatIsToldIsNotTakenTwice) {
+// A fraction in the settings refers to a device of unknown size, not to what this process had.
+TEST_P(ReplayOracle, AKnownFractionIsNotAppliedTwice) {
   size_t limited = 0;
   for (auto& [workload, settings] : runs_)
     for (auto& [setting, run] : settings) {
@@ -236,10 +235,10 @@ TEST_P(ReplayOracle, AskedForOtherSettingsItSaysWhatPyTorchMeasuredThere) {
   EXPECT_GT(pairs, 80U);
 }
 
-// Event by event: what a trace of it would hold is what PyTorch's own trace under those settings
-// holds. But for two things that a trace does not tell: when streams were really done whose
-// completions a flush had forced (D under tight), and what a request that failed had asked for
-// before it was rounded (from roundup on, F under combo).
+// Event by event: a trace of it would contain what PyTorch's own trace under those settings
+// contains. A trace lacks two things: when streams were really done whose completions a flush had
+// forced (D under tight), and the unrounded size of a request that failed (from roundup on, F under
+// combo).
 TEST_P(ReplayOracle, WhatIsWrittenIsWhatPyTorchWrote) {
   auto rows = [](const model::Trace& trace, bool are_failures_rounded) {
     std::vector<std::string> rows;
@@ -293,7 +292,7 @@ TEST_P(ReplayOracle, WhatIsWrittenIsWhatPyTorchWrote) {
   EXPECT_GT(pairs, 80U);
 }
 
-// The course of a program changes at an out of memory: the first one is foretold all the same.
+// The course of a program changes at an out of memory, but the first one is predicted.
 TEST_P(ReplayOracle, TheFirstRequestThatFailsIsTheSame) {
   auto requestsBefore = [](const model::Trace& trace, model::Step end) {
     size_t count = 0;
@@ -330,9 +329,8 @@ TEST_P(ReplayOracle, TheFirstRequestThatFailsIsTheSame) {
   EXPECT_GT(seen, 10U);
 }
 
-// From the first request on that goes another way it is a forecast: how far off is what whatif says
-// of those.
-TEST_P(ReplayOracle, AForecastIsOffByWhatIsSaidOfIt) {
+// From the first request with another outcome on, it is a forecast; whatif states its error.
+TEST_P(ReplayOracle, AForecastHasItsStatedError) {
   size_t forecasts = 0, same_failures = 0;
   for (const auto& [workload, settings] : runs_)
     for (const auto& [recorded, from] : settings)
@@ -388,7 +386,7 @@ TEST_P(ReplayOfReal, IsProvenAsFarAsItCanBe) {
         << "device " << device.ordinal;
     EXPECT_EQ(verified.first_divergence.has_value(),
               verified.events_exact < verified.events_checked);
-    // Whatever differs on the way, the state is the file's own in the end.
+    // Whatever differs in between, the final state is the file's.
     EXPECT_EQ(verified.final_differences, 0U) << "device " << device.ordinal;
   }
 }
@@ -401,9 +399,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Share{"fsdp-oom-rank0.pickle.zst", 1}, Share{"fsdp-oom-rank1.pickle.zst", 1},
                       Share{"ten-streams-torch21.pickle.zst", 1},
                       Share{"snapshots-inside-trace-torch22.pickle.zst", 1},
-                      // which of two older segments came first is not known
+                      // it is unknown which of two older segments came first
                       Share{"training-midrun-torch211.pickle.zst", 0.999},
-                      // its memory is older than its recording: what looks free was not
+                      // its memory is older than its recording: blocks that look free were not
                       Share{"npu-expandable-empty-cache.pickle.zst", 0.68}),
     [](const auto& info) {
       std::string name = info.param.file;

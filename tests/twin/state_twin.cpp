@@ -16,7 +16,7 @@ using analysis::AnalysedTrace;
 using analysis::DeviceAnalysis;
 using analysis::Step;
 
-// What a byte is, read off the parts of one bar: every byte of the span belongs to one part.
+// The kind of each byte, from the parts of one bar: every byte of the span belongs to one part.
 void checkBar(const model::Trace& trace, const view::State& state, uint32_t bar,
               const std::set<uint32_t>& live) {
   const view::StateSegment& segment = state.segments[bar];

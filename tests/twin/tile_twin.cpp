@@ -43,8 +43,8 @@ double heightOf(const std::vector<Block>& blocks) {
 struct Slow {
   std::vector<double> heights;  // by step
 
-  // What the column [x0, x1) must show: the first of the highest states that begin in it, or the
-  // state before; kNoStep outside.
+  // The expected sample of the column [x0, x1): the first of the highest states that begin in it,
+  // or the state before; kNoStep outside.
   Step sampleOf(double x0, double x1) const {
     Step best = model::kNoStep;
     for (Step s = 0; s < heights.size(); ++s) {
@@ -127,7 +127,7 @@ TEST(TileTwin, EveryColumnShowsTheBlocksOfItsSample) {
     testing::HeapOptions options{.seed = seed, .events = 40 + static_cast<int>(random() % 400)};
     options.expandable = seed % 3 == 0;
     options.drop_first = seed % 2 == 0 ? static_cast<int>(random() % 60) : 0;
-    bool busy = seed % 30 == 0;  // so much between two samples that the threshold is guessed
+    bool busy = seed % 30 == 0;  // many events between two samples, so the threshold is estimated
     if (busy) options.events = 6000;
     AnalysedTrace analysed(testing::simulate(options).trace);
     const DeviceAnalysis& device = *analysed.devices[0];

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The whole engine against programs whose truth is known: random snapshots of tools/make_snapshot,
-told by `tidegauge report --json`, compared with the generator's --truth.
+reported by `tidegauge report --json`, compared with the generator's --truth.
 
     tests/twin/truth_twin.py --binary build/dev/tidegauge [--count 60] [--seed 1] [--show]
 
@@ -65,23 +65,23 @@ def random_arguments(rng):
 
 def differences(truth, report):
     """What the report says otherwise than the truth, as text."""
-    # A device that was never used is not told of.
+    # A device that was never used is not reported.
     used = {ordinal: known for ordinal, known in enumerate(truth["devices"])
             if known["events"] or known["reserved_at_end_bytes"]}
-    if [told["device"] for told in report["devices"]] != list(used):
-        yield f"told of {[told['device'] for told in report['devices']]}, used are {list(used)}"
+    if [shown["device"] for shown in report["devices"]] != list(used):
+        yield f"reported are {[shown['device'] for shown in report['devices']]}, used are {list(used)}"
         return
-    for known, told in zip(used.values(), report["devices"]):
-        actions, final, live = known["actions"], told["final"], known["live_at_end"]
-        kinds = told["allocations_by_provenance"]
+    for known, shown in zip(used.values(), report["devices"]):
+        actions, final, live = known["actions"], shown["final"], known["live_at_end"]
+        kinds = shown["allocations_by_provenance"]
         pairs = {
-            "events": (told["events"], known["events"]),
-            "OOMs": (len(told["ooms"]), actions.get("oom", 0)),
+            "events": (shown["events"], known["events"]),
+            "OOMs": (len(shown["ooms"]), actions.get("oom", 0)),
             "requested at the end": (final["requested_bytes"], live["requested_bytes"]),
             "active at the end": (final["active_bytes"], live["active_bytes"]),
             "reserved at the end": (final["reserved_bytes"], known["reserved_at_end_bytes"]),
-            "peak requested": (place(told["peak"]["requested"]), known["peak_requested"]),
-            "peak reserved": (place(told["peak"]["reserved"]), known["peak_reserved"]),
+            "peak requested": (place(shown["peak"]["requested"]), known["peak_requested"]),
+            "peak reserved": (place(shown["peak"]["reserved"]), known["peak_reserved"]),
             "allocations born in the trace": (kinds["traced"], actions.get("alloc", 0)),
             "allocations older than the trace": (
                 kinds["before_recording"] + kinds["ghost"],
@@ -89,25 +89,25 @@ def differences(truth, report):
         }
         for what, (came, wanted) in pairs.items():
             if came != wanted:
-                yield f"{told['label']}: {what}: told {came}, true {wanted}"
+                yield f"{shown['label']}: {what}: reported {came}, true {wanted}"
         # Sizes of blocks that were freed are inferred; the report says how far they may be off.
-        active, bound = told["peak"]["active"]["bytes"], told["peak"]["uncertain_bytes"]
+        active, bound = shown["peak"]["active"]["bytes"], shown["peak"]["uncertain_bytes"]
         if abs(active - known["peak_active"]["bytes"]) > bound:
-            yield (f"{told['label']}: peak active: told {active} ± {bound}, "
+            yield (f"{shown['label']}: peak active: reported {active} ± {bound}, "
                    f"true {known['peak_active']}")
-        for identity in told["identities"]:
+        for identity in shown["identities"]:
             if not identity["holds"]:
-                yield f"{told['label']}: does not hold: {identity['text']}"
+                yield f"{shown['label']}: does not hold: {identity['text']}"
 
 
 def check(arguments, binary, folder):
     snapshot, truth = folder / "snapshot", folder / "truth.json"
     subprocess.run([sys.executable, ROOT / "tools" / "make_snapshot", "-o", snapshot,
                     "--truth", truth, *arguments], check=True)
-    told = subprocess.run([binary, "report", "--json", snapshot], capture_output=True, text=True)
-    if told.returncode != 0:
-        return [f"exit code {told.returncode}: {told.stderr.strip()}"]
-    return list(differences(json.loads(truth.read_text()), json.loads(told.stdout)))
+    shown = subprocess.run([binary, "report", "--json", snapshot], capture_output=True, text=True)
+    if shown.returncode != 0:
+        return [f"exit code {shown.returncode}: {shown.stderr.strip()}"]
+    return list(differences(json.loads(truth.read_text()), json.loads(shown.stdout)))
 
 
 def main():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`tidegauge view` as a process: what it tells the browser and other users, and how it ends."""
+"""`tidegauge view` as a process: what it shows to the browser and other users, and how it ends."""
 
 import json
 import os
@@ -106,7 +106,7 @@ class ViewTest(unittest.TestCase):
                 view.interrupt()
                 self.assertIn(bad.name, view.process.stderr.read())
 
-    def test_files_of_one_name_are_told_apart(self):
+    def test_files_of_one_name_are_distinguished(self):
         with tempfile.TemporaryDirectory() as folder:
             paths = [pathlib.Path(folder, part, "rank0.pickle.zst") for part in "ab"]
             for path in paths:

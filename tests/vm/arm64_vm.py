@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The reader of page tables on arm64: what `pte` tells beside smaps, of programs whose working set is known,
+"""The reader of page tables on arm64: the figures of `pte` beside smaps, for programs whose working set is known,
 on Debian's 6.12 and 6.1 with page tables of five levels and of four. Its back-ends alone (arm64_wss.cpp), compiled for it here.
 
     TIDEGAUGE_BINARY=build/dev/tidegauge python3 tests/vm/arm64_vm.py     # ./dev vm arm64
@@ -29,7 +29,7 @@ tidegauge_page_tables_object_end:
   .section .note.GNU-stack,"",@progbits
 """
 
-# measure NAME PROGRAM WORD…: starts it, waits until all its memory is there, tells of that
+# measure NAME PROGRAM WORD…: starts it, waits until all its memory is resident, measures that
 JOB = """
 measure() {
   name=$1; shift; "$@" >/tmp/said & pid=$!
@@ -121,7 +121,7 @@ class Arm64(unittest.TestCase):
                 for sum_name in ("rss", "referenced", "dirty", "huge", "hugetlb", "swap"):
                     with self.subTest(name, sum=sum_name):
                         self.assertAlmostEqual(pte[sum_name], smaps[sum_name], delta=BOUND)
-        # Of large ones smaps of 6.1 leaves some out.
+        # smaps of 6.1 omits some of the large ones.
         for name in ("hidden", "hidden-large"):
             self.assertEqual(told[name]["pte"]["rss"], HELD_MIB * MIB, name)
         self.assertEqual(told["reserved"]["pte"]["hugetlb"], HELD_MIB * MIB)

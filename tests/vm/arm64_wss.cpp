@@ -1,5 +1,5 @@
-// What pte and smaps tell of one mapping of a process, a line of JSON each. The back-ends alone, as
-// all of tidegauge would want all its libraries for arm64.
+// The figures of pte and smaps for one mapping of a process, a line of JSON each. The back-ends
+// alone, since all of tidegauge would need all its libraries for arm64.
 //
 //     arm64_wss 4711 0xffff9a000000 1    {"backend": "pte", "rss": …, "referenced": …, …}
 #include <fmt/format.h>

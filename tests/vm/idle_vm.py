@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """`tidegauge wss --backend idle` beside a program whose working set is known, on a kernel that has the idle
-flag of pages: one of our own, as no Debian kernel has it (own_kernel.py).
+flag of pages: a custom one, since no Debian kernel has it (own_kernel.py).
 
     TIDEGAUGE_BINARY=build/dev/tidegauge python3 tests/vm/idle_vm.py
 
@@ -34,7 +34,7 @@ for backend in pte mglru damon; do measure $backend --backend $backend; done
 @vm.once
 def results() -> Results:
     kernel = own_kernel.build(HERE / "idle.config", CACHE)
-    # Memory of whole words of the bitmap: of a part of one the kernel does not tell.
+    # Memory of whole words of the bitmap: the kernel does not report parts of one.
     with WorkingSetGuest(kernel, memory_mib=3072, options="no5lvl mem=3000M") as guest:
         return guest.results(JOB)
 
@@ -49,7 +49,7 @@ class Idle(unittest.TestCase):
         self.assertLessEqual(mine["referenced"], wanted_mib * MIB + BOUND)
         self.assertGreaterEqual(mine["referenced"], wanted_mib * MIB - BOUND)
 
-    def test_what_is_touched_is_told(self):
+    def test_touched_memory_is_reported(self):
         for way in ("contiguous", "scattered", "huge"):
             with self.subTest(way=way):
                 mine = results().mine(way, way)

@@ -1,6 +1,6 @@
-// odd: memory that is easily taken for what it is not. 16 MiB in huge pages that it only ever
-// reads, which are all one page of zeros and so nobody's; and 8 MiB of reserved huge pages behind a
-// file without a name that tells (memfd). Prints where both begin, and waits.
+// odd: memory that is easily misjudged. 16 MiB in huge pages that it only reads, which are all the
+// shared zero page; and 8 MiB of reserved huge pages in a file without a telltale name (memfd).
+// Prints where both begin, and waits.
 #define _GNU_SOURCE
 #include <err.h>
 #include <stdio.h>

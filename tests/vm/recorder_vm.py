@@ -70,7 +70,7 @@ class OtherKernels(live.LiveTest):
         clock = twins.Twin(folder / "clock" / "run.sqlite")
         times = [call["end_ns"] for call in clock.calls]
         self.assertGreaterEqual(len(times), 4 * 2000)
-        # The wall clock was put ten years forth and back meanwhile: times go on as they began.
+        # The wall clock was set ten years forward and back meanwhile: times continue evenly.
         self.assertEqual(times, sorted(times))
         self.assertLess(times[-1] - times[0], 60_000_000_000)
 

@@ -27,7 +27,7 @@ def once(work):
     def outcome(*words):
         try:
             return work(*words), None
-        except Exception as problem:  # whatever it was: each test tells it
+        except Exception as problem:  # any problem: each test reports it
             return None, problem
 
     @functools.wraps(work)

@@ -220,7 +220,7 @@ class Linux612(unittest.TestCase):
         for way in WAYS:
             for backend in ("pte", "smaps"):
                 with self.subTest(way=way, backend=backend):
-                    # Of huge pages a touched byte counts as 2 MiB.
+                    # In huge pages, a touched byte counts as 2 MiB.
                     wanted = RSS_MIB if way == "huge-scattered" else HOT_MIB
                     mine = self.assertTouched(results, f"{way}.{backend}", way, wanted)
                     self.assertEqual(mine["huge"], RSS_MIB * MIB if "huge" in way else 0)
@@ -320,7 +320,7 @@ class Linux612(unittest.TestCase):
         self.assertEqual(answer["all"]["end"], "reached", answer)
         first, least = answer["rows"][0]["bytes"]["before"], answer["all"]["least_bytes"]
         self.assertGreaterEqual(first, RSS_MIB * MIB)
-        # Its own pages, those of the kernel for it, and what a step of a twentieth cannot tell.
+        # Its own pages, those of the kernel for it, and what a step of a twentieth cannot resolve.
         self.assertGreaterEqual(least, HOT_MIB * MIB)
         self.assertLessEqual(least, 1.3 * HOT_MIB * MIB + 4 * MIB)
         self.assertEqual(results.text("shrink.limit"), "max\n")

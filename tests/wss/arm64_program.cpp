@@ -1,7 +1,7 @@
 // The reader of page tables for arm64, run by the kernel of this x86-64 machine. Its verifier must
-// take the program, and the walk must lead to our own page: of what lies on the way (valid, table,
-// place) both machines have the same bits. Not of touches, which
-// tests/unit/wss/page_entry_arm64_test.cpp is about.
+// accept the program, and the walk must reach a page of this process: both machines have the same
+// bits on the way (valid, table, place). Touches differ; tests/unit/wss/page_entry_arm64_test.cpp
+// tests them.
 //
 //     arm64_program build/dev/bpf/page_tables_arm64.bpf.o    0: it does, 77: this user may not look
 #include <fmt/format.h>

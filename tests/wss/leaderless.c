@@ -1,6 +1,6 @@
-// leaderless: a program that goes on without its first thread, as some runtimes do. A second thread
-// has 16 MiB and touches the first 8 of them, round and round, until it is ended; without the first
-// thread /proc/PID/maps is empty.
+// leaderless: a program that continues without its first thread, as some runtimes do. A second
+// thread has 16 MiB and touches the first 8 of them repeatedly, until it is ended; without the
+// first thread, /proc/PID/maps is empty.
 //
 // Prints "ADDRESS BYTES" of the memory once the first thread has ended and all of it is there.
 // `leaderless later`: the first thread ends at SIGUSR1 only, and a third one some 0.1 s after it.
@@ -30,7 +30,7 @@ static void* touch(void* unused) {
   const size_t bytes = 16 << 20, hot = 8 << 20, page = 4096;
   (void)unused;
   if (!is_later) pthread_join(first, NULL);
-  // With a page that nobody may touch on both sides, so that it stays a mapping of its own.
+  // With an inaccessible page on both sides, so that it stays a separate mapping.
   char* all = mmap(NULL, bytes + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (all == MAP_FAILED) return NULL;
   char* memory = all + page;

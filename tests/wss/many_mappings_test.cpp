@@ -26,7 +26,7 @@ namespace {
 constexpr size_t kTables = 2, kMappings = 64;
 constexpr uint32_t kMany = 50;
 
-// What the process that is measured is told to do, one word after another.
+// Commands for the measured process, one word each.
 struct Word {
   enum What : uint8_t {
     kTouch,
@@ -84,15 +84,15 @@ struct Word {
   _exit(0);
 }
 
-// Lets something happen while a process is cleared: when clear_refs was told so, and if it shall,
-// each time from then on that the time is asked.
+// Runs an action while a process is cleared: when clear_refs was written and, if wanted, each time
+// the clock is read after that.
 class ActingClock final : public Clock {
  public:
   enum class Acts : uint8_t { kOnce, kAlways };
   explicit ActingClock(std::function<void()> act = {}, Acts acts = Acts::kOnce,
                        int first = kCleared)
       : act_(std::move(act)), acts_(acts), first_(first) {}
-  static constexpr int kCleared = 4;  // so often it is asked until then
+  static constexpr int kCleared = 4;  // number of clock readings until then
   int64_t now_ns() override { return tick(); }
   int64_t cpu_ns() override { return tick(); }
   void sleep(int64_t) override {
@@ -166,7 +166,7 @@ class Many : public testing::Test {
   void touch(std::initializer_list<size_t> pages, Word::What what = Word::kWrite) const {
     for (size_t i : pages) tell(what, page(i), 1);
   }
-  // Without what a processor has cached of it before, or no bit would come back before the flush.
+  // Discards what a processor has cached of it, or no bit would be set again before the flush.
   void flush() {
     ActingClock clock;
     EXPECT_TRUE(flushTlb(*process_, clock).ok());
@@ -187,7 +187,7 @@ class Many : public testing::Test {
     EXPECT_TRUE(uses.ok());
     return uses.ok() ? std::move(uses).value() : std::vector<MappingUse>{};
   }
-  // Which of its pages are touched; `many`: as it tells them.
+  // Which of its pages are touched; `many`: according to it.
   std::vector<size_t> touchedOnes(ManyMappings* many = nullptr) {
     std::vector<size_t> pages;
     auto visit = [&](uint64_t table, page_table_kind kind, Entries as_read) {
@@ -285,7 +285,7 @@ TEST_F(Many, FlushesFromOneTableIntoTheNext) {
   EXPECT_EQ(touchedOnes(&many), (std::vector<size_t>{490, 540}));
 }
 
-// Of what is touched all the time no look afterwards tells that it was made cold.
+// For constantly touched memory, a later check cannot show that it was made cold.
 TEST_F(Many, FlushesByWayOfWhatIsTouchedAllTheTime) {
   if (whyWalks() != nullptr) GTEST_SKIP() << whyWalks();
   flush();
@@ -298,8 +298,7 @@ TEST_F(Many, FlushesByWayOfWhatIsTouchedAllTheTime) {
   EXPECT_EQ(touchedOnes(&many), (std::vector<size_t>{100, 300, 700}));
 }
 
-// Of sanitizers, CUDA and others: their tables are empty, and there are more of them than are
-// looked at.
+// Tables of sanitizers, CUDA and others: they are empty, and there are more than are examined.
 TEST_F(Many, FlushesBesideReservedAddresses) {
   if (whyWalks() != nullptr) GTEST_SKIP() << whyWalks();
   tell(Word::kReserve, begin_, uint64_t{1} << 28);  // 1 TiB
@@ -355,7 +354,7 @@ TEST_F(Many, WalksIfNothingIsTouched) {
   EXPECT_TRUE(many.wasWalked());
   EXPECT_EQ(touchedOnes(&many), (std::vector<size_t>{100, 130}));
   now(many);
-  EXPECT_EQ(many.lists(), 1);  // the walk is not taken for a change
+  EXPECT_EQ(many.lists(), 1);  // the walk does not count as a change
 }
 
 TEST_F(Many, WalksIfAnotherProcessMapsThePages) {

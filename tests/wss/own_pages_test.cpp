@@ -1,5 +1,4 @@
-// What can be written to is not asked about (uncleared.h): held against pagemap, which would have
-// been asked.
+// Writable pages are not checked (uncleared.h): compared with pagemap, which would have been read.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -56,7 +55,7 @@ class OwnPages : public testing::Test {
     waitpid(child_, nullptr, 0);
     child_ = 0;
   }
-  // How many pages are as (own by their entry, exclusive by pagemap).
+  // Number of pages by (own by their entry, exclusive by pagemap).
   using Counts = std::map<std::pair<bool, bool>, size_t>;
   Counts pages() {
     std::vector<uint64_t> addresses;
@@ -95,7 +94,7 @@ TEST_F(OwnPages, OfAForkThoseThatWereWrittenSince) {
   EXPECT_EQ(pages(), (Counts{{{true, true}, kAll / 3}, {{false, true}, kAll - kAll / 3}}));
 }
 
-// If there are none here they are pages of 4 KiB, and it must hold all the same.
+// Without huge pages here, they are pages of 4 KiB, and it must hold as well.
 TEST_F(OwnPages, OfHugePagesToo) {
   madvise(memory_, bytes_, MADV_HUGEPAGE);
   write(1);

@@ -80,7 +80,7 @@ class Processes(WssCase):
         return program
 
     def test_threads_that_end_in_the_window(self):
-        """The first one, and then the one that was asked in its place: the process goes on, and so does this."""
+        """The first one, and then the one that was used in its place: the process continues, and so does this."""
         program = self.leaderless()
         for backend in self.backends():
             with self.subTest(backend=backend):
@@ -117,7 +117,7 @@ class Processes(WssCase):
             row, = json.loads(wss("--json", "--comm", "leaderless", 0.1).stdout)["rows"]
             self.assertEqual([one["pid"] for one in row["processes"]], [process.pid])
 
-    def test_who_is_left_out_is_told(self):
+    def test_skipped_processes_are_reported(self):
         gone = 2 ** 22
         with self.touching(16, 16) as (pid, _, _):
             done = wss("--json", pid, gone, 0.05, check=False)
@@ -207,7 +207,7 @@ class Processes(WssCase):
         self.assertNotIn("0.00", done.stdout)  # no row of zeros
 
     def ended(self, way, processes, *words):
-        """What is told of processes that all end after some windows: the documents."""
+        """The documents about processes that all end after some windows."""
         sleeping = [subprocess.Popen(["sleep", "0.6"]) for _ in range(processes)]
         try:
             done = wss(way, *words, "-s", 0, *(process.pid for process in sleeping), 0.1, check=False)

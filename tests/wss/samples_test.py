@@ -39,7 +39,7 @@ class Samples(WssCase):
         row, = json.loads(measuring.communicate(timeout=LIMIT_S)[0])["rows"]
         return row
 
-    def test_what_a_sample_could_not_clear_is_told(self):
+    def test_what_a_sample_could_not_clear_is_reported(self):
         """Bits that are older than the window: a child had the pages when it began, they were moved, they are locked."""
         if "pte" not in list(self.backends()):
             return
@@ -52,7 +52,7 @@ class Samples(WssCase):
             row, = json.loads(wss("--json", "--sample", "1/32", pid, 0.2).stdout)["rows"]
             self.assertLess(row["error"]["uncleared_bytes"], 48 * MIB)  # 16 are
             self.assertLess(row["bytes"]["referenced"] - row["error"]["referenced_ci95"], 3 * MIB)
-        # In the middle of all that is there, where the flush of all is tried: each part that counts is told.
+        # In the middle of all memory, where the full flush is tried: each part that counts is reported.
         with self.touching(256, 0, "cold=200", "locked=100") as (pid, address, _):
             row, = json.loads(wss("--json", "--by", "vma", "--sample", "1/32", pid, 0.2).stdout)["rows"]
             locked = max(group["bytes"]["referenced"] for group in row["groups"] if group["start"] > address)
@@ -110,7 +110,7 @@ class Samples(WssCase):
                 self.assertLess(sorted(off)[len(off) // 2], 1)  # of 95 in 100 it holds; of the median surely
                 self.assertLess(max(off), 3)
 
-    def test_a_sample_tells_what_is_mapped_in_the_window(self):
+    def test_a_sample_includes_what_is_mapped_in_the_window(self):
         if "pte" not in list(self.backends()):
             return
         with self.touching(256, 16, "later=512") as (pid, _, _):
@@ -124,7 +124,7 @@ class Samples(WssCase):
                         break
         self.assertLess(abs(row["bytes"]["referenced"] - 528 * MIB), 3 * row["error"]["referenced_ci95"] + 2 * MIB)
 
-    def test_of_a_sample_files_are_told_to_the_page(self):
+    def test_files_in_a_sample_are_exact_to_the_page(self):
         """A processor has all of a small file in its TLB: without a flush none of its bits would come back."""
         if "pte" not in list(self.backends()):
             return
@@ -154,7 +154,7 @@ class Samples(WssCase):
             self.assertAlmostEqual(mine["huge"], size, delta=32 * MIB)  # at its borders
 
     def test_a_sample_of_locked_memory(self):
-        """None is told: all of it would count as touched."""
+        """No sample is reported: all of it would count as touched."""
         if "pte" not in list(self.backends()):
             return
         with self.touching(64, 1, "locked=64") as (pid, _, _):

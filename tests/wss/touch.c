@@ -105,7 +105,7 @@ int main(int count, char** words) {
     if (!strcmp(words[i], "random")) order = shuffled(hot / page);
     if (!strncmp(words[i], "rate=", 5)) rate = atof(words[i] + 5) * (1 << 20);
   }
-  // With a page that nobody may touch on both sides, so that it stays a mapping of its own.
+  // With an inaccessible page on both sides, so that it stays a separate mapping.
   char* all =
       mmap(NULL, bytes + 2 * huge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (all == MAP_FAILED) return 1;
@@ -126,7 +126,7 @@ int main(int count, char** words) {
       size_t locked = strtoul(words[i] + 7, NULL, 10) << 20;
       if (mlock(memory + bytes - locked, locked)) return 1;
     }
-  for (int i = 3; i < count; ++i)  // what it will not touch
+  for (int i = 3; i < count; ++i)  // memory that it will not touch
     if (!strcmp(words[i], "swapped") && madvise(memory + hot, bytes - hot, MADV_PAGEOUT)) return 1;
   for (int i = 3; i < count; ++i)
     if (!strcmp(words[i], "child") && (child = fork()) == 0)

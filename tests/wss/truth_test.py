@@ -19,7 +19,7 @@ BY_NAME_ALONE = {"idle": "CONFIG_IDLE_PAGE_TRACKING|root",
 
 
 class Truth(WssCase):
-    def test_what_is_touched_is_told(self):
+    def test_touched_memory_is_reported(self):
         """To 0.5 % or 0.1 MiB, and mostly to the page: also of small sets, which stay in the TLB of a busy core."""
         ways = [(rss, hot, seconds, way) for rss, hot, seconds in ((64, 1, 0.05), (64, 4, 0.05), (256, 16, 0.1),
                                                                    (256, 100, 0.5))
@@ -34,7 +34,7 @@ class Truth(WssCase):
                     self.assertEqual(mine["rss"], rss * MIB)
                     self.assertGreaterEqual(row["bytes"]["referenced"], mine["referenced"])
 
-    def test_what_is_touched_is_told_of_many_mappings(self):
+    def test_touched_memory_is_reported_for_many_mappings(self):
         """By way of some of its pages all is flushed then (many_mappings.h): those count, too."""
         for backend in self.backends():
             for rss, hot, *way in ((64, 1), (64, 4, "scattered"), (64, 16), (64, 16, "rate=400"), (64, 4, "child")):
@@ -79,7 +79,7 @@ class Truth(WssCase):
             self.assertEqual([touched for address, _, touched in mine if address >= start + 16 * MIB],
                              [0] * (48 * 16))
 
-    def test_a_file_is_told_again_as_it_was_printed(self):
+    def test_a_file_is_shown_as_it_was_printed(self):
         for backend in self.backends():
             kept = pathlib.Path(self.folder.name, f"{backend}.jsonl")
             with self.subTest(backend), self.touching(64, 16) as (pid, _, _):
@@ -103,7 +103,7 @@ class Truth(WssCase):
                 for before, row in zip(rows, rows[1:]):
                     self.assertAlmostEqual(row["pressure"]["window_s"], row["time"] - before["time"], delta=0.05)
 
-    def test_a_file_of_writes_tells_writes(self):
+    def test_a_file_of_writes_shows_writes(self):
         kept = pathlib.Path(self.folder.name, "writes.jsonl")
         with self.touching(64, 16) as (pid, _, _):
             done = wss("--writes", "-o", kept, pid, 0.1, check=False)
@@ -200,7 +200,7 @@ class Truth(WssCase):
                     self.assertEqual(group["bytes"][name], other[start]["bytes"][name])
                 self.assertLessEqual(group["bytes"]["referenced"], other[start]["bytes"]["referenced"])
 
-    def test_a_mapping_that_is_split_is_not_told_twice(self):
+    def test_a_split_mapping_is_not_reported_twice(self):
         for backend in self.backends():
             with self.subTest(backend=backend):
                 measuring, rows = None, []
@@ -258,7 +258,7 @@ class Truth(WssCase):
                         self.assertRegex(lines[i + 1], r"^0\.\d+ ")
             self.assertIn("It touches nearly all it has", wss("-P", 2, pid, 0.1).stdout)
 
-    def test_what_is_written_is_told(self):
+    def test_written_memory_is_reported(self):
         """Pages that are read alone are none of it."""
         done = wss("--writes", os.getpid(), 0.01, check=False)
         if done.returncode == 4:

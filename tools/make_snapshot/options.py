@@ -66,7 +66,7 @@ def parse(arguments):
     add("--workload", choices=("teeth", *scenarios.NAMES), default="teeth",
         help="the program: see workload.py (teeth, default) and scenarios.py (one device)")
     add("--leak", type=byte_size, default=0, metavar="BYTES",
-        help="so much more is kept after each step, at one stack; not with teeth")
+        help="keep this much more after each step, at one stack; not with teeth")
     add("--expandable", action="store_true", help="expandable segments")
     add("--oom", type=int, nargs="?", const=1, default=0, metavar="N", help="run out of memory")
     add("--dumps", type=int, default=0, help="earlier snapshots that left a mark in the trace")

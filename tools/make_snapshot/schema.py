@@ -18,7 +18,7 @@ class Fresh(str):
 
 
 class Shared:
-    """A value with an identity: key tells two apart, make() gives the plain value."""
+    """A value with an identity: key distinguishes two, make() gives the plain value."""
 
     __slots__ = ("key", "make")
 

@@ -163,7 +163,7 @@ class Program:
         pool = int(random_float() ** 3 * options.pools) if options.pools > 1 else 0
         block = allocator.alloc(size, stream, pool, stack)
         if block is None:
-            for _ in range(len(device.held) // 4):  # the program lets go and goes on
+            for _ in range(len(device.held) // 4):  # the program frees some and continues
                 allocator.free(device.held.pop(), self.free_stack(stack))
             return
         device.held.append(block)

@@ -3,8 +3,8 @@
     pair = Pair("build/old/tidegauge", "build/new/tidegauge", renames)
     old, new = pair.run(["report", "--json", "a.pickle"])    Answer(code, out, err); None: too slow
 
-Everything that may steer a text is fixed: columns, language, time zone. Where words may change, there
-are so many columns that no name is cut to fit them.
+Everything that may change a text is fixed: columns, language, time zone. Where words may change,
+the page is so wide that no name is cut.
 """
 
 import dataclasses

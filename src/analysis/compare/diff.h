@@ -1,4 +1,4 @@
-// Two places compared, gathered once: what text, JSON and page say about them.
+// Two places compared, computed once for text, JSON and the page.
 #pragma once
 
 #include <optional>
@@ -16,19 +16,19 @@ struct Diff {
   DiffSide b;
   std::vector<StackRow> by_stack;
   DiffSums stacks;                   // of by_stack
-  std::optional<DiffEvents> events;  // of one device each, and not the same one
+  std::optional<DiffEvents> events;  // only if both sides are one device each, and not the same one
   // The identity: changes by stack = difference of the active totals.
   bool addsUp() const {
     return analysis::addsUp(stacks, a.totals.active_bytes, b.totals.active_bytes);
   }
-  // Less than this share of the larger total changed hands, in all: the two are alike.
+  // Two sides are alike if less than this share of the larger total changed.
   static constexpr double kAlikeShare = 0.01;
   bool isAlike() const;
 };
 Diff diffOf(DiffSide a, DiffSide b);
 
-// Weights for flameOf(joined.trace(), …): what both have, what B has more, what it has less. The
-// width of a node is the larger of A and B, added up stack by stack; or the change alone.
+// Weights for flameOf(joined.trace(), …): what both hold, what B holds more, what it holds less. A
+// node is as wide as the larger of A and B, summed stack by stack; or as the change alone.
 std::vector<StackWeight> diffWeights(const JoinedStacks& joined, const std::vector<StackRow>& rows,
                                      bool change_only);
 

@@ -26,7 +26,7 @@ class KeysOfTrace {
   std::vector<StackKey> of_;
 };
 
-// Unsigned: times of a hostile file may lie further apart than an int64_t reaches.
+// Unsigned: in a hostile file, times may differ by more than an int64_t holds.
 uint64_t between(int64_t from_us, int64_t to_us) {
   return static_cast<uint64_t>(to_us) - static_cast<uint64_t>(from_us);
 }

@@ -14,7 +14,8 @@ void judge(RankTable& table) {
   for (const Rank& rank : table.ranks) distances.push_back(rank.distance_bytes);
   table.median_distance_bytes = lowerMedian(distances);
   for (uint64_t& distance : distances) distance = apart(distance, table.median_distance_bytes);
-  constexpr double kNormal = 1.4826;  // makes it a standard deviation where errors are normal
+  // scales the deviation to a standard deviation if errors are normal
+  constexpr double kNormal = 1.4826;
   double scale = kNormal * static_cast<double>(lowerMedian(distances));
   double least = RankTable::kMinShare * static_cast<double>(table.median_active_bytes);
   for (Rank& rank : table.ranks) {

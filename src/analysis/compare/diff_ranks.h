@@ -1,4 +1,5 @@
-// Many recordings of one job side by side: the ranks' totals, their median, and the odd one out.
+// Many recordings of one job side by side: totals by rank, their median, and the rank that stands
+// out.
 //
 //   rank     live      against the median   unlike the median
 //   0      33.7 GiB          0                    0             distance of a rank = its live bytes
@@ -6,8 +7,8 @@
 //   2      36.1 GiB         +2.4 GiB             2.4 GiB        stack, without signs, added up
 //
 // A rank stands out if its distance is more than kDeviations robust standard deviations (1.4826
-// times the median absolute deviation) above the median distance, and by more than kMinShare of
-// the median total: where all differ a bit, none stands out. Two ranks have no odd one.
+// times the median absolute deviation) above the median distance, and by more than kMinShare of the
+// median total. If all ranks differ a little, none stands out. Of two ranks, neither does.
 // Source: B. Iglewicz, D. Hoaglin, How to Detect and Handle Outliers, 1993 (3.5 as the cut).
 // Cost: O(live of all ranks + rows · ranks).
 #pragma once
@@ -19,18 +20,18 @@
 
 namespace tidegauge::analysis {
 
-struct RankRow {                         // one stack; paths may differ between the ranks
+struct RankRow {                         // one stack; its paths may differ between the ranks
   const AnalysedTrace* trace = nullptr;  // of the first rank that has it
   StackId stack{};                       // invalid: none recorded
   bool older = false;                    // … and older than the recording
   std::vector<Held> held;                // by rank
   uint64_t median_bytes = 0;
-  uint64_t spread_bytes = 0;  // largest less smallest
+  uint64_t spread_bytes = 0;  // largest minus smallest
 };
 
 struct Rank {
   uint64_t distance_bytes = 0;
-  // Above the median distance, in robust standard deviations; absent if these are 0.
+  // Distance above the median distance, in robust standard deviations; absent if those are 0.
   std::optional<double> deviations;
   bool stands_out = false;
 };
@@ -49,7 +50,8 @@ struct RankTable {
 };
 RankTable ranksOf(const std::vector<DiffSide>& sides);
 
-// Of an even number: the lower of the two in the middle, which is one of them. 0 of none.
+// With an even number of values: the lower of the two in the middle, so it is one of the values. 0
+// if there are none.
 uint64_t lowerMedian(std::vector<uint64_t> values);
 
 }  // namespace tidegauge::analysis

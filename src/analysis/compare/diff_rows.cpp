@@ -11,7 +11,7 @@
 namespace tidegauge::analysis {
 namespace {
 
-// Largest change first, then the larger; else as they came.
+// Largest change first, then the larger row; ties keep their order.
 template <class Row>
 void sortRows(std::vector<Row>& rows) {
   std::stable_sort(rows.begin(), rows.end(), [](const Row& x, const Row& y) {
@@ -28,7 +28,7 @@ struct HeldStack {
 };
 struct SideByStack {
   std::vector<HeldStack> stacks;
-  Held without;        // a stack, born in the recording
+  Held without;        // a stack, allocated in the recording
   Held older_without;  // a stack, older than the recording
 };
 
@@ -67,7 +67,7 @@ std::vector<StackOnSide> sideOf(const SideByStack& held) {
   return side;
 }
 
-// ---- by anything that has a name ----------------------------------------------------------------
+// ---- by any key with a name ---------------------------------------------------------------------
 
 // Rows by a key that sorts; `describe` names them.
 template <class Key, class Describe>
@@ -97,7 +97,7 @@ std::map<Key, DiffRow> blocksBy(const DiffSide& a, const DiffSide& b, KeyOf&& ke
   return by_key;
 }
 
-// n of [2^n, 2^(n+1)); 0 bytes count as one.
+// n for sizes in [2^n, 2^(n+1)); 0 bytes count as 1.
 int sizeClass(uint64_t bytes) {
   return static_cast<int>(std::bit_width(std::max<uint64_t>(bytes, 1))) - 1;
 }

@@ -1,4 +1,4 @@
-// What two places hold, row by row: what grew, shrank, came and went.
+// What two places hold, row by row: what grew, shrank, is gone, or is new.
 //
 //              A        B      B − A
 //   grew    1,024    4,096    +3,072      The changes add up to the difference of the totals,
@@ -35,7 +35,7 @@ std::string_view name(Change change);  // "same", "grew", …
 struct DiffRow {
   Held a;
   Held b;
-  // By bytes: the same bytes in another number of blocks are the same.
+  // Compared by bytes: the same bytes in another number of blocks count as the same.
   Change change() const;
   // Modulo 2^64, as the totals are.
   int64_t changeBytes() const { return static_cast<int64_t>(b.bytes - a.bytes); }
@@ -45,9 +45,9 @@ struct DiffRow {
 };
 
 struct StackRow : DiffRow {
-  StackMatch match = StackMatch::kExact;  // of a row that only one side has: exact
+  StackMatch match = StackMatch::kExact;  // if only one side has the row: exact
   bool older = false;                     // without a stack: older than the recording
-  // Equal texts of one side are one row; most bytes first. Empty: no stack, or not on that side.
+  // Equal texts of one side are one row; most bytes first. Empty: no stack, or none on that side.
   std::vector<StackId> stacks_a{};
   std::vector<StackId> stacks_b{};
 };
@@ -57,25 +57,25 @@ struct NamedRow : DiffRow {
   std::string label;  // for people
 };
 
-// Stacks of frees say nothing about who allocated: such blocks count as without a stack.
+// The stack of a free does not show who allocated: such blocks count as without a stack.
 std::vector<StackRow> diffByStack(const DiffSide& a, const DiffSide& b);
 std::vector<NamedRow> diffByCategory(const DiffSide& a, const DiffSide& b);
 // Powers of two: a row holds the blocks of [2^n, 2^(n+1)) bytes.
 std::vector<NamedRow> diffBySize(const DiffSide& a, const DiffSide& b);
-// By kind, size, stream and pool; the total is the reserved one.
+// By kind, size, stream and pool; the total is reserved bytes.
 std::vector<NamedRow> diffBySegment(const DiffSide& a, const DiffSide& b);
 
 struct DiffSums {
   uint64_t bytes_a = 0;
   uint64_t bytes_b = 0;
-  int64_t change_bytes = 0;                      // added up row by row
+  int64_t change_bytes = 0;                      // sum of the rows
   std::array<uint64_t, kChanges> rows{};         // by Change
   std::array<uint64_t, kChanges> change_size{};  // … bytes, without sign
   uint64_t differing() const { return rows[1] + rows[2] + rows[3] + rows[4]; }
   uint64_t allRows() const { return rows[0] + differing(); }
   uint64_t moreBytes() const;  // grew and new
   uint64_t lessBytes() const;  // shrank and gone
-  // |change| of all rows; stops at 2^64 − 1.
+  // Σ |change| over all rows, at most 2^64 − 1.
   uint64_t grossBytes() const;
 };
 

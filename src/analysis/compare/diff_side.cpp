@@ -48,7 +48,7 @@ base::Result<Found> worstOom(const AnalysedTrace& analysed, const DeviceAnalysis
 base::Result<Found> inPhase(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                             const std::string& name) {
   if (name.empty()) return unusable("phase: lacks the name of the phase", kPlaces);
-  // A number would be taken for a step; as a name it has an occurrence.
+  // A bare number would be read as a step, so a name gets an occurrence.
   std::string wanted = isNumber(name) || isTime(name) ? name + "#1" : name;
   TG_ASSIGN_OR_RETURN(StepRange range, stepRange(analysed, device, wanted, wanted));
   Span span = device.totals.span(range.first, range.last + 1);

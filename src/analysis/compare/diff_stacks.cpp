@@ -12,7 +12,7 @@ namespace tidegauge::analysis {
 namespace {
 
 constexpr uint32_t kNotMade = UINT32_MAX;
-// Beyond so many comparisons of lines in all, stacks are paired in order, without a search.
+// Beyond this number of compared lines in all, stacks are paired in order, without a search.
 constexpr size_t kMaxComparisons = size_t{1} << 24;
 
 bool isHexDigit(char c) {
@@ -56,9 +56,9 @@ Cost costOf(const StackCandidate& x, const StackCandidate& y) {
 
 using IndexPairs = std::vector<std::pair<size_t, size_t>>;  // positions in few and in many
 
-// All of `few` find a partner in `many`, both in order, at the least cost in all. Row i of the
-// table is the best with the first i of few:  best[i][j] = min(best[i][j−1], best[i−1][j−1] +
-// cost).
+// Pairs each of `few` with one of `many`, both in order, with the least total cost. Row i of the
+// table is the best with the first i of few:
+//   best[i][j] = min(best[i][j−1], best[i−1][j−1] + cost)
 IndexPairs pairedInOrder(const std::vector<StackCandidate>& few,
                          const std::vector<StackCandidate>& many, size_t& comparisons_left) {
   IndexPairs pairs;
@@ -72,7 +72,7 @@ IndexPairs pairedInOrder(const std::vector<StackCandidate>& few,
   }
   comparisons_left -= few.size() * width * lines;
   std::vector<Cost> best(width);
-  std::vector<bool> skips(few.size() * width);  // many[i + s] is left out at that place
+  std::vector<bool> skips(few.size() * width);  // many[i + s] is left out here
   for (size_t i = 0; i < few.size(); ++i) {
     for (size_t s = 0; s < width; ++s) {
       best[s] = best[s] + costOf(few[i], many[i + s]);
@@ -113,7 +113,7 @@ boost::unordered_flat_set<StackKey> allKeys(StackKeys& keys, const AnalysedTrace
   return all;
 }
 
-// What the other recording has as it is, only not at its place, is not looked for in other clothes.
+// A stack that the other recording contains unchanged, only not at its place, has no looser match.
 void settleKnown(StackKeys& keys, const AnalysedTrace& own, const std::vector<StackOnSide>& side,
                  const AnalysedTrace& other, StackMatch level, std::vector<bool>& done) {
   bool all_done = std::find(done.begin(), done.end(), false) == done.end();
@@ -142,7 +142,7 @@ std::string_view tailOfPath(std::string_view path) {
   }
   size_t slash = path.find_last_of("/\\");
   if (slash == std::string_view::npos) return path;
-  // Every package has an __init__.py: its folder names it.
+  // Every package has an __init__.py, so its folder names it.
   if (path.substr(slash + 1) == "__init__.py" && slash > 0) {
     size_t before = path.find_last_of("/\\", slash - 1);
     return before == std::string_view::npos ? path : path.substr(before + 1);
@@ -233,7 +233,8 @@ std::vector<StackPair> matchStacks(StackKeys& keys, const AnalysedTrace& trace_a
       if (!key.valid() || group.a.empty() || group.b.empty()) continue;
       std::vector<StackCandidate> of_a = candidates(trace_a, a, group.a, level);
       std::vector<StackCandidate> of_b = candidates(trace_b, b, group.b, level);
-      bool a_is_few = of_a.size() <= of_b.size();  // the same pairs whichever side is A
+      // so that the pairs do not depend on which side is A
+      bool a_is_few = of_a.size() <= of_b.size();
       const auto& few = a_is_few ? of_a : of_b;
       const auto& many = a_is_few ? of_b : of_a;
       for (auto [i, j] : pairedInOrder(few, many, comparisons_left)) {

@@ -1,19 +1,19 @@
-// Which stack of one recording is which of another: exact first, then with growing tolerance.
+// Which stack of one recording is which of another: exact matches first, then looser ones.
 //
 //   exact   every frame: function, file, line
-//   path    … whatever stands before the last folder: other checkouts and virtual environments
-//   moved   … and whatever the line is: the code around it was edited
+//   path    … ignoring what stands before the last folder: other checkouts, virtual environments
+//   moved   … ignoring the line: the code around it was edited
 //   user    only the frames of the user's own code and the operation that it called: another
 //           version of PyTorch or Python below
 //
 //   A  /home/a/x/model.py:340 forward ← /home/a/x/train.py:12 main
 //   B  /srv/job7/model.py:352 forward ← /srv/job7/train.py:12 main       moved
 //
-// A stack that the other recording has too, only not at its place, is gone or new, never moved.
-// Addresses in the text of C++ frames are ignored at every level. Where several stacks of one level
-// could be meant, they are paired in the order of their lines with the smallest shift in all.
-// Symmetric: matching B with A gives the same pairs. Cost: O(frames of all stacks) and, where
-// stacks are alike, the product of their numbers, bounded.
+// A stack that the other recording contains too, only not at its place, is gone or new, never
+// moved. Addresses in the text of C++ frames are ignored at every level. If several stacks match at
+// one level, they are paired in the order of their lines with the smallest total shift. Symmetric:
+// matching B with A gives the same pairs. Cost: O(frames of all stacks) and, among equal stacks,
+// the product of their numbers, bounded.
 #pragma once
 
 #include <array>
@@ -40,7 +40,7 @@ std::string_view tailOfPath(std::string_view path);
 // "operator() at 0x7f12ab" → "operator() at 0x".
 std::string withoutAddresses(std::string_view text);
 
-// 128 bits of a hash over what a level looks at: equal keys are taken for equal stacks.
+// A 128-bit hash of what a level compares: stacks with equal keys are taken as equal.
 struct StackKey {
   uint64_t high = 0;
   uint64_t low = 0;
@@ -49,21 +49,21 @@ struct StackKey {
   friend size_t hash_value(const StackKey& key) { return static_cast<size_t>(key.low); }
 };
 
-// Keys of stacks, the same in every trace whose stacks are alike at a level.
+// Keys of stacks: the same in every trace for stacks that are equal at a level.
 class StackKeys {
  public:
-  // Invalid for a stack without frames, and (kUser) for one that says nothing about its user.
+  // Invalid for a stack without frames, and (kUser) for one without frames of the user.
   StackKey keyOf(const AnalysedTrace& analysed, StackId stack, StackMatch level);
 
  private:
-  // By frame of one trace, for exact, path and moved; UINT32_MAX: not made yet.
+  // By frame of one trace, for exact, path and moved; UINT32_MAX: not computed yet.
   using FrameKeys = std::array<std::vector<uint32_t>, 3>;
   FrameKeys& framesOf(const AnalysedTrace& analysed);
   uint32_t frameKey(const AnalysedTrace& analysed, FrameId frame, StackMatch level);
 
   base::StringPool texts_;
   std::map<const AnalysedTrace*, FrameKeys> frames_;
-  std::vector<uint32_t> path_;  // frame keys of the stack at hand
+  std::vector<uint32_t> path_;  // frame keys of the current stack
 };
 
 struct StackOnSide {
@@ -75,7 +75,7 @@ struct StackPair {
   size_t b;
   StackMatch match;
 };
-// What finds no partner is in no pair. No two members of one side may have the same exact key.
+// Stacks without a partner are in no pair. Each exact key may occur only once per side.
 std::vector<StackPair> matchStacks(StackKeys& keys, const AnalysedTrace& trace_a,
                                    const std::vector<StackOnSide>& a, const AnalysedTrace& trace_b,
                                    const std::vector<StackOnSide>& b);

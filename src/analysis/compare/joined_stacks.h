@@ -1,5 +1,5 @@
-// The stacks of two recordings side by side in one trace without events, so that what names, folds
-// and draws the stacks of one trace serves for both.
+// The stacks of two recordings in one trace without events, so that the code that names, folds and
+// draws the stacks of one trace serves both.
 //
 //   A  f ← main   12 MiB                       joined   f ← main   row 0
 //   B  f ← main   16 MiB,  g ← main   1 MiB             g ← main   row 1
@@ -17,7 +17,7 @@ namespace tidegauge::analysis {
 
 class JoinedStacks {
  public:
-  // A row's stack in B, or in A if B has none of it.
+  // A row's stack in B, or in A if B does not have it.
   JoinedStacks(const DiffSide& a, const DiffSide& b, const std::vector<StackRow>& rows);
   // … of any traces.
   explicit JoinedStacks(const std::vector<std::pair<const AnalysedTrace*, StackId>>& stacks);

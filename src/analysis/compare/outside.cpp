@@ -17,8 +17,8 @@ namespace {
 using model::DriverMemory;
 using model::MemoryKind;
 
-constexpr size_t kMaxNamed = 6;       // processes in an error
-constexpr int64_t kSureNs = 100'000;  // of two processes, one is surely farther away
+constexpr size_t kMaxNamed = 6;       // processes named in an error
+constexpr int64_t kSureNs = 100'000;  // of two processes, one is clearly farther away
 
 const DriverMemory& driverOf(const AnalysedTrace& process) { return process.trace.work->driver; }
 
@@ -66,7 +66,7 @@ class Sums {
   }
 
  private:
-  // Times of snapshots are whole µs: what ended within that µs is counted.
+  // Times in snapshots are whole µs: everything that ended within that µs counts.
   static int64_t momentOf(int64_t time_us) { return time_us * 1000 + 999; }
 
   int32_t deviceOf(size_t row) const {
@@ -92,7 +92,7 @@ class Sums {
       Peak peak = device.totals.peakReserved();
       add(OutsideAt::kPeak, peak.step, momentOf(device.time.timeOf(peak.step)), peak.bytes);
       std::vector<OomReport> ooms = oomsOf(snapshot_, device, 0);
-      if (!ooms.empty()) {  // the one that the report is about
+      if (!ooms.empty()) {  // the event that the report describes
         const OomReport& worst = ooms[worstOf(ooms)];
         add(OutsideAt::kOom, worst.step, momentOf(device.time.timeOf(worst.step)),
             worst.totals.reserved_bytes);
@@ -151,7 +151,7 @@ class Sums {
   const DriverMemory& driver_;
   Outside& outside_;
   std::vector<bool> was_mapped_;          // by row of blocks: ever in a segment
-  int32_t only_ = model::kUnknownDevice;  // the device of what is on no known one
+  int32_t only_ = model::kUnknownDevice;  // the device for memory whose device is not known
   std::map<std::tuple<uint32_t, MemoryKind, bool>, OutsideRow> rows_;
 };
 
@@ -196,7 +196,7 @@ std::string noneFits(const std::vector<MatchedProcess>& candidates) {
   return words;
 }
 
-// Only what is said of memory counts: a launch that was lost changes no figure here.
+// Only losses of memory records matter here: a lost launch changes no figure.
 void markBounds(Outside& outside) {
   const model::RecordedWork& work = *outside.recording->trace.work;
   outside.missing = model::gapsOf(work).words({model::Figures::kMemory});
@@ -244,7 +244,8 @@ base::Result<Outside> outsideOf(const AnalysedTrace& snapshot,
   std::erase_if(candidates, [&](const MatchedProcess& candidate) {
     return !candidate.match.fits() || candidate.match.matched < most;
   });
-  // Ranks that began together take the same places at nearly the same times: nearly is not enough.
+  // Ranks that started together hold the same addresses at nearly the same times. Near is not
+  // enough.
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const MatchedProcess& a, const MatchedProcess& b) {
                      return a.match.typical_difference_ns < b.match.typical_difference_ns;

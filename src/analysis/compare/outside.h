@@ -1,14 +1,14 @@
-// Memory outside PyTorch: what the driver had handed out to a process beside the segments that
-// PyTorch had reserved, from a snapshot and a recording of the same process.
+// Memory outside PyTorch: what the driver had allocated to a process besides PyTorch's segments,
+// from a snapshot and a recording of the same process.
 //
 //                 at the peak   out of memory   at the end
-//   reserved        1.2 GiB        1.9 GiB        0.8 GiB   the snapshot's own
+//   reserved        1.2 GiB        1.9 GiB        0.8 GiB   from the snapshot
 //   outside         0.3 GiB        0.5 GiB        0.5 GiB   NCCL, a library's workspace, …
-//   driver          1.5 GiB        2.4 GiB        1.3 GiB   the recording's own; the sum, or we say
+//   driver          1.5 GiB        2.4 GiB        1.3 GiB   from the recording (checked)
 //
-// Each block of the driver belongs to PyTorch for all of its life, or is outside. Physical memory
-// is PyTorch's where it is mapped into a segment. What no call allocates (contexts, code) is not in
-// here. Cost: the match (segment_match.h), and O(rows of the driver) per moment.
+// Each block of the driver belongs to PyTorch for its whole life, or is outside. Physical memory is
+// PyTorch's while it is mapped into a segment. Memory that no call allocates (contexts, code) is
+// not included. Cost: the match (segment_match.h), and O(rows of the driver) per moment.
 #pragma once
 
 #include <cstdint>
@@ -27,21 +27,23 @@ enum class OutsideAt : uint8_t { kPeak, kOom, kEnd };
 
 struct OutsideMoment {
   OutsideAt at{};
-  std::optional<Step> step;  // of the snapshot; none: its end, joined by content
+  std::optional<Step> step;  // of the snapshot; absent: its end, joined by content
   int64_t time_ns = 0;       // in the recording
   uint64_t reserved_bytes = 0;
   uint64_t outside_bytes = 0;
-  uint64_t driver_bytes = 0;  // all that the recording says is held
+  uint64_t driver_bytes = 0;  // everything that is held according to the recording
   uint64_t blocks = 0;        // outside
-  // driver − reserved − outside. Not 0: a call was under way, or one of the two missed something.
+  // driver − reserved − outside. If not 0, a call was under way or one of the files missed
+  // something.
   int64_t difference_bytes = 0;
 };
 
-// What one stack holds outside, of one kind.
+// What one stack holds outside, in one kind of memory.
 struct OutsideRow {
   StackId stack;  // of the recording's trace
   model::MemoryKind kind{};
-  bool was_in_segment = false;    // physical memory that PyTorch had mapped, and has not now
+  // physical memory that PyTorch mapped earlier and does not map now
+  bool was_in_segment = false;
   std::vector<uint64_t> bytes{};  // by moment
   std::vector<uint64_t> blocks{};
 };
@@ -56,22 +58,23 @@ struct Outside {
   const AnalysedTrace* recording = nullptr;  // of the process
   SegmentMatch match;
   std::vector<OutsideOfDevice> devices;  // GPUs of the snapshot
-  uint64_t unknown_device_bytes = 0;     // held at the end, on no device that is known
-  std::vector<std::string> missing;      // what the recorder lost, or did not watch, of memory
-  bool has_older = false;                // calls show memory that is older than the recording
-  bool is_from_start = false;            // see DriverMemory
-  uint64_t frees_of_older = 0;           // …
-  uint64_t bytes_without_address = 0;    // …
+  uint64_t unknown_device_bytes = 0;     // held at the end on an unknown device
+  // what the recorder lost or did not watch, as far as it concerns memory
+  std::vector<std::string> missing;
+  bool has_older = false;              // calls show memory that is older than the recording
+  bool is_from_start = false;          // see DriverMemory
+  uint64_t frees_of_older = 0;         // …
+  uint64_t bytes_without_address = 0;  // …
 
   bool isIncomplete() const { return !missing.empty(); }
   bool hasOlder() const { return has_older || frees_of_older > 0 || match.older > 0; }
   bool mayHaveOlder() const { return hasOlder() || !is_from_start; }
-  // More may have been held than the recording saw begin.
+  // More may be held than the recorded allocations show.
   bool isAtLeast() const { return isIncomplete() || mayHaveOlder() || bytes_without_address > 0; }
 };
 
-// `processes`: all of one recording, read with their driver memory. `pid` chooses among them.
-// Errors (kUsage) say why none fits, or which fit equally.
+// `processes`: all of one recording, read with their driver memory. `pid` selects one. Errors
+// (kUsage) say why none matches, or which match equally well.
 base::Result<Outside> outsideOf(const AnalysedTrace& snapshot,
                                 const std::vector<const AnalysedTrace*>& processes,
                                 std::optional<int64_t> pid);

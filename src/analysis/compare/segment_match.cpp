@@ -19,13 +19,13 @@ bool isExpandable(const model::Trace& trace, uint64_t piece) {
   return segment.valid() && trace.segments.kind[segment.index()] == model::SegmentKind::kExpandable;
 }
 
-// A piece of a segment, and when it was surely there.
+// A piece of a segment, and a time at which it surely existed.
 struct Wanted {
   uint64_t address = 0;
   uint64_t size_bytes = 0;
-  int64_t time_ns = 0;    // of its beginning, or of the first moment that the snapshot knows
-  bool is_begun = false;  // the former
-  int64_t latest_ns = model::kLiveAtEnd;  // what it is in the recording began by then
+  int64_t time_ns = 0;    // when it was allocated, or the first time at which the snapshot shows it
+  bool is_begun = false;  // true if `time_ns` is its allocation
+  int64_t latest_ns = model::kLiveAtEnd;  // its block in the recording was allocated by then
   bool expandable = false;
 };
 
@@ -66,7 +66,7 @@ class Lives {
     }
   }
 
-  // The life at one address that `wanted` is about; nullptr: none.
+  // The life at one address that matches `wanted`; nullptr: none.
   const Life* nearest(std::span<const Life> lives, const Wanted& wanted, uint64_t most_bytes,
                       bool whole) const {
     auto fits = [&](const Life& life) {
@@ -122,7 +122,7 @@ class Matcher {
     for (const auto& device : snapshot_.devices) {
       if (device->device.ordinal >= 0) collect(*device, wanted);
     }
-    // Those whose beginning is known choose first: they know best.
+    // Pieces with a known beginning choose first, since their times are most exact.
     std::stable_sort(wanted.begin(), wanted.end(), [](const Wanted& a, const Wanted& b) {
       return std::pair(!a.is_begun, a.time_ns) < std::pair(!b.is_begun, b.time_ns);
     });
@@ -140,7 +140,7 @@ class Matcher {
       match_.matched += found;
       if (!found) match_.elsewhen += isKnownPlace(piece);
     }
-    tellDifferences();
+    setDifferences();
   }
 
   int64_t endOfSnapshotUs() const {
@@ -159,7 +159,7 @@ class Matcher {
       piece.size_bytes = trace.pieces.size_bytes[row];
       piece.expandable = isExpandable(trace, row);
       Step first = trace.pieces.first_step[row];
-      // Of a device without events only the end is known.
+      // Without events, only the end of a device is known.
       int64_t time_us = device.time.present() ? device.time.timeOf(first) : endOfSnapshotUs();
       piece.time_ns = time_us * 1000;
       if (device.time.present() && first < device.totals.steps()) {
@@ -184,7 +184,8 @@ class Matcher {
     return true;
   }
 
-  // All of it has to be mapped, by pages side by side; what was found stays found in any case.
+  // The whole piece must be mapped, by adjacent pages. Mappings found so far stay marked in any
+  // case.
   bool matchMapped(const Wanted& piece) {
     uint64_t covered = 0;
     uint64_t at = piece.address, end = piece.address + piece.size_bytes;
@@ -217,7 +218,7 @@ class Matcher {
     return known;
   }
 
-  void tellDifferences() {
+  void setDifferences() {
     if (differences_.empty()) return;
     auto smaller = [](int64_t a, int64_t b) { return std::llabs(a) < std::llabs(b); };
     match_.largest_difference_ns =
@@ -233,7 +234,7 @@ class Matcher {
 
   struct Change {
     int64_t time_ns = 0;
-    int64_t bytes = 0;  // of the final segments that are held from here on
+    int64_t bytes = 0;  // change of the final segments' bytes that are held from here on
   };
 
   // Calls f(lives, life) for every life that may be one of the final segments.
@@ -269,7 +270,7 @@ class Matcher {
         changes.push_back({life.end_ns, -static_cast<int64_t>(life.size_bytes)});
       }
     });
-    // What goes and comes in one moment was never there together.
+    // Memory that is freed and memory that is allocated at one moment were never held together.
     std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
       return std::pair(a.time_ns, a.bytes) < std::pair(b.time_ns, b.bytes);
     });

@@ -39,7 +39,7 @@ double slopeOf(History samples) {
   double sum_xx = 0;
   for (size_t i = 0; i < samples.size(); ++i) {
     auto x = static_cast<double>(i);
-    // Counted from the first score, so that equal scores have a slope of exactly 0.
+    // Relative to the first score, so that equal scores have a slope of exactly 0.
     double y = samples[i].score - samples[0].score;
     sum_x += x;
     sum_y += y;

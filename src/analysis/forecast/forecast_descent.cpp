@@ -1,6 +1,6 @@
-// Batch gradient descent on the mean squared error, as the published model describes it: rate 0.01,
-// at most 500 rounds, the gradient scaled down to a norm of 1, weights and bias held within ±10,
-// the best weights kept, an end after 20 rounds without better ones. It starts at zero.
+// Batch gradient descent on the mean squared error, as published: rate 0.01, at most 500 rounds,
+// the gradient scaled down to a norm of 1, weights and bias held within ±10, the best weights kept,
+// a stop after 20 rounds without improvement. It starts at zero.
 #include <algorithm>
 #include <cmath>
 
@@ -15,16 +15,16 @@ constexpr double kLongestGradient = 1;
 constexpr double kLargestWeight = 10;
 constexpr int kPatience = 20;
 
-// The windows as the rounds want them, four at a time. A value and a gradient are sums in a fixed
-// order, in which each addition waits for the one before: those of four windows run side by side,
-// and stay the same to the last bit.
+// The windows in the layout of the rounds, four at a time. A value and a gradient are sums in a
+// fixed order, so each addition waits for the one before. Four windows run in parallel, and the
+// sums stay the same to the last bit.
 class Windows {
  public:
   Windows(const std::vector<ForecastInput>& inputs, const std::vector<double>& targets)
       : targets_(targets), rows_((inputs.size() + 3) / 4 * 4, LinearModel{}) {
     for (size_t n = 0; n < inputs.size(); ++n) {
       std::copy(inputs[n].begin(), inputs[n].end(), rows_[n].begin());
-      rows_[n][kForecastInputs] = 1;  // of the bias
+      rows_[n][kForecastInputs] = 1;  // input of the bias
     }
   }
 
@@ -67,7 +67,7 @@ class Windows {
   }
 
   const std::vector<double>& targets_;
-  std::vector<LinearModel> rows_;  // an input and 1; of zeros to the next four
+  std::vector<LinearModel> rows_;  // inputs and a 1; padded with zeros to a multiple of four
 };
 
 }  // namespace

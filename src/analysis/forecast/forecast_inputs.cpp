@@ -23,7 +23,7 @@ Scale scaleOf(History history, size_t column) {
     most = std::max(most, value);
     sum += value;
   }
-  // Of equal values the mean is that value; a sum divided again may miss it by a rounding.
+  // The mean of equal values is that value; a sum divided again may miss it by a rounding error.
   if (least == most) return {least, 0};
   auto count = static_cast<double>(history.size());
   double mean = sum / count;

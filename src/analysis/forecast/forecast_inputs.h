@@ -13,7 +13,7 @@ namespace tidegauge::analysis {
 inline constexpr size_t kForecastInputs = 7 * kForecastWindow;
 using ForecastInput = std::array<double, kForecastInputs>;
 
-// z = (value − mean) / deviation; of values that are all equal: 0, and back: exactly that value.
+// z = (value − mean) / deviation. If all values are equal: 0, and back exactly to that value.
 struct Scale {
   double mean = 0;
   double deviation = 0;

@@ -1,4 +1,4 @@
-// Four ways to foretell a score from its past, all behind one door.
+// Four ways to forecast a score from its past, with one interface.
 //
 //   history   (x₁…x₆, y) (x₁…x₆, y) … (x₁…x₆, y)        oldest first; x = features, y = score
 //                                └──── window of 5 ────┘ → y one, two and three samples later
@@ -7,10 +7,10 @@
 //                the window (7 · 5 inputs, z-scored), trained by batch gradient descent
 //   ridge        the same inputs, solved in closed form with a ridge penalty
 //   drift        the line from the first score to the last, continued
-//   persistence  as now
+//   persistence  no change
 //
-// Means and deviations are those of the history given, so a forecast never sees what comes after. A
-// history whose scores are all equal forecasts that score exactly, whatever the features do.
+// Means and deviations are those of the given history, so a forecast never uses later samples. If
+// all scores of a history are equal, the forecast is exactly that score, whatever the features are.
 // Cost: window: at most 500 passes over 45 windows of 35 inputs per horizon.
 // Source: docs/explain/forecast.md.
 #pragma once
@@ -22,7 +22,7 @@
 
 namespace tidegauge::analysis {
 
-inline constexpr size_t kForecastHistory = 50;  // samples; older ones are not looked at
+inline constexpr size_t kForecastHistory = 50;  // samples; older ones are not used
 inline constexpr size_t kForecastWindow = 5;    // W
 inline constexpr size_t kForecastHorizons = 3;  // S
 

@@ -1,6 +1,6 @@
 // Ridge regression in closed form on centred inputs: (AᵀA + λ·1) w = Aᵀb by Cholesky, the bias from
-// the means and without penalty. With λ = 1 and z-scored inputs the matrix is well conditioned
-// whatever the history is, and a window less informative than noise gets small weights.
+// the means and without penalty. With λ = 1 and z-scored inputs the matrix is well conditioned for
+// any history, and a window that is mostly noise gets small weights.
 #include <cmath>
 
 #include "analysis/forecast/forecast_inputs.h"

@@ -11,14 +11,14 @@ namespace {
 
 constexpr uint32_t kNotFreed = UINT32_MAX;
 
-// Later allocations of the device until the block could be used again, by row; kNotFreed: never, or
-// one of its ends was not recorded.
+// Number of later allocations of the device until the block could be reused, by row; kNotFreed:
+// never, or one of its ends was not recorded.
 std::vector<uint32_t> laterAllocations(const model::Trace& trace, const DeviceAnalysis& of) {
   const model::Allocations& a = trace.allocations;
   const model::Device& device = of.device;
   std::vector<uint32_t> later(device.allocation_end - device.allocation_begin, kNotFreed);
-  // Rows ascend by their alloc: with `born` of them up to a step, the difference is what came
-  // later.
+  // Rows ascend by their alloc. If `born` counts them up to a step, the difference counts later
+  // ones.
   std::vector<uint32_t> born(uint64_t{device.steps()} + 1, 0);  // before the step
   for (uint64_t row = device.allocation_begin; row < device.allocation_end; ++row) {
     if (a.has(row, model::kAllocSeen)) ++born[uint64_t{a.first_step[row]} + 1];

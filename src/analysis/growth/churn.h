@@ -5,9 +5,9 @@
 //   a: b and c were allocated meanwhile           2 later allocations  a temporary of 10 and 100
 //
 // The age of a block is counted in later allocations of its device, not in time: that is how many
-// others could have had its place. Freed = free_completed, as everywhere; what a program gives back
-// in its last clean-up (clean_up.h) was not freed soon, it was kept to the end. One definition for
-// the report, the tables and the flame graph (which has no bound but its range).
+// others could have used its place. Freed = free_completed, as everywhere. What a program frees in
+// its last clean-up (clean_up.h) was not freed soon: it was kept to the end. The report, the tables
+// and the flame graph share this definition (the flame graph has no limit but its range).
 // Cost: one pass over the events, 4 bytes per life while it runs.
 #pragma once
 
@@ -22,32 +22,31 @@ namespace tidegauge::analysis {
 inline constexpr std::array<uint64_t, 3> kChurnWindows = {1, 10, 100};
 inline constexpr size_t kChurnSlices = 24;
 
-// Allocated and freed again within the recording, before a clean-up at its end: what all churn is
-// made of.
+// Allocated and freed within the recording, before a clean-up at its end: churn consists of these.
 bool isFreed(const model::Trace& trace, const DeviceAnalysis& device, uint64_t row);
 
 struct ChurnStack {
   StackId stack;  // invalid: no stack recorded
-  // Freed within 1, 10, 100 later allocations; the second holds the first, the third both.
+  // Freed within 1, 10, 100 later allocations; the second includes the first, the third both.
   std::array<uint64_t, 3> blocks{};
   std::array<uint64_t, 3> bytes{};
   uint64_t peak_bytes = 0;   // of its temporaries (100), live at the active peak
   uint32_t largest_row = 0;  // the largest of them
-  // Bytes of its temporaries (100) by when they were allocated: equal slices of the events.
+  // Bytes of its temporaries (100) by the time of their allocation: equal slices of the events.
   std::array<uint64_t, kChurnSlices> slice_bytes{};
 };
 
 struct Churn {
-  uint64_t allocations = 0;  // of the device, with their alloc in the recording
+  uint64_t allocations = 0;  // of the device, allocated in the recording
   uint64_t allocated_bytes = 0;
   std::array<uint64_t, 3> blocks{};
   std::array<uint64_t, 3> bytes{};
   uint64_t peak_bytes = 0;
-  double program_steps = 0;  // as SamplePoints counts them
+  double program_steps = 0;  // see SamplePoints::program_steps
   SamplePoints::Basis basis = SamplePoints::Basis::kEvents;
-  std::vector<ChurnStack> stacks;  // most bytes within 100 first; only those that have some
+  std::vector<ChurnStack> stacks;  // most bytes within 100 first; only stacks with some
 
-  // Within 100, per step of the program; of kEvents: per 1,000 events.
+  // Within 100, per step of the program; with kEvents: per 1,000 events.
   uint64_t perStepBytes() const;
 };
 Churn churnOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,

@@ -9,8 +9,8 @@
 namespace tidegauge::analysis {
 namespace {
 
-constexpr size_t kMinWarmPoints = 6;     // what p < 0.01 takes
-constexpr size_t kMinCoarsePoints = 12;  // with the warm-up
+constexpr size_t kMinWarmPoints = 6;     // the fewest that allow p < 0.01
+constexpr size_t kMinCoarsePoints = 12;  // including warm-up
 
 // Rows of the device whose life ends before step `steps`, by the step of their end.
 struct Deaths {
@@ -37,7 +37,7 @@ Deaths deathsOf(const model::Allocations& a, const model::Device& device, Step s
   return deaths;
 }
 
-// The floor of a stack, from the last point back: only where it is lower than at the point after.
+// The floor of a stack, from the last point back: only where it is below that of the point after.
 struct Floor {
   struct Change {
     uint32_t point;
@@ -57,7 +57,8 @@ struct Floor {
   }
 };
 
-// Walks back through the recording and keeps, per stack, what is outstanding and its least so far.
+// Walks backwards through the recording and keeps, per stack, the outstanding bytes and their least
+// so far.
 class Floors {
  public:
   Floors(const model::Trace& trace, const model::Device& device, const std::vector<Step>& points,
@@ -107,12 +108,12 @@ class Floors {
       if (out_[stack] > 0) touch(stack);
     }
     Deaths deaths = deathsOf(a, device_, end_);
-    uint64_t born = device_.allocation_end;  // rows before this one are not yet undone
+    uint64_t born = device_.allocation_end;  // rows before this one are still to be undone
     size_t point = points_.size();
     for (Step step = end_; step-- > 0;) {
       if (point > 0 && points_[point - 1] == step) writePoint(--point);
       if (point == 0) break;
-      // The state after the step before it. Both kinds first: it is one state, not several.
+      // The state before this step. Both kinds first, since they change one state.
       for (; born > device_.allocation_begin && a.first_step[born - 1] >= step; --born) {
         if (a.first_step[born - 1] >= a.last_step[born - 1]) continue;
         change(indexOf(born - 1), 0 - a.block_bytes[born - 1]);
@@ -170,7 +171,7 @@ std::optional<GrowingStack> testAt(const std::vector<double>& floor, size_t firs
 }
 
 std::optional<GrowingStack> testFloor(const Floor& floor, const SamplePoints& points) {
-  // So many changes are needed even on the coarsest points: most stacks have fewer.
+  // Even the coarsest points need this number of changes; most stacks have fewer.
   if (static_cast<double>(floor.changes.size()) < kGrowthRises * (kMinWarmPoints - 1)) {
     return std::nullopt;
   }
@@ -198,7 +199,7 @@ double turnoverOf(const AnalysedTrace& analysed, const DeviceAnalysis& device, S
   return allocated / std::max(1.0, static_cast<double>(span.active_max - span.active_min));
 }
 
-// What is outstanding at the points and at the end, and how it came about.
+// The outstanding bytes at the points and at the end, and the kind of growth.
 void describe(const AnalysedTrace& analysed, const DeviceAnalysis& device, Growth& growth) {
   const model::Allocations& a = analysed.trace.allocations;
   const std::vector<Step>& points = growth.points.steps;
@@ -208,7 +209,7 @@ void describe(const AnalysedTrace& analysed, const DeviceAnalysis& device, Growt
     growth.stacks[i].outstanding_bytes.assign(points.size() + 1, 0);  // differences until the end
   }
   constexpr uint32_t kNone = UINT32_MAX;
-  std::vector<uint64_t> kept(growth.stacks.size());  // of those: older than the last interval
+  std::vector<uint64_t> kept(growth.stacks.size());  // of these: older than the last interval
   std::vector<uint32_t> first(growth.stacks.size(), kNone);
   std::vector<uint32_t> largest(growth.stacks.size(), kNone);
   Step last_interval = points.size() < 2 ? 0 : points[points.size() - 2];
@@ -278,7 +279,7 @@ Growth findGrowth(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
       return growth;
     }
   }
-  growth.verdict = Growth::Verdict::kTold;
+  growth.verdict = Growth::Verdict::kReported;
   Floors floors(analysed.trace, device.device, points.steps, points.end);
   double steps_per_point = points.stepsPerPoint();
   for (size_t stack = 0; stack < floors.size(); ++stack) {

@@ -1,25 +1,27 @@
-// Which stacks hold more and more? Bytes outstanding by stack, and a test that they grow.
+// Which stacks hold more and more memory? Outstanding bytes by stack, and a test of their growth.
 //
 //   outstanding  ▂▅▃▆▄▇▅█▆█   at the points of sample_points.h
-//   floor        ▂▃▃▄▄▅▅▆▆█   … and never less again: what stays; temporaries are not in it
+//   floor        ▂▃▃▄▄▅▅▆▆█   … and never less again: what stays, without temporaries
 //
-// A stack grows when, with the first fifth of the points left out as warm-up, its floor
+// A stack grows if, without the first fifth of the points (warm-up), its floor
 //   1. has a Theil–Sen slope above 0,
-//   2. rises by Mann–Kendall with p < 0.01 (so fewer than eight points never tell), and
+//   2. rises by Mann–Kendall with p < 0.01 (so fewer than eight points never show growth), and
 //   3. rises in at least 80 % of the intervals between points.
-// Taken at every point; where that says no, at every second, fourth, … as long as twelve are left:
-// a leak may be rarer than the points. The floor, not the outstanding bytes themselves: a cache
-// that is emptied, a sequence that grows until its request ends, or points that drift through the
-// teeth of a training loop rise in most intervals as well, but they come down again.
+// The test runs on every point. If that shows no growth, it runs on every second, fourth, … point
+// while at least twelve are left, since a leak may be rarer than the points. It uses the floor, not
+// the outstanding bytes: a cache that is emptied, a sequence that grows until its request ends, and
+// points that drift through the sawtooth of a training loop also rise in most intervals, but they
+// fall again.
 //
-// Where no steps are marked, growth is told only if the recording turned its memory over at least
-// five times (bytes allocated ÷ the range of active bytes, after warm-up): in a part of one forward
-// pass everything grows.
+// Without marked steps, growth is reported only if the recording turned its memory over at least
+// five times (bytes allocated ÷ the range of active bytes, after warm-up). Within a part of one
+// forward pass everything grows.
 //
-// What an ended program gave back in its last clean-up (clean_up.h) counts as held: exit handlers
-// and an interpreter's end empty every list, and a leak would be gone with them.
+// What an ended program freed in its last clean-up (clean_up.h) counts as held: exit handlers and
+// the end of the interpreter empty every list, and would hide a leak.
 //
-// Segments that the allocator keeps are no allocations, and weights do not grow: neither is here.
+// Segments that the allocator keeps are not allocations, and weights do not grow: neither is
+// reported.
 // Cost: one pass over the lives backwards, O(lives + steps); about 5 bytes per life while it runs.
 #pragma once
 
@@ -49,11 +51,11 @@ struct GrowingStack {
   double low = 0, high = 0;   // 90 %
   double p = 1;
   double rises = 0;          // share of the intervals
-  uint64_t grown_bytes = 0;  // the floor at the last point less that at the first
-  // Outstanding at the end of the recording; of a program that cleaned up at its end, before that.
+  uint64_t grown_bytes = 0;  // the floor at the last point minus that at the first
+  // Outstanding at the end of the recording; if the program cleaned up at its end, before that.
   uint64_t retained_bytes = 0;
   uint64_t retained_blocks = 0;
-  uint64_t given_back_bytes = 0;  // of retained_bytes: in that clean-up
+  uint64_t given_back_bytes = 0;  // of retained_bytes: freed in that clean-up
   Step since_step = 0;            // the floor has risen ever since
   uint32_t example_row = 0;  // of trace.allocations: its first block that stayed, or its largest
   std::vector<uint64_t> outstanding_bytes;  // at each point
@@ -61,21 +63,21 @@ struct GrowingStack {
 
 struct Growth {
   enum class Verdict : uint8_t {
-    kTold,
+    kReported,
     kTooFewPoints,      // p < 0.01 is out of reach
-    kTooLittleTurnover  // no steps are marked, and it may be a part of one
+    kTooLittleTurnover  // no steps are marked, and the recording may be part of one
   };
   Verdict verdict = Verdict::kTooFewPoints;
   SamplePoints points;
-  double turnover = 0;               // only where no steps are marked
+  double turnover = 0;               // only if no steps are marked
   size_t growing = 0;                // stacks
   std::vector<GrowingStack> stacks;  // most bytes per step first, at most kMaxGrowing
 };
 
 std::string_view name(GrowingStack::Kind kind);  // "accumulates", "replaced"
-std::string_view name(Growth::Verdict verdict);  // "told", "too_few_points", "too_little_turnover"
+std::string_view name(Growth::Verdict verdict);  // the verdict in JSON
 
-// The floor of every stack (by id; last: no stack) at the points, as the test sees them: for the
+// The floor of every stack (by id; last: no stack) at the points, as the test uses them. For the
 // twin.
 std::vector<std::vector<double>> floorsOf(const AnalysedTrace& analysed,
                                           const DeviceAnalysis& device,

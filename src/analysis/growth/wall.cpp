@@ -26,7 +26,7 @@ WallLine lineOf(const std::vector<double>& x, const std::vector<double>& y,
 std::optional<uint64_t> ceilingOf(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   std::optional<uint64_t> ceiling;
   for (const OomReport& oom : oomsOf(analysed, device, 0)) {
-    ceiling = std::max(ceiling, oom.ceilingBytes());  // absent = least
+    ceiling = std::max(ceiling, oom.ceilingBytes());  // absent counts as the least
   }
   return ceiling;
 }
@@ -42,7 +42,7 @@ Wall wallOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
         wall.capacity_bytes ? CapacitySource::kOutOfMemory : CapacitySource::kUnknown;
   }
   const TotalsIndex& totals = device.totals;
-  uint64_t steps = device.clean_up_step;  // what is given back at the end is no trend
+  uint64_t steps = device.clean_up_step;  // what is freed at the end is not a trend
   uint64_t slices = std::min<uint64_t>(kMaxWallSlices, steps / 4);
   uint64_t first = (slices + 4) / 5;
   if (slices - first < kMinWallSlices) return wall;

@@ -1,15 +1,14 @@
-// Time to the wall: when would memory reach the capacity, if it went on as it did?
+// Time to the wall: when would memory reach the capacity, if its growth continued?
 //
 //        capacity ··································   slope of the highest bytes of each slice
 //                              ▁▂▃▄▅▆▇█ ╱             with a 90 % interval; "no growth" if that
-//   high  ▂▃▄▅▆▇█▂▃▄▅▆▇█▃▄▅▆▇█▃▄▅▆▇█  ╱               holds 0
+//   high  ▂▃▄▅▆▇█▂▃▄▅▆▇█▃▄▅▆▇█▃▄▅▆▇█  ╱               includes 0
 //         first fifth left out
 //
-// The recording is cut into 200 slices of equal numbers of events (fewer if it is short). What
-// counts of a slice is its highest state: that is what meets the wall. A straight line is all this
-// knows: it says nothing about what has not happened yet. What a program
-// that ended gave back in its last clean-up (clean_up.h) is left out. Cost: O(slices² + slices ·
-// 256 events).
+// The recording is cut into 200 slices of equal numbers of events (fewer if it is short). Each
+// slice counts with its highest state, since that reaches the wall. The forecast is a straight
+// line: it knows nothing about events that have not happened yet. What an ended program freed in
+// its last clean-up (clean_up.h) is left out. Cost: O(slices² + slices · 256 events).
 #pragma once
 
 #include <optional>
@@ -23,34 +22,34 @@ struct WallLine {
   uint64_t now_bytes = 0;  // the highest of the last slice
   Slope bytes_per_event;
   bool grows() const { return bytes_per_event.low > 0; }
-  // Events until the capacity is reached at the slope, at the steep and at the flat end of its
+  // Events until the capacity is reached: at the slope, and at the steep and the flat end of its
   // interval. Absent: no growth, or no capacity. 0: it is reached already.
   std::optional<double> events_left;
   std::optional<double> events_left_least;
   std::optional<double> events_left_most;
 };
 
-// kRefused: memory was refused, and given back for another try, but nothing failed (what-if alone).
+// kRefused: the driver refused memory, a retry succeeded, and nothing failed (what-if only).
 enum class CapacitySource : uint8_t { kUnknown, kGiven, kOutOfMemory, kRefused };
 
 struct Wall {
-  bool enough = false;  // at least kMinWallSlices slices; else nothing but the capacity is known
-  size_t slices = 0;    // that were looked at, without the first fifth
+  bool enough = false;  // at least kMinWallSlices slices; if not, only the capacity is known
+  size_t slices = 0;    // slices used, without the first fifth
   WallLine active;
   WallLine reserved;
   std::optional<uint64_t> capacity_bytes;
   CapacitySource capacity_source = CapacitySource::kUnknown;
-  // Of the slices looked at; absent if the file has no times, or they stand still.
+  // Over the slices used; absent if the file has no times, or they do not advance.
   std::optional<double> seconds_per_event;
 };
 inline constexpr size_t kMaxWallSlices = 200;
 inline constexpr size_t kMinWallSlices = 10;
 
-// Without a capacity: what an out-of-memory event says this process could have had at most.
+// Without a capacity: the ceiling that an out-of-memory event shows for this process.
 Wall wallOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
             std::optional<uint64_t> capacity_bytes = std::nullopt);
 
-// The largest reserved + free in the driver at an out-of-memory event of the device, if one says.
+// The largest reserved + free in the driver at an out-of-memory event of the device, if any.
 std::optional<uint64_t> ceilingOf(const AnalysedTrace& analysed, const DeviceAnalysis& device);
 
 }  // namespace tidegauge::analysis

@@ -1,5 +1,5 @@
-// Whose memory a block is: the stack that allocated it. Where only the free was seen, its stack
-// says nothing about that.
+// Whose memory a block is: the stack that allocated it. If only the free was recorded, its stack
+// does not show that.
 #pragma once
 
 #include "model/trace.h"

@@ -24,7 +24,7 @@ constexpr std::array<Names, kCategories> kNames = {{{"other", "other"},
 using RuleBits = uint64_t;  // bit i = rule i
 static_assert(CategoryRules::kMaxRules <= 64);
 
-// Which rules a text fits, as far as one kind of pattern tells; those without one fit always.
+// Which rules a text matches, for one kind of pattern; rules without such a pattern always match.
 class TextRules {
  public:
   TextRules(const model::Trace& trace, const CategoryRules& rules,
@@ -67,7 +67,7 @@ class TextRules {
   std::vector<Known> known_;
 };
 
-// Which phase rules fit at a step: asked for steps that never go down.
+// Which phase rules match at a step. Steps must be asked for in ascending order.
 class PhaseRules {
  public:
   PhaseRules(const model::Trace& trace, const std::vector<Phase>& phases, TextRules& names) {
@@ -122,7 +122,7 @@ Categories::Categories(const model::Trace& trace, std::vector<const std::vector<
                        std::shared_ptr<const CategoryRules> rules)
     : trace_(trace), phases_(std::move(phases)), rules_(std::move(rules)) {}
 
-// The rules whose function and file fit a frame of the stack; those that name neither fit all.
+// The rules whose function and file match a frame of the stack; rules that name neither match all.
 std::vector<RuleBits> Categories::rulesOfStacks(const CategoryRules& rules) const {
   TextRules functions(trace_, rules, &CategoryRules::Rule::function);
   TextRules files(trace_, rules, &CategoryRules::Rule::file);
@@ -169,7 +169,7 @@ void Categories::computeDevice(size_t device, const CategoryRules& rules,
   const model::Device& of = trace_.devices[device];
   for (uint64_t row = of.allocation_begin; row < of.allocation_end; ++row) {
     RuleBits phase = without_phase;
-    // What is older than the recording was allocated in no phase that is known.
+    // Memory older than the recording was allocated in an unknown phase.
     bool born_here = a.has(row, model::kAllocSeen);
     if (born_here) phase |= phase_rules.at(a.first_step[row]);
     bool has_word = !a.category.empty() && a.category[row].valid();

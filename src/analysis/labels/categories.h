@@ -1,12 +1,12 @@
-// What memory is for: parameters, activations, … told by editable rules from the frames that
-// allocated, the phase they ran in, and what the file itself says.
+// What memory is for: parameters, activations, … Editable rules derive it from the frames that
+// allocated, the phase they ran in, and the category that the file states.
 //
 //   rules:                                       "F.py:9 scaled_dot_product_attention"  → attention
 //     - category: attention
 //       function: [/attention|sdpa/]             src/assets/categories.yaml has those built in
 //
-// Each distinct function and file name meets each rule once, then each stack is a sum over its
-// frames, then one byte per allocation. Computed when first asked for, once.
+// Each distinct function and file name is matched against each rule once. Then each stack is a sum
+// over its frames, and each allocation takes one byte. Computed once, on first use.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@
 
 namespace tidegauge::analysis {
 
-// The numbers are colours of the page (its slots): they never change their meaning.
+// The numbers are colours of the page (its slots), so they never change their meaning.
 enum class Category : uint8_t {
   kOther = 0,
   kParameters = 1,
@@ -48,7 +48,7 @@ class CategoryRules {
   static constexpr size_t kMaxRules = 64;
   static constexpr size_t kMaxBytes = 1 << 20;
 
-  // Errors name the rule, or the line for what is no YAML.
+  // Errors name the rule, or the line of invalid YAML.
   static base::Result<CategoryRules> parse(std::string_view yaml);
   static std::shared_ptr<const CategoryRules> builtIn();
   static std::string_view builtInText();
@@ -60,7 +60,7 @@ class CategoryRules {
     std::optional<TextPattern> phase;
   };
   const std::vector<Rule>& rules() const { return rules_; }
-  // What the file's own word means; none if the rules do not know it.
+  // The category of a word stated in the file; absent if the rules do not know the word.
   std::optional<Category> stated(std::string_view word) const;
 
  private:
@@ -70,17 +70,17 @@ class CategoryRules {
 
 class Categories {
  public:
-  // `phases` by device, in the order of trace.devices. Both must outlive this. Without rules: the
-  // built-in ones.
+  // `phases` by device, in the order of trace.devices. Both must outlive this. Without rules, the
+  // built-in ones are used.
   Categories(const model::Trace& trace, std::vector<const std::vector<Phase>*> phases,
              std::shared_ptr<const CategoryRules> rules);
 
-  // Of a row of trace.allocations. Thread-safe.
+  // `row` of trace.allocations. Thread-safe.
   Category of(uint32_t row) const {
     std::call_once(once_, [this] { compute(); });
     return static_cast<Category>(by_row_[row]);
   }
-  // Those that it was made with, for another recording of the same program; null: the built-in
+  // The rules that it was made with, for another recording of the same program; null: the built-in
   // ones.
   const std::shared_ptr<const CategoryRules>& rules() const { return rules_; }
 

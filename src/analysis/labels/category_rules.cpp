@@ -54,7 +54,7 @@ base::Result<std::optional<TextPattern>> patternOf(const YAML::Node& list, std::
   return std::optional<TextPattern>(std::move(pattern).value());
 }
 
-// The text of a map's key. The library would keep both of two equal ones; people mean one.
+// The text of a map's key. The library would keep both of two equal keys; users mean one.
 base::Result<std::string> keyOf(const YAML::Node& node, std::set<std::string>& seen,
                                 std::string_view where) {
   if (!node.IsScalar()) return badRules(fmt::format("a key of {} is not text", where));
@@ -129,9 +129,9 @@ base::Result<CategoryRules> CategoryRules::parse(std::string_view yaml) {
       }
     }
     return parsed;
-  } catch (const YAML::DeepRecursion& error) {  // it calls that a bad file
+  } catch (const YAML::DeepRecursion& error) {  // the library calls that a bad file
     return noYaml(error, "it is nested too deeply");
-  } catch (const YAML::Exception& error) {  // the library's way to say that it is no YAML
+  } catch (const YAML::Exception& error) {  // how the library reports invalid YAML
     return noYaml(error, error.msg);
   }
 }

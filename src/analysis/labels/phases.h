@@ -1,4 +1,4 @@
-// Annotations as ranges of a device's steps, nested; and what happened to memory inside each.
+// Annotations as nested ranges of a device's steps, and what happened to memory inside each.
 //
 //   time   ──[ step#1 ──[ forward ]──[ backward ]── ]──
 //   steps     [10, 95)    [12, 50)     [51, 93)          depth 0, 1, 1
@@ -14,8 +14,8 @@ namespace tidegauge::analysis {
 
 using model::Step;
 
-// Times of a device that never go backwards (the latest so far), for the time axis and for
-// annotations. Empty if the file has no times.
+// Times of a device that never decrease (the latest so far), for the time axis and annotations.
+// Empty if the file has no times.
 class TimeAxis {
  public:
   TimeAxis(const model::Trace& trace, const model::Device& device);
@@ -46,7 +46,7 @@ struct Phase {
 };
 
 // All annotations as steps of one device (annotations are process-wide), by begin_step, outer
-// first. Ranges that hold no event of the device have begin_step == end_step.
+// first. Ranges without an event of the device have begin_step == end_step.
 std::vector<Phase> phasesOf(const model::Trace& trace, const TimeAxis& axis);
 
 // Names of the phases around a step, outermost first.

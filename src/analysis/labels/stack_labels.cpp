@@ -40,7 +40,7 @@ StackLabels::StackLabels(const model::Trace& trace) : trace_(trace) {
   std::vector<FrameRank> rank(frames.size());
   for (size_t i = 0; i < frames.size(); ++i) {
     rank[i] = model::rankOf(frameAt(trace, FrameId(static_cast<uint32_t>(i))));
-    // Plumbing is folded like noise, but may still name a stack when nothing better is there.
+    // Plumbing is folded like noise, but may name a stack if nothing better exists.
     noise_[i] = rank[i] == FrameRank::kNoise || rank[i] == FrameRank::kCalled ||
                 rank[i] == FrameRank::kPlumbing;
     user_[i] = rank[i] == FrameRank::kUser;
@@ -114,7 +114,7 @@ std::string_view StackLabels::operation(StackId stack) const {
 std::string StackLabels::caller(StackId stack) const {
   FrameId top = topUserFrame(stack);
   if (!top.valid()) return {};
-  // Without Python the program's own functions name the stack, and so its caller.
+  // Without Python, the program's own functions name the stack and its caller.
   bool is_cpp = !isUser(top) && model::rankOf(frameAt(trace_, top)) == FrameRank::kOtherCpp;
   std::string own = frameLabel(top);
   const FrameId* frame = trace_.stacks.framesOf(stack);

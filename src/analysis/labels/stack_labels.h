@@ -1,13 +1,13 @@
-// How stacks are named for people: the frame that says most about *whose* memory it is.
+// How stacks are named for people: by the frame that shows best *whose* memory it is.
 //
 //   torch::unwind …, CUDACachingAllocator …     runtime noise: folded away
 //   torch/nn/modules/linear.py:114 forward      framework
 //   model.py:856 Model.forward                  ◄ the label: innermost Python frame outside torch
 //   train.py:63 main                            ◄ the caller        and the library
 //
-// Without such a frame: the innermost of torch's own Python, else the innermost C++ frame that
-// names an operation. Noise rules follow PyTorch's viewer (MemoryViz.js, frame filter: unwinding,
-// interpreter, dispatch) and add the allocator's and the dispatcher's own frames.
+// Without such a frame: the innermost of torch's own Python frames, else the innermost C++ frame
+// that names an operation. Noise rules follow PyTorch's viewer (MemoryViz.js, frame filter:
+// unwinding, interpreter, dispatch) and add the allocator's and the dispatcher's own frames.
 // Cost: one pass over frames and stacks at the start; 9 bytes per stack.
 #pragma once
 
@@ -29,10 +29,10 @@ class StackLabels {
 
   bool isNoise(FrameId frame) const { return noise_[frame.index()]; }
   bool isUser(FrameId frame) const { return user_[frame.index()]; }
-  // The innermost frame of the user's code; else the innermost that is no noise; else the
+  // The innermost frame of the user's code; else the innermost that is not noise; else the
   // innermost. Invalid for an invalid or empty stack.
   FrameId topUserFrame(StackId stack) const;
-  // Where in the stack that is, counted from the innermost; 0 of none.
+  // Position of that frame in the stack, counted from the innermost; 0 if there is none.
   size_t topPosition(StackId stack) const {
     return stack.valid() ? top_position_[stack.index()] : 0;
   }
@@ -51,8 +51,8 @@ class StackLabels {
   std::string frameLabel(FrameId frame) const;
   // "file:line function", with the whole path.
   std::string frameText(FrameId frame) const;
-  // The whole stack as text, one frameText() per line, innermost first, nothing folded. What does
-  // not fit into `most_bytes` is counted in the last line: "… 12 more frames".
+  // The whole stack as text, one frameText() per line, innermost first, nothing folded. Frames that
+  // do not fit into `most_bytes` are counted in the last line: "… 12 more frames".
   std::string text(StackId stack, size_t most_bytes = SIZE_MAX) const;
 
  private:

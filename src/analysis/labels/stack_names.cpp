@@ -13,9 +13,8 @@
 namespace tidegauge::analysis {
 namespace {
 
-constexpr size_t kMaxFrames = 1000;  // of a stack that are compared
-// Stacks that are compared, those that asked for most. Of a file with more the others bear their
-// number.
+constexpr size_t kMaxFrames = 1000;  // compared per stack
+// Stacks that are compared: those with the most requests. Further ones are named by their number.
 constexpr size_t kMaxCompared = 512;
 
 using StacksWith = boost::unordered_flat_map<uint32_t, size_t>;  // by frame
@@ -27,10 +26,10 @@ std::span<const FrameId> framesOf(const model::Trace& trace, StackId stack) {
 
 constexpr std::string_view kCalled = "› ";
 
-// The frame that the fewest of the others have; runtime noise only if nothing else tells them
-// apart. Invalid of none.
-FrameId tellingFrame(const StackLabels& labels, std::span<const FrameId> frames,
-                     const StacksWith& stacks_with) {
+// The frame that the fewest other stacks contain; runtime noise only if nothing else distinguishes
+// them. Invalid if there is none.
+FrameId distinctFrame(const StackLabels& labels, std::span<const FrameId> frames,
+                      const StacksWith& stacks_with) {
   FrameId best;
   for (bool noise : {false, true}) {
     for (FrameId frame : frames) {
@@ -50,8 +49,8 @@ void append(StackName& name, const std::string& number) {
   name.caller += number;
 }
 
-// Stacks that memory was asked for with, those that asked for most first. Of a trace without memory
-// (two joined): all.
+// Stacks that requested memory, those with the most requests first. For a trace without memory (two
+// joined): all.
 std::vector<StackId> askingStacks(const model::Trace& trace) {
   std::vector<bool> asks(trace.stacks.size(), trace.allocations.size() == 0);
   auto add = [&](StackId stack) {
@@ -96,7 +95,7 @@ void StackNames::make() const {
   std::vector<StackId> stacks = askingStacks(trace_);
   for (; stacks.size() > kMaxCompared; stacks.pop_back())
     names_[stacks.back().index()].caller = numberOf(stacks.back());
-  // Those that read the same, in the order of stacks.
+  // Stacks with the same text, in the order of stacks.
   auto alike = [&] {
     boost::unordered_flat_map<std::string, std::vector<StackId>> groups;
     for (StackId stack : stacks) groups[oneName(names_[stack.index()])].push_back(stack);
@@ -106,8 +105,8 @@ void StackNames::make() const {
   for (StackId stack : stacks)
     names_[stack.index()] = {labels_.label(stack), labels_.caller(stack)};
   for (const auto& [name, group] : alike()) setApart(group);
-  // The same frames in another order or number, or what another has for a caller: only the id is
-  // left.
+  // Stacks with the same frames in another order or number, or with a frame that another has as
+  // caller: only the id distinguishes them.
   for (const auto& [name, group] : alike())
     for (StackId stack : group) append(names_[stack.index()], numberOf(stack));
 }
@@ -126,13 +125,13 @@ void StackNames::setApart(const std::vector<StackId>& stacks) const {
   for (StackId stack : stacks) {
     std::span<const FrameId> frames = framesOf(trace_, stack);
     size_t label = std::min(labels_.topPosition(stack), frames.size());
-    FrameId inner = tellingFrame(labels_, frames.first(label), stacks_with);
+    FrameId inner = distinctFrame(labels_, frames.first(label), stacks_with);
     FrameId outer =
-        tellingFrame(labels_, frames.subspan(std::min(label + 1, frames.size())), stacks_with);
+        distinctFrame(labels_, frames.subspan(std::min(label + 1, frames.size())), stacks_with);
     auto others = [&](FrameId frame) {
       return frame.valid() ? stacks_with.at(frame.value) : stacks.size();
     };
-    // A stack whose frames the others have too keeps its caller.
+    // If the others contain these frames too, a stack keeps its caller.
     if (std::min(others(inner), others(outer)) >= stacks.size()) continue;
     std::string& caller = names_[stack.index()].caller;
     caller = others(outer) <= others(inner) ? labels_.frameLabel(outer)

@@ -1,13 +1,12 @@
-// The one name that each stack of a trace has, in every report, table and picture:
+// The one name that each stack of a trace has in every report, table and picture:
 //
 //   model.py:8 forward ‹ train.py:63 main        label ‹ caller, the next frame of the user's code
 //   model.py:8 forward ‹ eval.py:20 main         two stacks with that label and caller: the frame
-//   model.py:8 forward › linear.py:114 forward   further out that sets them apart, or one that the
-//                                                label called
-//
-// No two stacks that memory was asked for with have the same name: where no frame sets them apart,
-// the number does. The 512 that asked for most are compared; of a file with more the others bear
-// their number. Cost: made when first asked for, O(allocations).
+//   model.py:8 forward › linear.py:114 forward   further out that distinguishes them, or one that
+//                                                the label called
+// No two stacks that requested memory have the same name: if no frame distinguishes them, the
+// number does. The 512 stacks with the most requests are compared; further ones are named by their
+// number. Cost: computed on first use, O(allocations).
 #pragma once
 
 #include <mutex>
@@ -20,8 +19,8 @@ namespace tidegauge::analysis {
 
 struct StackName {
   std::string label;
-  // What tells it from others: who called; with "› " before it, what was called. Empty if there is
-  // none and none is needed.
+  // What distinguishes it from others: the caller; or, after "› ", what was called. Empty if there
+  // is none and none is needed.
   std::string caller;
 };
 
@@ -33,7 +32,7 @@ class StackNames {
   StackNames(const model::Trace& trace, const StackLabels& labels)
       : trace_(trace), labels_(labels) {}
 
-  // Of any stack; "no stack recorded" of an invalid one.
+  // Any stack; "no stack recorded" for an invalid one.
   StackName of(StackId stack) const;
   std::string caller(StackId stack) const { return of(stack).caller; }
 
@@ -44,7 +43,7 @@ class StackNames {
   const model::Trace& trace_;
   const StackLabels& labels_;
   mutable std::once_flag made_;
-  mutable std::vector<StackName> names_;  // by stack; without a label: it is made when asked for
+  mutable std::vector<StackName> names_;  // by stack; without a label, which is made on use
 };
 
 }  // namespace tidegauge::analysis

@@ -18,7 +18,7 @@ base::Error badPattern(std::string what) {
           "A plain text matches itself; /…/ is a regular expression in RE2's syntax"};
 }
 
-// As an expression of its own, so that an error is about this text and not its neighbours.
+// Compiled alone first, so that an error is about this text and not its neighbours.
 base::Result<std::string> expressionOf(std::string_view text) {
   if (text.size() > TextPattern::kMaxBytes) {
     return badPattern(fmt::format("A pattern may have {} bytes", TextPattern::kMaxBytes));

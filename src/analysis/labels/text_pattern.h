@@ -1,7 +1,7 @@
 // What a user types to match names: a plain text, or a regular expression between slashes. Letter
 // case does not matter.
 //
-//   "attention.py:118"    holds that text           "/flash|sdpa/"    matches that expression
+//   "attention.py:118"    contains that text        "/flash|sdpa/"    matches that expression
 //
 // RE2 matches in time linear in the text and in bounded memory whatever the expression is;
 // std::regex recurses on its input.
@@ -42,7 +42,7 @@ class TextPattern {
 
 // By frame: does "file:line function" match? One pass over the distinct frames.
 std::vector<bool> matchingFrames(const model::Trace& trace, const TextPattern& pattern);
-// By stack: is one of those frames in it?
+// By stack: does it contain one of those frames?
 std::vector<bool> stacksWith(const model::Trace& trace, const std::vector<bool>& frames);
 
 }  // namespace tidegauge::analysis

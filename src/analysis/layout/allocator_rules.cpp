@@ -9,7 +9,7 @@ namespace tidegauge::analysis {
 namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kMinLargeBytes = 10 * kMiB;  // from here on a segment of its own size
+constexpr uint64_t kMinLargeBytes = 10 * kMiB;  // from this size on, a segment of its own size
 constexpr uint64_t kRoundLargeBytes = 2 * kMiB;
 
 // Where the value of `key` begins; npos if the conf does not name it.
@@ -23,7 +23,7 @@ size_t findValue(std::string_view conf, std::string_view key) {
   return std::string_view::npos;
 }
 
-// A number of MiB that the allocator would take; hostile ones are bounded.
+// A number of MiB that the allocator would accept; hostile values are bounded.
 std::optional<uint64_t> mebibytes(std::string_view conf, std::string_view key, double least) {
   std::optional<double> number = confNumber(conf, key);
   if (!number || !(*number >= least) || *number > 1e9) return std::nullopt;
@@ -109,7 +109,7 @@ uint64_t AllocatorRules::largestRequest(uint64_t block_bytes) const {
   if (roundedBytes(1) > block_bytes) return 0;
   uint64_t fits = 1;
   uint64_t too_large = std::min(block_bytes, model::kMaxRequestBytes) + 1;
-  while (too_large - fits > 1) {  // rounding never shrinks with the request
+  while (too_large - fits > 1) {  // rounding never decreases with the request
     uint64_t middle = fits + (too_large - fits) / 2;
     (roundedBytes(middle) <= block_bytes ? fits : too_large) = middle;
   }

@@ -1,11 +1,11 @@
-// The caching allocator's rules of size, as one trace's settings make them.
+// The size rules of the caching allocator, under the settings of one trace.
 //
 //   request 5.2 MiB → block 5.2 MiB (next 512 B) → large pool → a new segment would be 20 MiB
 //
 // Source: CUDACachingAllocator get_pool, get_allocation_size, get_free_block, should_split. A file
-// tells the settings as they were when it was written; without them PyTorch's defaults hold.
-// What it leaves out (large_segment_size_mb, max_non_split_rounding_mb, the memory fraction) is
-// read from PYTORCH_CUDA_ALLOC_CONF.
+// contains the settings at the time of writing; without them, PyTorch's defaults apply. Settings
+// that it lacks (large_segment_size_mb, max_non_split_rounding_mb, the memory fraction) are read
+// from PYTORCH_CUDA_ALLOC_CONF.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,13 @@
 
 namespace tidegauge::analysis {
 
-// Who hands out a device's memory: that decides what may lie free, and what a request meets.
+// Which allocator serves a device's memory: this decides what can be free, and where a request is
+// served.
 enum class AllocatorKind : uint8_t {
-  kCaching,     // PyTorch's, of a GPU: the rules below
-  kPinnedHost,  // PyTorch's, of pinned host memory: powers of two apart, nothing is split
-  kDriver,      // none was seen: the program asks the driver, which keeps nothing free for it
+  kCaching,     // PyTorch's, for a GPU: the rules below
+  kPinnedHost,  // PyTorch's, for pinned host memory: power-of-two size classes, no splitting
+  // no allocator was seen: the program calls the driver, which keeps nothing free for it
+  kDriver,
 };
 AllocatorKind allocatorOf(const model::Device& device);
 std::string_view name(AllocatorKind kind);  // "caching", "pinned_host", "driver"
@@ -28,9 +30,10 @@ std::string_view name(AllocatorKind kind);  // "caching", "pinned_host", "driver
 struct AllocatorRules {
   explicit AllocatorRules(const model::AllocatorSettings& settings);
 
-  uint64_t roundedBytes(uint64_t request_bytes) const;  // the least block that serves it
+  uint64_t roundedBytes(uint64_t request_bytes) const;  // the smallest block that serves it
   bool isSmall(uint64_t rounded_bytes) const;           // small pool, else large pool
-  uint64_t segmentBytes(uint64_t rounded_bytes) const;  // what cudaMalloc would be asked for
+  // the size that cudaMalloc would be called with
+  uint64_t segmentBytes(uint64_t rounded_bytes) const;
   uint64_t pageBytes(bool small) const { return small ? kSmallSegmentBytes : large_segment_bytes; }
   // Large enough, and not too large for the oversize rules (max_split_size).
   bool allows(uint64_t rounded_bytes, uint64_t block_bytes) const;
@@ -43,19 +46,19 @@ struct AllocatorRules {
   uint64_t large_segment_bytes = uint64_t{20} << 20;
   uint64_t max_non_split_rounding_bytes = uint64_t{20} << 20;
   std::optional<double> gc_threshold{};     // absent or 0: off
-  std::optional<double> memory_fraction{};  // only if the conf says it
+  std::optional<double> memory_fraction{};  // only if the conf sets it
 
  private:
   const model::AllocatorSettings& settings_;
 };
 
-// Of a trace. Where the file tells no settings, its expandable segments do.
+// If the file has no settings, its segments show whether they are expandable.
 AllocatorRules rulesOf(const model::Trace& trace);
 
-// The value that follows a key in PYTORCH_CUDA_ALLOC_CONF: ("a:1, b:2.5", "b") → 2.5. Absent if the
-// key is, or if no number follows it.
+// The value after a key in PYTORCH_CUDA_ALLOC_CONF: ("a:1, b:2.5", "b") → 2.5. Absent if the key is
+// missing or no number follows it.
 std::optional<double> confNumber(std::string_view conf, std::string_view key);
-// True if the conf names the key at all.
+// True if the conf contains the key.
 bool confNames(std::string_view conf, std::string_view key);
 // Size of a segment for 1 to 10 MiB, and page of expandable segments of the large pool.
 uint64_t largeSegmentBytes(const model::AllocatorSettings& settings);

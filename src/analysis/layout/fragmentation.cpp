@@ -43,7 +43,7 @@ FragmentationSample FragmentationGauge::read(const LayoutCursor& cursor) {
   sizes_.clear();
   gaps_.clear();
   uint64_t pool_bytes = 0;
-  bool in_pool = false;           // of the range at hand
+  bool in_pool = false;           // of the current range
   SegmentHoles* holes = nullptr;  // of its segment
   auto takes = [&](const OwnedNow& range) {
     in_pool = in_pool_[range.segment.index() - device_.segment_begin];
@@ -69,7 +69,7 @@ FragmentationSample FragmentationGauge::read(const LayoutCursor& cursor) {
     sums.free.stranded_bytes += strandedBytes(bytes, options_.request_bytes);
     if (in_pool) gaps_.push_back(bytes);
   };
-  // With pool_only, what lies in segments of other pools counts as outside too.
+  // With pool_only, blocks in segments of other pools also count as outside.
   sample.outside_blocks = walkOwned(cursor, takes, onBlock, onHole);
   closeSegments(sums.free);
   sample.reserved = layoutScore(sizes_, gaps_, pool_bytes, options_.layout);
@@ -77,7 +77,7 @@ FragmentationSample FragmentationGauge::read(const LayoutCursor& cursor) {
   return sample;
 }
 
-// Gaps are what nobody of this device owns: a segment of another pool in between is no hole.
+// A gap is owned by nobody on this device: a segment of another pool in between is not a hole.
 LayoutScore FragmentationGauge::addressScore(const LayoutCursor& cursor) const {
   std::vector<uint64_t> sizes;
   std::vector<uint64_t> gaps;

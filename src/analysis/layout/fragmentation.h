@@ -1,5 +1,5 @@
-// Fragmentation at one step: what lay free inside the segments of a device, why it could not be
-// used or returned, and the shape of the pool that matters most.
+// Fragmentation at one step: the free memory inside the segments of a device, why it could not be
+// used or returned, and the shape of the most important pool.
 //
 //   segment A  [ live | 3 free | live | 5 free ]     free 8 of it, all pinned; largest hole 5
 //   segment B  [ 4 free                        ]     free 4, releasable: nothing lives in it
@@ -7,9 +7,9 @@
 //   free = pinned + releasable = 12     largest hole 5     scattered = 12 − 5 = 7
 //   external 1 − 5/12                   by segment 1 − (5 + 4)/12
 //
-// Only what lies inside known segments counts; reserved = covered by live blocks + free, to the
-// byte. A pool is one memory pool of PyTorch (default, or one of a graph or a MemPool). Sums are of
-// the whole device, scores of one pool: an arena never spans two.
+// Only memory inside known segments counts; reserved = covered by live blocks + free, to the byte.
+// A pool is one memory pool of PyTorch (default, or one of a graph or a MemPool). Sums cover the
+// whole device, scores one pool: an arena never spans two.
 #pragma once
 
 #include <cstdint>
@@ -41,14 +41,14 @@ struct FragmentationSample {
   LayoutScore address;
 };
 
-// Which pool a segment belongs to. Segments whose pool the file does not tell are taken for the
-// default pool, as in free_blocks.h.
+// The pool of a segment. Segments without a recorded pool are taken for the default pool, as in
+// free_blocks.h.
 model::PoolId poolOf(const model::Trace& trace, model::SegmentId segment);
 
 struct FragmentationOptions {
-  uint64_t request_bytes = 0;  // for stranded_bytes; 0: none is computed
+  uint64_t request_bytes = 0;  // for stranded_bytes; 0: not computed
   model::PoolId pool{};        // whose shape is scored; see mainPool()
-  bool pool_only = false;      // the sums, too, are of that pool alone
+  bool pool_only = false;      // the sums, too, cover that pool alone
   LayoutOptions layout{};
 };
 
@@ -58,7 +58,7 @@ class FragmentationGauge {
   FragmentationGauge(const model::Trace& trace, const model::Device& device,
                      const FragmentationOptions& options);
 
-  // `totals` is left empty: the cursor does not know it.
+  // `totals` stays empty: the cursor does not know it.
   FragmentationSample read(const LayoutCursor& cursor);
 
  private:

@@ -1,11 +1,11 @@
-// Fragmentation at one step, taken apart: by pool, by size class, by the size of a request.
+// Details of fragmentation at one step: by pool, by size class, by the size of a request.
 //
 //   stranded(r) = free − Σ over holes of ⌊hole / r⌋ · r      what requests of r bytes cannot use
 //
 //   holes 5, 4, 3:   r = 1 → 0   r = 2 → 2   r = 3 → 3   r = 4 → 4   r = 5 → 7   r = 6 → 12 = free
 //
-// The curve knows no rules of the allocator: pools, streams and splitting are in the fit test
-// (free_blocks.h). Cost: O(live + pieces), and O(distinct hole sizes) per point of the curve.
+// The curve ignores the allocator's rules: the fit test (free_blocks.h) covers pools, streams and
+// splitting. Cost: O(live + pieces), and O(distinct hole sizes) per point of the curve.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace tidegauge::analysis {
 
-// Live blocks whose block sizes are from `from_bytes` (a power of two; the first class begins at 0)
-// to below twice that.
+// Live blocks of at least `from_bytes` (a power of two; the first class begins at 0) and less than
+// twice that.
 struct SizeClass {
   uint64_t from_bytes = 0;
   uint64_t blocks = 0;
@@ -51,9 +51,9 @@ struct FragmentationDetails {
 FragmentationDetails fragmentationAt(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                                      Step step, const FragmentationOptions& options);
 
-// From 512 bytes to the sum of the holes, `points` sizes equally spaced in their logarithm, and
-// every size where the curve is highest for its neighbourhood: one byte above a hole's size is
-// where that hole drops out, so each of the largest kMaxCorners holes has a point there.
+// `points` sizes from 512 bytes to the sum of the holes, equally spaced in their logarithm, and
+// every local maximum of the curve. A hole drops out one byte above its size, so each of the
+// largest kMaxCorners holes has a point there.
 std::vector<StrandedPoint> strandedCurve(std::vector<uint64_t> holes, size_t points = 240);
 
 }  // namespace tidegauge::analysis

@@ -24,7 +24,7 @@ uint64_t typicalRequest(const model::Trace& trace, const model::Device& device) 
   for (uint64_t row = device.allocation_begin; row < device.allocation_end; ++row) {
     if (a.has(row, model::kAllocSeen)) requests.push_back(a.requested_bytes[row]);
   }
-  if (requests.empty()) {  // no recording: what the final state holds was asked for, too
+  if (requests.empty()) {  // no recording: the blocks of the final state were requested, too
     requests.assign(a.requested_bytes.begin() + static_cast<ptrdiff_t>(device.allocation_begin),
                     a.requested_bytes.begin() + static_cast<ptrdiff_t>(device.allocation_end));
   }

@@ -1,4 +1,4 @@
-// Fragmentation over time: up to 10,000 samples of a device, from one step to another.
+// Fragmentation over time: up to 10,000 samples of a device, between two steps.
 //
 //   steps  0 ─────────────────────────── 9,999
 //   5 of   0      2,499     4,999     7,499   9,999      both ends are samples
@@ -19,7 +19,7 @@ inline constexpr size_t kMaxSamples = 10'000;
 
 struct SeriesOptions {
   Step first = 0;
-  Step last = model::kNoStep;  // past the end: the last step
+  Step last = model::kNoStep;  // beyond the end: the last step
   size_t samples = 200;
   LayoutOptions layout{};
 };
@@ -33,17 +33,17 @@ struct FragmentationSeries {
 FragmentationSeries fragmentationSeries(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                                         const SeriesOptions& options);
 
-// At most `samples` steps from first to last, both among them, as equally spaced as steps allow.
+// At most `samples` steps from first to last, including both, spaced as equally as steps allow.
 std::vector<Step> sampleSteps(Step first, Step last, size_t samples);
 
-// The 95th percentile of the device's requests, each recorded allocation one (nearest rank),
-// rounded up to 512 bytes as the allocator does. 0 without allocations.
+// The 95th percentile (nearest rank) of the device's requests, each recorded allocation counted
+// once, rounded up to 512 bytes as the allocator does. 0 without allocations.
 uint64_t typicalRequest(const model::Trace& trace, const model::Device& device);
 
-// The pool that ever held the most reserved bytes at once; the default one if several did.
+// The pool that ever held the most reserved bytes at once; the default pool on a tie.
 model::PoolId mainPool(const model::Trace& trace, const model::Device& device);
 
-// The device's own: its typical request, its main pool. O(allocations).
+// The defaults for the device: its typical request, its main pool. O(allocations).
 FragmentationOptions ownOptions(const model::Trace& trace, const model::Device& device);
 
 }  // namespace tidegauge::analysis

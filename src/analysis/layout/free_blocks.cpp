@@ -72,9 +72,9 @@ class Collector {
   }
 
  private:
-  // Best fit goes on from the least block that is large enough: with expandable segments to a
-  // slightly larger hole rather than to an end that can still grow, without them past the blocks of
-  // expandable ones.
+  // Best fit continues after the smallest block that is large enough. With expandable segments, it
+  // prefers a slightly larger hole to an end that can still grow; without them, it skips the blocks
+  // of expandable segments.
   void choose(FreeList& list) const {
     size_t count = list.blocks.size();
     list.chosen.resize(count);
@@ -89,7 +89,7 @@ class Collector {
     }
   }
 
-  // Keeps the run if something of it is unmapped, and begins the next one.
+  // Keeps the run if part of it is unmapped, and begins the next one.
   void close(ExpandableRun& run, uint64_t next_address) {
     if (run.parts_bytes.size() > 1) free_.runs.push_back(run);
     run.address = next_address;
@@ -101,7 +101,8 @@ class Collector {
   std::map<FreeListKey, FreeList> lists_;
 };
 
-// Bytes of pages that serving the request from the run would map; kUnknownBytes if it is too short.
+// Bytes of pages that serving the request from the run would map; kUnknownBytes if the run is too
+// short.
 uint64_t mappedBytes(const ExpandableRun& run, uint64_t rounded_bytes, uint64_t page_bytes) {
   uint64_t have = 0;
   uint64_t mapped = 0;
@@ -159,7 +160,7 @@ const FreeBlock* fit(const FreeBlocks& free, uint64_t request_bytes, model::Pool
 
 uint64_t largestRequest(const AllocatorRules& rules, const FreeList& list) {
   uint64_t last = 0;
-  // Mostly the largest block serves the largest request; the oversize rules may forbid it.
+  // Usually the largest block serves the largest request; the oversize rules may forbid it.
   for (auto block = list.blocks.rbegin(); block != list.blocks.rend(); ++block) {
     uint64_t bytes = block->size_bytes;
     if (list.key.small) bytes = std::min(bytes, model::kSmallRequestBytes);
@@ -178,7 +179,7 @@ uint64_t driverBytes(const FreeBlocks& free, uint64_t request_bytes, model::Pool
   FreeListKey key{free.rules.isSmall(rounded), pool, stream};
   auto run = std::partition_point(free.runs.begin(), free.runs.end(),
                                   [&](const ExpandableRun& r) { return r.key < key; });
-  // Torch up to 2.5 gives private pools ordinary segments whatever the setting says.
+  // PyTorch up to 2.5 gives private pools ordinary segments, whatever the setting is.
   const FreeList* list = free.find(key);
   bool ordinary_pool = pool != model::PoolId(0) && list != nullptr && list->segments > 0 &&
                        (run == free.runs.end() || run->key != key);

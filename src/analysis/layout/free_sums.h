@@ -1,14 +1,14 @@
-// What lies free inside segments, added up hole by hole: how much, in how many pieces, what could
-// go back to the driver and what live blocks pin.
+// The free memory inside segments, summed hole by hole: how many bytes, in how many holes, how much
+// could be returned to the driver, and how much live blocks pin.
 //
 //   ordinary    [ live | 3 free | live | 5 free ]    free 8, all of it pinned; largest hole 5
 //   ordinary    [ 4 free                        ]    free 4, releasable: nothing lives in it
-//   expandable  | live 1 free | 2 free | 1 free live |    of 4 the page in the middle goes back
+//   expandable  | live 1 free | 2 free | 1 free live |    of 4 the page in the middle is releasable
 //
-// Ordinary segments go back to the driver whole; expandable ones page by page (2 MiB in small
-// pools, 20 MiB in large ones unless the settings say otherwise, counted from the segment's
-// address). Whoever adds up holes does it here: over time (fragmentation.h), at one step
-// (freeSums), stack by stack (pinned.h). Cost: O(1) per hole.
+// Ordinary segments are returned to the driver as a whole, expandable ones page by page (2 MiB in
+// small pools, 20 MiB in large ones unless the settings differ, counted from the segment's
+// address). All sums of holes use this: over time (fragmentation.h), at one step (freeSums), stack
+// by stack (pinned.h). Cost: O(1) per hole.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct FreeSums {
   uint64_t segment_largest_bytes = 0;  // Σ over segments of their largest hole
   uint64_t pinned_bytes = 0;  // a live block in the segment (or page) keeps it from being returned
   uint64_t releasable_bytes = 0;  // whole segments without a live block, whole free pages
-  uint64_t pinned_segments = 0;   // that hold pinned bytes
+  uint64_t pinned_segments = 0;   // segments with pinned bytes
   uint64_t stranded_bytes = 0;    // free bytes that cannot serve requests of one size
   bool operator==(const FreeSums&) const = default;
 
@@ -34,8 +34,8 @@ struct FreeSums {
   double externalBySegment() const;  // the mean over segments, weighted by their free bytes
 };
 
-// Of one hole, what requests of that size leave over, even if all were of it: hole − ⌊hole / r⌋ ·
-// r. 0 for r = 0.
+// The part of one hole that requests of that size leave over, even if all requests had it: hole −
+// ⌊hole / r⌋ · r. 0 for r = 0.
 inline uint64_t strandedBytes(uint64_t hole_bytes, uint64_t request_bytes) {
   return request_bytes == 0 ? 0 : hole_bytes % request_bytes;
 }
@@ -43,10 +43,10 @@ inline uint64_t strandedBytes(uint64_t hole_bytes, uint64_t request_bytes) {
 // The holes of one segment, in any order.
 class SegmentHoles {
  public:
-  // `offset` is counted from the segment's address; `page_bytes` is 0 if it goes back whole.
+  // `offset` is counted from the segment's address; `page_bytes` is 0 for an ordinary segment.
   void add(uint64_t offset, uint64_t bytes, uint64_t page_bytes);
   void setLive() { live_ = true; }  // a live block lies in the segment
-  // Bytes, holes and the largest are counted here; stranded bytes are the caller's.
+  // Adds bytes, holes and the largest hole. The caller adds stranded bytes.
   void addTo(FreeSums& sums) const;
 
  private:
@@ -57,9 +57,9 @@ class SegmentHoles {
   bool live_ = false;
 };
 
-// `blocks` of one segment, or of segments that do not lie inside each other. No stranded bytes.
+// `blocks` of one segment, or of segments that do not lie inside each other. Stranded bytes stay 0.
 FreeSums freeSums(const model::Trace& trace, std::span<const LayoutBlock> blocks);
-// The page by which an expandable segment is given back.
+// The page size by which an expandable segment is returned to the driver.
 uint64_t pageBytes(const model::Trace& trace, model::SegmentId segment);
 
 }  // namespace tidegauge::analysis

@@ -1,10 +1,10 @@
-// The inside of every segment after a step: blocks in address order and the free parts between
+// The inside of every segment after a step: blocks in address order, and the free parts between
 // them.
 //
 //   segment s7f…   [ active_allocated | inactive | active_pending_free | inactive ]
 //
-// Reconstructed from the lives; O(live + pieces). The same, from the file's own last word, is
-// trace.final_blocks; a test demands that both agree at the end.
+// Reconstructed from the lives; O(live + pieces). trace.final_blocks has the same from the file's
+// final state. A test requires that both agree at the end.
 #pragma once
 
 #include <cstdint>

@@ -81,7 +81,7 @@ void LayoutCursor::movePieces(Step step) {
     uint64_t end = begin + std::min(p.size_bytes[row], UINT64_MAX - begin);
     pieces_.push_back({begin, end, p.segment[row], p.last_step[row]});
   }
-  // Few move at a time, so most of the list is in order already.
+  // Few blocks move at a time, so most of the list is sorted already.
   std::sort(pieces_.begin(), pieces_.end(),
             [](const Piece& x, const Piece& y) { return x.begin < y.begin; });
   join();

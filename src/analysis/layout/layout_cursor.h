@@ -1,10 +1,10 @@
-// What lay where, at one step after another: the live blocks and the owned ranges of a device, both
-// by address, carried forwards in time.
+// The layout at one step after another: the live blocks and the owned ranges of a device, both by
+// address, carried forward in time.
 //
 //   step 100   [a][b]   [c]        advanceTo(200): births and deaths in between are merged into
-//   step 200   [a]   [d][c][e]     the sorted list; what lived only between leaves no trace
+//   step 200   [a]   [d][c][e]     the sorted list; short lives in between leave no trace
 //
-// The same as blocksAt() of layout.h gives at each step, at the cost of the changes: O(live +
+// It gives the same as blocksAt() of layout.h at each step, at the cost of the changes: O(live +
 // births) per move, no search. Memory: 32 bytes per live block, twice.
 #pragma once
 
@@ -37,7 +37,7 @@ class LayoutCursor {
  public:
   LayoutCursor(const model::Trace& trace, const model::Device& device, const LiveIndex& live);
 
-  // The state after `step`; steps must not go down.
+  // Moves to the state after `step`; steps must ascend.
   void advanceTo(Step step);
 
   std::span<const LiveBlock> blocks() const { return blocks_; }
@@ -69,13 +69,13 @@ class LayoutCursor {
   std::vector<OwnedNow> owned_;
 };
 
-// The inside of the owned ranges that `takes(range)` says yes to, by address:
+// The inside of the owned ranges that `takes(range)` accepts, by address:
 //
-//   on_block(range, block, covered)    what it covers that no block before it does: in files that
-//                                      contradict themselves blocks overlap
-//   on_hole(range, begin, end)         what no block covers
+//   on_block(range, block, covered)    the bytes that no earlier block covers: in contradictory
+//                                      files blocks overlap
+//   on_hole(range, begin, end)         a part that no block covers
 //
-// Returns how many blocks lie in none of them.
+// Returns the number of blocks that lie in none of these ranges.
 template <class Takes, class OnBlock, class OnHole>
 uint64_t walkOwned(const LayoutCursor& cursor, Takes&& takes, OnBlock&& on_block,
                    OnHole&& on_hole) {

@@ -12,7 +12,7 @@ double sumOf(std::span<const uint64_t> values) {
   return sum;
 }
 
-// The least power of two that is not below `value` > 0.
+// The smallest power of two ≥ `value` > 0.
 double nextPowerOfTwo(double value) {
   int exponent = 0;
   double mantissa = std::frexp(value, &exponent);  // value = mantissa · 2^exponent, mantissa ≥ 1/2

@@ -8,7 +8,7 @@
 namespace tidegauge::analysis {
 namespace {
 
-constexpr uint64_t kRoundBytes = 512;  // of PyTorch's blocks
+constexpr uint64_t kRoundBytes = 512;  // PyTorch's rounding of blocks
 constexpr size_t kMinForGrowth = 8;
 
 uint64_t percentile95(std::vector<uint64_t> sizes) {

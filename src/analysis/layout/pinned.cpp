@@ -9,8 +9,7 @@
 namespace tidegauge::analysis {
 namespace {
 
-// One unit after the other: its free bytes, and the live blocks in it as indices into
-// contents.blocks.
+// One unit after the other: its free bytes, and its live blocks as indices into contents.blocks.
 template <class F>
 void forEachUnit(const model::Trace& trace, const SegmentContents& contents, F&& f) {
   std::vector<size_t> live;
@@ -28,7 +27,7 @@ void forEachUnit(const model::Trace& trace, const SegmentContents& contents, F&&
   }
   uint64_t base = trace.segments.address[contents.segment.index()];
   uint64_t page_bytes = pageBytes(trace, contents.segment);
-  uint64_t page = UINT64_MAX;  // the unit that is being filled
+  uint64_t page = UINT64_MAX;  // the current unit
   auto moveTo = [&](uint64_t next) {
     if (next == page) return;
     if (free_bytes > 0) f(free_bytes, live);
@@ -41,9 +40,9 @@ void forEachUnit(const model::Trace& trace, const SegmentContents& contents, F&&
     uint64_t bytes = contents.bytesOf(i);
     uint64_t begin = block.address - base;
     uint64_t end = begin + bytes;
-    if (bytes == 0) continue;  // only in files that contradict themselves
-    // Only the first and the last page of a part can hold something else; those between are wholly
-    // live or wholly free.
+    if (bytes == 0) continue;  // only in contradictory files
+    // Only the first and the last page of a part can contain something else. Those between are
+    // entirely live or entirely free.
     uint64_t first_page = begin / page_bytes;
     uint64_t last_page = (end - 1) / page_bytes;
     moveTo(first_page);
@@ -123,7 +122,7 @@ class Ranking {
         group.last_unit = unit_;
         in_unit_.push_back(index);
       }
-      if (i < uncounted_) continue;  // lies in the unit before too
+      if (i < uncounted_) continue;  // also lies in the unit before
       uncounted_ = i + 1;
       if (group.last_segment != contents.segment.value) group.pins.segments++;
       group.last_segment = contents.segment.value;
@@ -167,9 +166,9 @@ class Ranking {
   Pinned pinned_;
   std::vector<Group> groups_;
   boost::unordered_flat_map<uint32_t, uint32_t> group_of_;
-  std::vector<uint32_t> in_unit_;  // groups of the unit at hand
+  std::vector<uint32_t> in_unit_;  // groups of the current unit
   uint64_t unit_ = 0;
-  size_t uncounted_ = 0;  // blocks of the segment at hand before this one are counted
+  size_t uncounted_ = 0;  // blocks of the current segment before this one are counted
 };
 
 }  // namespace

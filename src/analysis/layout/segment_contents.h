@@ -1,5 +1,5 @@
-// The blocks and free parts of each segment on its own, for questions that a segment answers: is it
-// empty, what pins it, which of its free parts is the largest.
+// The blocks and free parts of each segment alone, for questions about a segment: is it empty, what
+// pins it, which of its free parts is the largest?
 //
 //   by address   s1 [a][ ]   s2 [b]   s1 [c][ ]        the reservation s1 has a hole, s2 lies in it
 //   contents     s1 [a][ ][c][ ]   s2 [b]
@@ -14,13 +14,13 @@
 
 namespace tidegauge::analysis {
 
-// The parts of one segment, by address. An invalid segment: blocks outside every known one.
+// The parts of one segment, by address. Invalid segment: blocks outside every known segment.
 struct SegmentContents {
   model::SegmentId segment;
   std::span<const LayoutBlock> blocks;
 
-  // Of block i, what lies inside the segment and before the next block: in files that contradict
-  // themselves a block may reach into its neighbour.
+  // The part of block i inside the segment and before the next block: in contradictory files a
+  // block may overlap its neighbour.
   uint64_t bytesOf(size_t i) const;
 };
 
@@ -30,7 +30,7 @@ bool isExpandable(const model::Trace& trace, model::SegmentId segment);
 // Owns the blocks; segments in the order of their first block's address.
 class SegmentedLayout {
  public:
-  // `blocks` as blocksAt gives them.
+  // `blocks` from blocksAt.
   explicit SegmentedLayout(const std::vector<LayoutBlock>& blocks);
   SegmentedLayout(SegmentedLayout&&) = default;
   SegmentedLayout& operator=(SegmentedLayout&&) = default;

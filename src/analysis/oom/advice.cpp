@@ -19,7 +19,7 @@ void onFragmentation(Adviser& c, const OomVerdict& v) {
   smallerRequest(c, v);
 }
 
-// Settings that do not do what one may think.
+// Settings whose effect is not the expected one.
 void onSettings(Adviser& c) {
   bool gc = c.rules.gc_threshold && *c.rules.gc_threshold > 0 && *c.rules.gc_threshold < 1;
   if (gc && !c.rules.memory_fraction) {

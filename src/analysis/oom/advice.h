@@ -1,12 +1,13 @@
-// What to try, and on which numbers that rests.
+// What to try, and the numbers that support it.
 //
 //   fragmentation, expandable_segments not set
 //     → "Try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: …"
 //       missing_bytes 166 MiB (verdict), free_bytes 807 MiB in pieces 27 (free parts at step 812)
 //
-// Rules of thumb over what the file says; a replay has to show what each would have done. Nothing
-// is advised that is set already, nor what the recorded version of PyTorch does not have. Rules and
-// their sources: docs/explain/oom.md. Cost: O(steps since the last flush + steps / 128 + live).
+// Rules of thumb over the facts in the file; only a replay shows what each would have done. Advice
+// never repeats a setting that is set already, nor one that the recorded version of PyTorch lacks.
+// Rules and their sources: docs/explain/oom.md. Cost: O(steps since the last flush + steps / 128 +
+// live).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ enum class AdviceKind : uint8_t {
   kSmallerRequest,    // split the request that failed
   kExpandable,        // expandable_segments:True
   kSplitLimit,        // max_split_size_mb
-  kLargerSplitLimit,  // … it is set, and forbids what would have fitted
+  kLargerSplitLimit,  // … it is set, and forbids a block that would fit
   kNoSplitLimit,      // … it hurts together with expandable segments
   kNoRoundup,         // without roundup_power2_divisions
   kEmptyCache,        // torch.cuda.empty_cache() at a step where little is live
@@ -33,7 +34,7 @@ enum class AdviceKind : uint8_t {
   kStream,            // another stream holds it
   kMemoryFraction,    // a limit of the process
   kGcNeedsFraction,   // garbage_collection_threshold does nothing alone
-  kTryAgain,          // the allocator's missing second search
+  kTryAgain,          // the allocator does not search twice
   kOtherProcesses,
 };
 std::string_view name(AdviceKind kind);  // "expandable_segments", …
@@ -57,7 +58,7 @@ struct Advice {
 // After an out-of-memory event. Best first.
 std::vector<Advice> adviceOn(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                              const OomVerdict& verdict);
-// Without one: on what was reserved and not used.
+// Without such an event: on memory that was reserved and not used.
 std::vector<Advice> adviceOn(const AnalysedTrace& analysed, const DeviceAnalysis& device);
 
 }  // namespace tidegauge::analysis

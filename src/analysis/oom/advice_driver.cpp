@@ -1,4 +1,5 @@
-// No allocator is between the program and the driver: only the bytes count, no setting helps.
+// There is no allocator between the program and the driver: only the bytes count, and no setting
+// helps.
 #include <fmt/format.h>
 
 #include "analysis/oom/advice_rules.h"

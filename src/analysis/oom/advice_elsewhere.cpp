@@ -1,4 +1,4 @@
-// The bytes are there, but not for this request: other pools, streams and processes, a limit of the
+// The bytes exist, but not for this request: other pools, streams and processes, a limit of the
 // process, and the allocator's missing second search.
 #include <fmt/format.h>
 

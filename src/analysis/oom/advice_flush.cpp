@@ -1,4 +1,4 @@
-// The bytes could have gone back to the driver: where to flush the cache.
+// The bytes could have been returned to the driver: where to flush the cache.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,8 +13,8 @@ using base::humanBytes;
 using base::withCommas;
 using Unit = Evidence::Unit;
 
-// The least live state since the cache was last flushed and the program held half of what it
-// held at the event.
+// The state with the least live bytes since the last flush and since the program held half of what
+// it held at the event.
 std::optional<Step> troughBefore(const Adviser& c, const OomVerdict& v) {
   uint64_t high = v.live_bytes;
   Step end = v.before_step ? *v.before_step + 1 : v.step;
@@ -38,7 +38,7 @@ std::optional<Step> troughBefore(const Adviser& c, const OomVerdict& v) {
 
 }  // namespace
 
-// Where little was live, much of the cache could have gone back, to be cut anew.
+// Where little was live, much of the cache could have been returned and split anew.
 void flushAtTheTrough(Adviser& c, const OomVerdict& v) {
   std::optional<Step> trough = troughBefore(c, v);
   if (!trough) return;

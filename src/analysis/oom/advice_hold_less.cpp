@@ -1,4 +1,4 @@
-// The bytes are not there: hold less, ask for less, waste less.
+// The bytes do not exist: hold less, request less, waste less.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -105,8 +105,8 @@ void onWaste(Adviser& c, const OomVerdict& v) {
   smallerRequest(c, v);
 }
 
-// What would have been served instead: the largest piece that its pool has, or what the driver
-// gives.
+// What would have been served instead: the largest free block of its pool, or what the driver has
+// free.
 void smallerRequest(Adviser& c, const OomVerdict& v) {
   const FreeList* list = v.free.find(v.key);
   uint64_t from_cache = list == nullptr ? 0 : largestRequest(c.rules, *list);

@@ -1,12 +1,12 @@
-// The rules behind advice.h, an idea per file:
+// The rules of advice.h, one idea per file:
 //
-//   advice_hold_less.cpp   the bytes are not there: hold less, ask for less, waste less
-//   advice_segments.cpp    they lie in pieces: settings that cut segments differently
-//   advice_flush.cpp       they could have gone back: where to flush the cache
+//   advice_hold_less.cpp   too few bytes: hold less, request less, waste less
+//   advice_segments.cpp    they are in pieces: settings that split segments differently
+//   advice_flush.cpp       they could have been returned: where to flush the cache
 //   advice_driver.cpp      no allocator is between the program and the driver
-//   advice_elsewhere.cpp   they are somebody else's: pools, streams, processes, a limit, a flaw
+//   advice_elsewhere.cpp   others hold them: pools, streams, processes, a limit, a flaw
 //
-// advice.cpp says which of them an event asks for.
+// advice.cpp selects the rules for an event.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ namespace tidegauge::analysis {
 
 inline constexpr uint64_t kMiB = uint64_t{1} << 20;
 
-// What the rules share: what they look at, and what has been advised so far.
+// Shared by the rules: their input, and the advice so far.
 struct Adviser {
   Adviser(const AnalysedTrace& of, const DeviceAnalysis& on)
       : analysed(of),
@@ -30,7 +30,7 @@ struct Adviser {
         rules(rulesOf(of.trace)) {}
 
   Advice& add(AdviceKind kind, std::string text, std::string setting = {});
-  // Whether the allocator that wrote the file has the setting. Absent: nobody knows.
+  // Whether the recorded allocator has the setting. Absent: unknown.
   std::optional<bool> has(std::string_view setting) const;
   bool canTryExpandable() const;
   bool splitLimitSet() const { return rules.max_split_bytes != model::kUnknownBytes; }
@@ -43,16 +43,17 @@ struct Adviser {
   std::vector<Advice> advice{};
 };
 
-// A number that the advice rests on.
+// Adds a number that supports the advice.
 void rest(Advice& advice, std::string name, uint64_t value, Evidence::Unit unit,
           std::string source);
 std::string atEvent(const OomVerdict& v);  // "state at step 812"
 
-// Without an out-of-memory event less than this is not worth a word.
+// Without an out-of-memory event, less than this is not worth mentioning.
 inline constexpr uint64_t kWorthBytes = uint64_t{256} << 20;
 
 void onCapacity(Adviser& c, const OomVerdict& v, uint64_t lacking);
-// `what` ends in what must be done: "Try a smaller batch"; then comes how much, and who holds most.
+// `what` is the first part of the advice: "Try a smaller batch". The amount and the largest holders
+// follow.
 void holdLess(Adviser& c, const OomVerdict& v, uint64_t lacking, std::string_view what);
 void onWaste(Adviser& c, const OomVerdict& v);
 void smallerRequest(Adviser& c, const OomVerdict& v);

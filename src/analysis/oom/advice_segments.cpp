@@ -1,5 +1,5 @@
-// The bytes lie in pieces: settings that cut segments differently, or grow and return them by the
-// page.
+// The bytes are in pieces: settings that split segments differently, or grow and release them by
+// the page.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,8 +46,8 @@ void largerSplitLimit(Adviser& c, const OomVerdict& v) {
 
 }  // namespace
 
-// Where nothing lies free in pieces, there is nothing to join or to return: its pages are no
-// smaller than the segment that was wanted.
+// Without free memory in pieces, there is nothing to join or release: its pages are not smaller
+// than the requested segment.
 void tryExpandable(Adviser& c, const OomVerdict& v) {
   if (!c.canTryExpandable() || v.pieces.count == 0) return;
   std::string version = c.settings.present ? "" : " It needs PyTorch 2.1 or newer.";
@@ -70,15 +70,15 @@ void dropSplitLimit(Adviser& c) {
   rest(a, "max_split_bytes", c.rules.max_split_bytes, Unit::kBytes, "allocator settings");
 }
 
-// Segments that are large enough for the request, but were cut up by smaller ones.
+// Segments that are large enough for the request, but were split by smaller ones.
 void splitLimit(Adviser& c, const OomVerdict& v) {
   uint64_t request = *v.request_bytes;
   if (c.splitLimitSet()) {
     largerSplitLimit(c, v);
     return;
   }
-  // The limit must lie above a large segment (20 MiB), and not above the request, so that the
-  // segments that hold such requests are not split for smaller ones.
+  // The limit must be above a large segment (20 MiB), and not above the request, so that segments
+  // for such requests are not split for smaller ones.
   uint64_t limit_mib = request / kMiB;
   if (limit_mib <= replay::settingsOf(c.trace).large_segment_bytes / kMiB) return;
   SegmentedLayout layout(blocksAt(c.trace, c.device.device, c.device.live, v.step));

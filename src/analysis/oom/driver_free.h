@@ -1,12 +1,12 @@
-// How much the driver had free around a step, as a recording tells it.
+// The free memory of the driver around a step, according to a recording.
 //
-//   the program was told   ●              ●             cuMemGetInfo, of its own device
-//   the driver counted        ●  ●    ●      ●          NVML, of the machine's devices
-//   step                                ▲               the newest of both before the step after it
+//   reported to the program  ●           ●           cuMemGetInfo, of its own device
+//   counted by the driver       ●  ●   ●     ●        NVML, of the machine's devices
+//   step                                 ▲            uses the newest figure before the next step
 //
-// NVML numbers devices its own way, so it is heard only where there is one. Nothing tells how much
-// the driver could hand out in one piece, and nothing needs to: it maps pages of 2 MiB to any
-// addresses. Cost: figures sorted once, then O(log figures) a step.
+// NVML numbers devices differently, so its figures count only on machines with one. The size of the
+// largest piece is not recorded, and not needed: the driver maps pages of 2 MiB to any addresses.
+// Cost: figures sorted once, then O(log figures) per step.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +24,18 @@ struct DriverFree {
   uint64_t free_bytes = 0;
   uint64_t total_bytes = 0;
   int64_t time_us = 0;
-  bool is_answer = false;  // that the program got; else NVML's
-  // That this process reserved since, up to the step; below 0: gave back.
+  bool is_answer = false;  // reported to the program; else NVML's
+  // Bytes that this process reserved since then, up to the step; below 0: it freed more.
   int64_t taken_since_bytes = 0;
 
-  // What must have been left at the step, if nobody else took or gave back.
+  // What must have been free at the step, if no other process allocated or freed.
   uint64_t leftBytes() const;
 };
 
 class DriverFigures {
  public:
   DriverFigures(const AnalysedTrace& analysed, const DeviceAnalysis& device);
-  // Absent if nothing tells; always of a snapshot.
+  // Absent if no figure is recorded; always absent for a snapshot.
   std::optional<DriverFree> at(Step step) const;
 
  private:
@@ -51,7 +51,7 @@ class DriverFigures {
   std::vector<Figure> by_time_;
 };
 
-// Of one step alone.
+// For a single step.
 std::optional<DriverFree> driverFreeAt(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                                        Step step);
 

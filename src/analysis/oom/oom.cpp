@@ -13,8 +13,8 @@ namespace {
 using model::Action;
 
 // What the failing malloc did before it gave up: the run of releases, of pages mapped in vain and
-// of completions of frees that it waited for, which ends at the OOM. A completion right after its
-// own request is an ordinary free.
+// of completed frees that it waited for, which ends at the OOM. A completion right after its own
+// request is an ordinary free.
 void countOwnRun(const model::Trace& trace, const model::Device& device, OomReport& report) {
   const model::Events& events = trace.events;
   for (report.first_step = report.step; report.first_step > 0; --report.first_step) {
@@ -29,7 +29,7 @@ void countOwnRun(const model::Trace& trace, const model::Device& device, OomRepo
         report.mapped_bytes += events.size_bytes[event];
         break;
       case Action::kFreeCompleted:
-        if (event == device.event_begin) return;  // who knows
+        if (event == device.event_begin) return;  // unknown
         if (events.action[event - 1] == Action::kFreeRequested &&
             events.address[event - 1] == events.address[event]) {
           return;
@@ -56,7 +56,7 @@ bool isGivenBetween(const model::Trace& trace, const model::Device& device, Step
   return false;
 }
 
-// Not the stack alone: a line that a compiler wrote out several times has as many addresses.
+// Stacks alone do not suffice: a line that a compiler emitted several times has several addresses.
 bool isOneCallSite(const StackLabels& labels, StackId a, StackId b) {
   if (!a.valid() || !b.valid()) return false;
   return a == b || (labels.label(a) == labels.label(b) && labels.caller(a) == labels.caller(b));
@@ -75,7 +75,7 @@ void numberSeries(const AnalysedTrace& analysed, const model::Device& device,
   }
 }
 
-// Of a recording: a row of refusals is one event (model::RecordedRefusalRows).
+// In a recording, a row of refusals is one event (model::RecordedRefusalRows).
 void countRefusals(const model::Trace& trace, uint64_t event, OomReport& report) {
   if (trace.work == nullptr) return;
   const model::RecordedRefusalRows& rows = trace.work->refused_in_row;
@@ -120,15 +120,15 @@ std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysi
     if (has_allocator) {
       countOwnRun(trace, device.device, report);
     } else if (!report.device_free_bytes) {
-      report.told = figures->at(report.step);
-      if (report.told) report.device_free_bytes = report.told->leftBytes();
+      report.driver_free = figures->at(report.step);
+      if (report.driver_free) report.device_free_bytes = report.driver_free->leftBytes();
     }
     reports.push_back(std::move(report));
   }
   numberSeries(analysed, device.device, reports);
   std::vector<size_t> worst(reports.size());
   std::iota(worst.begin(), worst.end(), size_t{0});
-  std::sort(worst.begin(), worst.end(), [&](size_t a, size_t b) {  // as worstOf
+  std::sort(worst.begin(), worst.end(), [&](size_t a, size_t b) {  // see worstOf
     return std::pair(badnessOf(reports[a]), a) > std::pair(badnessOf(reports[b]), b);
   });
   if (worst.size() > detailed) worst.resize(detailed);

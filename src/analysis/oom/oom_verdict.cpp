@@ -13,7 +13,7 @@ namespace {
 
 uint64_t minusOrZero(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-// Sums of a hostile file may be any number.
+// Sums in a hostile file may have any value.
 uint64_t plus(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 
 uint64_t wholeBlocks(uint64_t bytes) {
@@ -22,7 +22,7 @@ uint64_t wholeBlocks(uint64_t bytes) {
                                              model::kMinBlockBytes * model::kMinBlockBytes);
 }
 
-// The least request that the allocator rounds to these bytes.
+// The smallest request that the allocator rounds to these bytes.
 uint64_t leastRequest(const AllocatorRules& rules, uint64_t rounded_bytes) {
   if (rounded_bytes <= model::kMinBlockBytes) return 1;
   return std::min(rules.largestRequest(rounded_bytes - 1) + 1, rounded_bytes);
@@ -85,14 +85,14 @@ class Judge {
   }
 
   void hearDriver() {
-    v_.told = oom_.told;
-    if (!v_.told) return;
-    if (!v_.total_bytes) v_.total_bytes = v_.told->total_bytes;
+    v_.driver_free = oom_.driver_free;
+    if (!v_.driver_free) return;
+    if (!v_.total_bytes) v_.total_bytes = v_.driver_free->total_bytes;
     int64_t time_us = device_.time.timeOf(v_.step);
-    if (time_us != model::kNoTime) v_.told_before_us = time_us - v_.told->time_us;
+    if (time_us != model::kNoTime) v_.driver_free_before_us = time_us - v_.driver_free->time_us;
   }
 
-  // What is reserved lies on the device, all of it, and so nobody else can have it.
+  // All reserved memory is on the device, so no other process can have it.
   bool holdsAllOfReserved() const {
     const auto& work = analysed_.trace.work;
     bool sure = work == nullptr || !model::incompleteOf(*work).touches({model::Figures::kMemory});
@@ -180,7 +180,7 @@ class Judge {
       add(Verdict::kCap, *v_.driver_bytes, true);
       boundCap();
     }
-    // Unknown bytes of the driver may be 0: what holds then, holds.
+    // Unknown bytes of the driver may be 0: what is true for 0 is certain.
     uint64_t could_have = plus(v_.free_bytes, v_.driver_bytes.value_or(0));
     bool bytes_were_there = could_have >= request;
     uint64_t driver = v_.driver_bytes.value_or(0);
@@ -191,7 +191,7 @@ class Judge {
           plus(minusOrZero(v_.pieces.bytes, v_.uncertain_bytes), driver) >= request);
     }
     if (!bytes_were_there && v_.driver_bytes) {
-      // Without the waste inside blocks, and with the request not rounded up either.
+      // Without the waste inside blocks, and without rounding up the request.
       uint64_t saved = plus(v_.rounding_bytes, request - std::min(request, v_.least_request_bytes));
       bool waste = saved >= request - could_have;
       if (waste) {
@@ -203,13 +203,13 @@ class Judge {
     if (v_.driver_bytes && !driver_had_it) addOthers(request, could_have);
   }
 
-  // Nothing lies free inside, nothing is rounded: the driver had it or not.
+  // Nothing is free inside segments and nothing is rounded: only the driver's free bytes matter.
   void addDriverRows() {
     uint64_t request = *v_.request_bytes;
     std::optional<uint64_t> most = v_.driver_bytes ? v_.driver_bytes : v_.most_driver_bytes;
     if (!most || *most >= request) return;
     bool never_was = holdsAllOfReserved() && plus(v_.reserved_bytes, request) > *v_.total_bytes;
-    bool is_sure = !v_.told || never_was;
+    bool is_sure = !v_.driver_free || never_was;
     add(Verdict::kCapacity, request - *most, is_sure);
     if (v_.driver_bytes && v_.total_bytes) {
       addOthers(request, *v_.driver_bytes);
@@ -217,9 +217,9 @@ class Judge {
     }
   }
 
-  // Who else? With the device's size told, whatever is not this allocator's; a context and its
-  // libraries are no reason, so a tenth of the device must be gone. Without it, what this process
-  // could have had at another time and could not have now.
+  // Who else holds memory? If the device's size is known: everything outside this allocator. A
+  // context and its libraries are not a reason, so at least a tenth of the device must be missing.
+  // If not: what this process could have had at another time and cannot have now.
   void addOthers(uint64_t request, uint64_t could_have) {
     uint64_t ceiling = *v_.ceilingBytes();
     uint64_t total = v_.total_bytes.value_or(v_.least_total_bytes);
@@ -234,7 +234,7 @@ class Judge {
     CapBounds cap;
     cap.least_bytes = device_.totals.span(0, v_.step + 1).reserved_max;
     cap.least_bytes = std::max(cap.least_bytes, device_.totals.initial().reserved_bytes);
-    // The limit is tested against the size of a whole segment, also where pages would be mapped.
+    // The limit is tested against the size of a whole segment, even if pages would be mapped.
     cap.below_bytes = plus(v_.reserved_bytes, v_.free.rules.segmentBytes(*v_.request_bytes));
     uint64_t needed = plus(v_.live_bytes, *v_.request_bytes);
     if (cap.isFixed()) {

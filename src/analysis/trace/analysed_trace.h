@@ -1,5 +1,5 @@
-// A trace with the indexes that every face needs: totals, live sets, labels, phases. Built once per
-// file, read-only afterwards, so that any number of threads may ask it.
+// A trace with the indexes that every front end needs: totals, live sets, labels, phases. Built
+// once per file, read-only afterwards, so that any number of threads may query it.
 #pragma once
 
 #include <memory>
@@ -34,7 +34,7 @@ struct AnalysedTrace {
 
   std::unique_ptr<const Categories> categories;
 
-  // Without rules: the built-in ones.
+  // Without rules, the built-in ones are used.
   explicit AnalysedTrace(model::Trace&& read, std::shared_ptr<const CategoryRules> rules = {});
   AnalysedTrace(const AnalysedTrace&) = delete;
   AnalysedTrace& operator=(const AnalysedTrace&) = delete;

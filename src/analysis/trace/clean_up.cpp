@@ -15,16 +15,16 @@ bool hasEnded(const model::Trace& trace) {
   return row && trace.work->run->processes.ended_ns[*row] != model::kNotRecorded;
 }
 
-bool givesBack(Action action) {
+bool frees(Action action) {
   return action == Action::kFree || action == Action::kFreeRequested ||
          action == Action::kFreeCompleted || action == Action::kSegmentFree ||
          action == Action::kSegmentUnmap;
 }
 
-// Behind the last event of the device that is not a free.
+// The event after the last one of the device that is not a free.
 uint64_t lastRun(const model::Trace& trace, const model::Device& device) {
   uint64_t event = device.event_end;
-  while (event > device.event_begin && givesBack(trace.events.action[event - 1])) --event;
+  while (event > device.event_begin && frees(trace.events.action[event - 1])) --event;
   return event;
 }
 
@@ -41,7 +41,7 @@ model::Step cleanUpStep(const model::Trace& trace, const model::Device& device) 
   // While the program still works on another device, its frees here are part of that work.
   uint64_t event = lastRun(trace, device);
   while (event < device.event_end && time_us[event] < last_us) ++event;
-  if (event == device.event_begin) return device.steps();  // nothing was asked for here
+  if (event == device.event_begin) return device.steps();  // nothing was allocated here
   return static_cast<model::Step>(event - device.event_begin);
 }
 

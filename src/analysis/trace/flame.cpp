@@ -11,7 +11,7 @@ namespace {
 
 using WeightOfStack = boost::unordered_flat_map<uint32_t, StackWeight>;
 
-// By stack id, so that sums of equal input have an equal order.
+// By stack id, so that equal inputs are summed in the same order.
 std::vector<StackWeight> sortedWeights(const WeightOfStack& weight_of) {
   std::vector<StackWeight> weights;
   for (const auto& [stack, weight] : weight_of) {
@@ -24,7 +24,7 @@ std::vector<StackWeight> sortedWeights(const WeightOfStack& weight_of) {
   return weights;
 }
 
-// The category of nearly all of the bytes.
+// The category of nearly all bytes, if there is one.
 std::optional<Category> mainCategory(const CategoryBytes& bytes, uint64_t whole) {
   constexpr double kNearlyAll = 0.97;
   for (size_t i = 0; i < bytes.size(); ++i) {
@@ -58,7 +58,7 @@ class Paths {
 
   uint32_t frameOf(FrameId frame) const { return frame_of_[frame.index()]; }
 
-  // A stack of nothing but noise is shown as it is.
+  // A stack that consists of noise alone is shown in full.
   const std::vector<uint32_t>& of(StackId stack) {
     path_.clear();
     collect(stack, false);
@@ -78,7 +78,7 @@ class Paths {
 
   const model::Trace& trace_;
   std::vector<bool> shown_;
-  std::vector<uint32_t> frame_of_;  // the one that stands for it
+  std::vector<uint32_t> frame_of_;  // the frame that stands for it
   std::vector<uint32_t> path_;
 };
 
@@ -110,7 +110,7 @@ class Tree {
     addTo(0, weight);
   }
 
-  // In order, with what is small summed up.
+  // In order, with small nodes merged.
   Flame cut(const FlameOptions& options) const {
     Flame flame;
     flame.nodes_before = nodes_.size();
@@ -175,7 +175,7 @@ class Tree {
     return found->second;
   }
 
-  // No node is larger than its parent, so what is kept is a tree again.
+  // No node is larger than its parent, so the remaining nodes form a tree again.
   uint64_t threshold(const FlameOptions& options) const {
     double share = static_cast<double>(nodes_[0].weight.grossBytes()) * options.least_share;
     auto least = static_cast<uint64_t>(std::max(1.0, std::ceil(share)));
@@ -224,7 +224,7 @@ std::vector<StackWeight> growthOf(const model::Trace& trace, std::span<const uin
     weight.minus_bytes += a.block_bytes[row];
     weight.minus_blocks++;
   }
-  for (auto& [stack, of] : weight_of) {  // what both have does not count
+  for (auto& [stack, of] : weight_of) {  // what both hold does not count
     FlameWeight& weight = of.weight;
     uint64_t bytes = std::min(weight.plus_bytes, weight.minus_bytes);
     uint64_t blocks = std::min(weight.plus_blocks, weight.minus_blocks);

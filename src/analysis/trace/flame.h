@@ -2,13 +2,13 @@
 //
 //   all                        10 GiB
 //   ├ train.py:63 main          9 GiB
-//   │ ├ model.py:8 forward      7 GiB      a node = a way from the outside to a frame
-//   │ └ other (12)              2 GiB      nodes below the threshold, summed up
+//   │ ├ model.py:8 forward      7 GiB      a node = a path from the outermost frame inwards
+//   │ └ other (12)              2 GiB      nodes below the threshold, merged
 //   └ no stack recorded         1 GiB
 //
 // A sandwich is two such trees around one frame: its callers (outwards) and its callees (inwards).
-// Frames that only pass the call on are left out as everywhere (stack_labels.h), and so are those
-// that the question hides; equal frames in a row are one.
+// Frames that only pass the call on are left out as everywhere (stack_labels.h), and so are frames
+// that the question hides. Equal frames in a row are one.
 // Cost: O(frames of the stacks that hold bytes), one hash lookup each.
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace tidegauge::analysis {
 
-// A difference has both: what grew and what shrank; of two recordings, also what both have.
+// A difference has both: what grew and what shrank; for two recordings, also what both hold.
 struct FlameWeight {
   uint64_t plus_bytes = 0;
   uint64_t minus_bytes = 0;
@@ -41,7 +41,7 @@ struct FlameWeight {
     minus_blocks += other.minus_blocks;
   }
 };
-// Bytes by category, for what colours have to say. Differences have none.
+// Bytes by category, for colours. Differences have none.
 using CategoryBytes = std::array<uint64_t, kCategories>;
 struct StackWeight {
   StackId stack;  // invalid: no stack recorded
@@ -49,16 +49,16 @@ struct StackWeight {
   CategoryBytes category_bytes{};
 };
 
-// Block bytes by stack, and by category if there are `categories`. Stacks of frees say nothing
-// about who allocated: they count as none.
+// Block bytes by stack, and by category if there are `categories`. The stack of a free does not
+// show who allocated: such blocks count as without a stack.
 std::vector<StackWeight> weightsOf(const model::Trace& trace, std::span<const uint32_t> rows,
                                    const Categories* categories = nullptr);
-// What the second holds more and less than the first, stack by stack.
+// What the second holds more and less than the first, by stack.
 std::vector<StackWeight> growthOf(const model::Trace& trace, std::span<const uint32_t> before,
                                   std::span<const uint32_t> after);
 
 // Rows of the device that were allocated at steps [begin, end). churnIn (churn.h) has those that
-// were freed there as well.
+// were also freed there.
 std::vector<uint32_t> allocatedIn(const model::Trace& trace, const DeviceAnalysis& device,
                                   Step begin, Step end);
 
@@ -68,30 +68,30 @@ struct FlameOptions {
   bool noise = false;                         // also the frames that only pass the call on
   bool by_function = false;                   // lines of one function are one frame
   const std::vector<bool>* hidden = nullptr;  // by frame
-  double least_share = 0.0005;                // of all bytes; smaller nodes are summed up
-  size_t most_nodes = 4000;                   // and as many as it takes to have at most so many
+  double least_share = 0.0005;                // of all bytes; smaller nodes are merged
+  size_t most_nodes = 4000;                   // at most; the smallest nodes are merged first
 };
 
 struct FlameNode {
   static constexpr uint32_t kNoParent = UINT32_MAX;
-  uint32_t parent = kNoParent;  // comes before its children
+  uint32_t parent = kNoParent;  // precedes its children
   FrameId frame{};              // invalid: the root, what has no stack, or "other"
-  uint32_t merged = 0;          // "other": so many nodes
+  uint32_t merged = 0;          // "other": number of merged nodes
   bool no_stack = false;
-  std::optional<Category> category{};  // of nearly all its bytes: 97 % and more
-  FlameWeight weight{};                // with everything below
+  std::optional<Category> category{};  // of nearly all its bytes: at least 97 %
+  FlameWeight weight{};                // including everything below
   FlameWeight self_weight{};           // stacks that end here
 };
 
 struct Flame {
   std::vector<FlameNode> nodes;  // depth first, largest child first; nodes[0] is the root
   size_t nodes_before = 0;       // in the whole tree
-  uint64_t threshold_bytes = 0;  // smaller nodes were summed up
+  uint64_t threshold_bytes = 0;  // smaller nodes were merged
 };
 Flame flameOf(const AnalysedTrace& analysed, std::span<const StackWeight> weights,
               const FlameOptions& options);
 
-// A stack that holds the frame several times counts once, at the outermost of them.
+// A stack that contains the frame several times counts once, at the outermost of them.
 struct Sandwich {
   Flame callers;
   Flame callees;

@@ -31,7 +31,7 @@ LiveIndex::LiveIndex(const model::Trace& trace, const model::Device& device)
 std::vector<uint32_t> LiveIndex::liveAt(Step step) const {
   std::vector<uint32_t> live;
   const model::Allocations& a = trace_.allocations;
-  if (device_.steps() == 0) {  // nothing recorded: the final state is all there is
+  if (device_.steps() == 0) {  // nothing recorded: only the final state exists
     for (uint64_t row = device_.allocation_begin; row < device_.allocation_end; ++row) {
       live.push_back(static_cast<uint32_t>(row));
     }

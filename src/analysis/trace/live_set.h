@@ -1,8 +1,8 @@
 // Which allocations are live after a step, and who allocated them.
 //
-// Every now and then (at least 65,536 steps and four times the live set apart) the live rows are
-// written down; between, the rows born since are looked at. liveAt costs O(live + births since the
-// checkpoint), memory at most one byte per event.
+// Checkpoints (at least 65,536 steps and four times the live set apart) store the live rows;
+// between them, the rows allocated since are scanned. liveAt costs O(live + births since the
+// checkpoint), memory is at most one byte per event.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +21,16 @@ class LiveIndex {
   LiveIndex(const model::Trace& trace, const model::Device& device);
 
   // Rows of trace.allocations that are live after `step`, in drawing order (bottom first). A step
-  // past the end is the last state. Devices without events: their final state.
+  // beyond the end is the last state. Devices without events: their final state.
   std::vector<uint32_t> liveAt(Step step) const;
 
-  // Rows of the device with first_step in [begin, end): they are contiguous; half-open range of
-  // rows.
+  // Rows of the device with first_step in [begin, end): a contiguous, half-open range of rows.
   std::pair<uint64_t, uint64_t> bornIn(Step begin, Step end) const;
 
  private:
   struct Checkpoint {
     Step step;
-    uint64_t next_row;  // first row that is born after `step`
+    uint64_t next_row;  // first row allocated after `step`
     std::vector<uint32_t> live;
   };
 
@@ -40,7 +39,7 @@ class LiveIndex {
   std::vector<Checkpoint> checkpoints_;
 };
 
-// True if row `id` of trace.allocations is live after `step`.
+// True if `row` of trace.allocations is live after `step`.
 inline bool liveAfter(const model::Trace& trace, uint32_t row, Step step) {
   return trace.allocations.first_step[row] <= step && step < trace.allocations.last_step[row];
 }

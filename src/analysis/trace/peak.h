@@ -1,10 +1,10 @@
-// The high-water marks of a device, and who held the memory at one of them.
+// The peaks of a device, and who held the memory at one of them.
 //
-//   requested 1,850 MiB at step 3,101     what the program asked for
-//   active    1,854 MiB at step 3,101     … in whole blocks
+//   requested 1,850 MiB at step 3,101     what the program requested
+//   active    1,854 MiB at step 3,101     … as whole blocks
 //   reserved  1,974 MiB at step 2,960     … from the driver
 //
-// Cost: the peaks are known from the totals; holders O(live).
+// Cost: the peaks come from the totals; holders O(live).
 #pragma once
 
 #include <vector>
@@ -26,8 +26,8 @@ struct PeakReport {
   Peak active;
   Peak allocated;
   Peak reserved;
-  // The true active and allocated peaks lie between the values above and these much more: blocks
-  // older than the recording, whose sizes only the requests tell. 0 for a complete recording.
+  // The true active and allocated peaks lie between the values above and these plus this: blocks
+  // older than the recording, whose sizes only the requests show. 0 for a complete recording.
   uint64_t uncertain_bytes = 0;
   Holders holders;  // at the active peak
 };

@@ -39,7 +39,7 @@ std::optional<Candidate> bestSteps(const AnalysedTrace& analysed, const DeviceAn
   std::optional<Candidate> best;
   for (auto& [key, begins] : begins_of) {
     if (begins.size() < kMinStepPoints) continue;
-    // They may begin late, after weights were loaded, but then they go on.
+    // Steps may begin late, after weights were loaded, but then they continue.
     Step span = begins.back() - begins.front();
     Step events = device.clean_up_step;
     if (span < events / 10 || span < (events - begins.front()) / 2) continue;

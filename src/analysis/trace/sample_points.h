@@ -1,12 +1,13 @@
-// The moments at which a program is compared with itself: where it begins its next step.
+// The moments at which a program is compared with itself: the beginnings of its steps.
 //
-//   [ step#0 ][ step#1 ][ step#2 ][ step#3 ] …     annotations of one name, a counter left off
+//   [ step#0 ][ step#1 ][ step#2 ][ step#3 ] …     annotations of one name, without the counter
 //   ●         ●         ●         ●                a point = the state just before each of them
 //
-// Without five such annotations: equal numbers of events. Among several names the outermost, then
-// the most regular one (least relative deviation of the events between its points) is taken, if its
-// points span a tenth of the recording and half of what follows the first. What a program gives
-// back in its last clean-up (clean_up.h) is left out. Cost: O(annotations log annotations).
+// With fewer than five such annotations: equal numbers of events. Among several names, the
+// outermost, then the most regular one (least relative deviation of the events between its points)
+// is used, if its points span a tenth of the recording and half of what follows the first. What a
+// program frees in its last clean-up (clean_up.h) is left out. Cost: O(annotations log
+// annotations).
 #pragma once
 
 #include <string>
@@ -18,28 +19,28 @@ namespace tidegauge::analysis {
 
 inline constexpr size_t kMinStepPoints = 5;
 inline constexpr size_t kMaxSamplePoints = 512;
-inline constexpr size_t kEventPoints = 96;  // a number that can be halved often
+inline constexpr size_t kEventPoints = 96;  // can be halved often
 
 struct SamplePoints {
   enum class Basis : uint8_t { kSteps, kEvents };
   Basis basis = Basis::kEvents;
   std::string name{};         // of the annotations, without a counter; empty for kEvents
-  std::vector<Step> steps{};  // the states after these; ascending, no two alike
-  Step end = 0;  // what comes from this step on, the clean-up at the end, is not looked at
-  // Of the program's steps (or of the event slices) these are every `stride`-th.
+  std::vector<Step> steps{};  // the states after these steps; ascending, distinct
+  Step end = 0;               // from this step on (the clean-up at the end) nothing is used
+  // The points are every `stride`-th of the program's steps (or event slices).
   uint64_t stride = 1;
-  double program_steps = 0;  // how many the file holds; of kEvents: thousands of events, unrounded
+  double program_steps = 0;  // in the whole file; with kEvents: thousands of events, unrounded
 
   size_t size() const { return steps.size(); }
-  // The first fifth is warm-up: points from this one on are looked at.
+  // The first fifth is warm-up: points from this one on are used.
   size_t firstWarm() const { return (steps.size() + 4) / 5; }
-  // Program steps between two points; of kEvents: thousands of events.
+  // Program steps between two points; with kEvents: thousands of events.
   double stepsPerPoint() const;
 };
 
 SamplePoints samplePointsOf(const AnalysedTrace& analysed, const DeviceAnalysis& device);
 
-// "ProfilerStep#12" → "ProfilerStep", "step 7" → "step", "block_3" → "block"; else as it is.
+// "ProfilerStep#12" → "ProfilerStep", "step 7" → "step", "block_3" → "block"; others are unchanged.
 std::string_view withoutCounter(std::string_view name);
 
 }  // namespace tidegauge::analysis

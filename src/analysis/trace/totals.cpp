@@ -8,7 +8,7 @@ namespace {
 using model::Action;
 using model::Allocations;
 
-// What goes is added as 2^64 − bytes: unsigned sums wrap around, so the result is exact.
+// A loss is added as 2^64 − bytes: unsigned sums wrap around, so the result is exact.
 void add(Totals& totals, const Totals& change) {
   totals.requested_bytes += change.requested_bytes;
   totals.active_bytes += change.active_bytes;
@@ -59,8 +59,8 @@ void join(Span& span, const Span& later, bool first) {
   span.reserved_min = std::min(span.reserved_min, later.reserved_min);
 }
 
-// Whether a part of `other` could change `span`: by going past one of its extremes, or by reaching
-// a maximum earlier.
+// Whether a part of `other` could change `span`: by exceeding one of its extremes, or by reaching a
+// maximum earlier.
 bool mayWiden(const Span& span, const Span& other, bool earlier) {
   auto reaches = [&](uint64_t most, uint64_t others) {
     return others > most || (earlier && others == most);
@@ -72,8 +72,8 @@ bool mayWiden(const Span& span, const Span& other, bool earlier) {
          other.reserved_min < span.reserved_min;
 }
 
-// True if the event of step `step` is what begins, lets go or ends the row, so that the cursor
-// finds the change by itself.
+// True if the event of step `step` allocates, requests to free or frees the row, so that the cursor
+// finds the change in the events.
 bool eventNames(const model::Trace& trace, const model::Device& device, Step step, uint64_t row) {
   if (step >= device.steps()) return false;
   uint64_t event = device.event_begin + step;
@@ -95,13 +95,13 @@ void TotalsIndex::collectEdges() {
     uint64_t block = a.block_bytes[row];
     Step first = a.first_step[row];
     Step last = a.last_step[row];
-    Step let_go = std::min(a.free_requested_step[row], last);
-    bool let_go_unseen = !eventNames(trace_, device_, let_go, row);
+    Step freed = std::min(a.free_requested_step[row], last);
+    bool free_unseen = !eventNames(trace_, device_, freed, row);
     if (!a.has(row, model::kAllocSeen)) {
-      // Let go of before it began to be known: active, but never allocated.
-      bool allocated = a.free_requested_step[row] > first || !let_go_unseen;
+      // Freed before its allocation became known: active, but never allocated.
+      bool allocated = a.free_requested_step[row] > first || !free_unseen;
       Totals birth{requested, block, allocated ? block : 0, 0};
-      let_go_unseen &= allocated;
+      free_unseen &= allocated;
       // A lost block that begins at step 0 does so when its place becomes free.
       if (first == 0 && a.provenance[row] != model::Provenance::kLost) {
         add(initial_, birth);
@@ -109,12 +109,12 @@ void TotalsIndex::collectEdges() {
         edges_.push_back({first, birth});
       }
     }
-    if (let_go < steps_ && let_go_unseen) edges_.push_back({let_go, {0, 0, minus(block), 0}});
+    if (freed < steps_ && free_unseen) edges_.push_back({freed, {0, 0, minus(block), 0}});
     if (last < steps_ && !eventNames(trace_, device_, last, row)) {
       edges_.push_back({last, {minus(requested), minus(block), 0, 0}});
     }
   }
-  // A segment that the first event gives was not there before it.
+  // A segment that the first event allocates did not exist before it.
   bool gives_first =
       steps_ > 0 && (trace_.events.action[device_.event_begin] == Action::kSegmentAlloc ||
                      trace_.events.action[device_.event_begin] == Action::kSegmentMap);
@@ -138,7 +138,7 @@ void TotalsIndex::collectEdges() {
 }
 
 void TotalsIndex::buildBlocks() {
-  if (steps_ == 0) {  // the final state is all there is
+  if (steps_ == 0) {  // only the final state exists
     peak_requested_ = {initial_.requested_bytes, 0};
     peak_active_ = {initial_.active_bytes, 0};
     peak_allocated_ = {initial_.allocated_bytes, 0};
@@ -183,7 +183,7 @@ void TotalsIndex::Cursor::advance() {
   apply();
 }
 
-// Adds what happens at step_ to the totals.
+// Adds the changes of step_ to the totals.
 void TotalsIndex::Cursor::apply() {
   if (step_ >= index_.steps_) return;
   while (edge_ < index_.edges_.size() && index_.edges_[edge_].step == step_) {
@@ -214,8 +214,7 @@ Totals TotalsIndex::at(Step step) const {
   return cursor.totals();
 }
 
-// The whole blocks first: of those that are cut, hardly one can hold an extreme, so hardly one has
-// to be walked.
+// The whole blocks first: a partial block rarely contains an extreme, so few need a walk.
 Span TotalsIndex::span(Step begin, Step end) const {
   Span span;
   end = std::min(end, steps_);
@@ -237,7 +236,7 @@ Span TotalsIndex::span(Step begin, Step end) const {
   }
   if (Step to = first_whole * kBlock; begin < to) {
     Span cut = blocks_[first_whole - 1].span;
-    // The reserved bytes mostly stay as they are for long: then they are known without a walk.
+    // Reserved bytes rarely change: then they are known without a walk.
     if (cut.reserved_min == cut.reserved_max) {
       if (cut.reserved_max >= span.reserved_max) {
         span.reserved_max = cut.reserved_max;

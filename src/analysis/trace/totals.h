@@ -1,13 +1,12 @@
-// Totals: how many bytes were requested, active, allocated and reserved after each step of a
-// device.
+// Totals: requested, active, allocated and reserved bytes after each step of a device.
 //
 //   step        0      1      2      3        a checkpoint every 128 steps: the running totals
 //   active     512  1,024  1,024    512       and the minima and maxima of these steps; between
-//   reserved  2 Mi   2 Mi   2 Mi   2 Mi       them a cursor adds up the few events itself
+//   reserved  2 Mi   2 Mi   2 Mi   2 Mi       them a cursor adds the few events
 //
-// Words (PyTorch's): *active* = blocks from alloc to free_completed, *allocated* = to
-// free_requested, *requested* = what was asked for, alloc to free_completed, *reserved* = what the
-// driver gave. Cost: built in one pass; about 1 byte per event; at() ≤ 128 events; span()
+// Terms (PyTorch's): *active* = blocks from alloc to free_completed, *allocated* = to
+// free_requested, *requested* = requested bytes, alloc to free_completed, *reserved* = memory from
+// the driver. Cost: built in one pass; about 1 byte per event; at() ≤ 128 events; span()
 // O(steps/128 + 256).
 #pragma once
 
@@ -28,10 +27,10 @@ struct Totals {
   bool operator==(const Totals&) const = default;
 };
 
-// The highest of the states after steps; what was there before the first event is initial().
+// The highest of the states after steps. initial() is the state before the first event.
 struct Peak {
   uint64_t bytes = 0;
-  Step step = 0;  // the first step with that many
+  Step step = 0;  // the first step with that many bytes
 };
 
 // Extremes over the states after some steps.
@@ -70,10 +69,10 @@ class TotalsIndex {
  private:
   static constexpr Step kBlock = 128;
 
-  // A change that the event of that step does not name itself: lost ends and pieces of segments.
+  // A change that the step's own event does not contain: lost ends and pieces of segments.
   struct Edge {
     Step step;
-    Totals change;  // what goes is 2^64 − bytes
+    Totals change;  // a loss of x is 2^64 − x
   };
 
   class Cursor {

@@ -8,9 +8,9 @@
 namespace tidegauge::analysis {
 namespace {
 
-constexpr double kNormal95 = 1.6448536269514722;  // 5 % of a normal distribution lie above
+constexpr double kNormal95 = 1.6448536269514722;  // 95th percentile of the normal distribution
 
-// Σ f(how often it occurs) over the distinct values.
+// Σ f(number of occurrences) over the distinct values.
 template <class F>
 double sumOverTies(std::span<const double> values, F&& f) {
   std::vector<double> sorted(values.begin(), values.end());
@@ -31,7 +31,7 @@ double varianceOfS(std::span<const double> y) {
   return (term(static_cast<double>(y.size())) - sumOverTies(y, term)) / 18;
 }
 
-// From 0; equal values share the mean of their ranks.
+// Ranks from 0; equal values share the mean of their ranks.
 std::vector<double> ranksOf(std::span<const double> values) {
   std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -49,7 +49,7 @@ std::vector<double> ranksOf(std::span<const double> values) {
 std::vector<double> thinned(std::span<const double> values) {
   if (values.size() <= kMaxSlopePoints) return {values.begin(), values.end()};
   std::vector<double> some;
-  for (size_t i = 0; i < kMaxSlopePoints; ++i) {  // the first and the last are among them
+  for (size_t i = 0; i < kMaxSlopePoints; ++i) {  // includes the first and the last
     some.push_back(values[i * (values.size() - 1) / (kMaxSlopePoints - 1)]);
   }
   return some;
@@ -114,7 +114,8 @@ Slope theilSen(std::span<const double> all_x, std::span<const double> all_y,
   if (neighbours == Neighbours::kAlikeNeighbours) {
     variance *= varianceInflation(x, y, result.slope);
   }
-  // So many of the slopes, counted from the middle, hold the true one in nine of ten cases.
+  // The middle slopes up to this distance from the median include the true one in nine of ten
+  // cases.
   double half_width = kNormal95 * std::sqrt(variance) / 2;
   double middle = static_cast<double>(slopes.size()) / 2;
   result.low = nth(slopes, std::round(middle - half_width) - 1);
@@ -126,13 +127,12 @@ MannKendall mannKendall(std::span<const double> y) {
   MannKendall result;
   double variance = varianceOfS(y);
   if (variance <= 0) return result;
-  // Rank by rank into a tree of counts: how many of the earlier values are lower, and how many
-  // equal.
+  // Inserts ranks into a tree of counts: how many earlier values are lower, and how many equal?
   std::vector<double> sorted(y.begin(), y.end());
   std::sort(sorted.begin(), sorted.end());
   sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
   std::vector<int64_t> tree(sorted.size() + 1, 0);
-  auto countUpTo = [&](size_t rank) {  // how many have a rank from 1 to this one
+  auto countUpTo = [&](size_t rank) {  // values with ranks from 1 to this one
     int64_t count = 0;
     for (size_t i = rank; i > 0; i &= i - 1) count += tree[i];
     return count;

@@ -1,4 +1,4 @@
-// Does a series rise, and how fast? Two tests that ask nothing about the shape of the noise.
+// Does a series rise, and how fast? Two tests without assumptions about the shape of the noise.
 //
 //   y  1 2 4 3 5     slopes of all pairs: 1 1.5 0.67 1 2 0.5 1 −1 0.5 2
 //                    Theil–Sen  = their median, 1
@@ -7,10 +7,10 @@
 // Slopes: H. Theil 1950, P. K. Sen 1968. S with its variance corrected for ties and a continuity
 // correction: H. B. Mann 1945, M. G. Kendall 1975. The interval of the slope comes from the same
 // variance (Sen 1968).
-// Memory of a program goes in teeth: neighbours are alike, and half a tooth more would be a "trend"
-// if they counted as independent. kAlikeNeighbours widens the interval by how long the ranks around
-// the slope stay alike (their autocorrelation up to its first zero; the sum is that of K. H. Hamed
-// and A. R. Rao 1998).
+// The memory of a program is a sawtooth: neighbours are alike, and half a tooth more would look
+// like a trend if they counted as independent. kAlikeNeighbours widens the interval by how long the
+// ranks around the slope stay alike (their autocorrelation up to its first zero; the sum is that of
+// K. H. Hamed and A. R. Rao 1998).
 // Cost: theilSen n²/2 slopes for n ≤ kMaxSlopePoints, more points are thinned out evenly;
 // mannKendall O(n log n).
 #pragma once
@@ -29,7 +29,7 @@ struct Slope {
   double slope = 0;  // y per x
   double low = 0;    // 90 % interval
   double high = 0;
-  size_t points = 0;  // that were looked at; fewer than two: all is 0
+  size_t points = 0;  // points used; with fewer than two everything is 0
 
   bool rises() const { return low > 0; }
 };
@@ -44,7 +44,7 @@ struct MannKendall {
 };
 MannKendall mannKendall(std::span<const double> y);
 
-// By how much the variance of S is larger than for independent values: 1 or more.
+// The factor by which the variance of S exceeds that of independent values: at least 1.
 double varianceInflation(std::span<const double> x, std::span<const double> y, double slope);
 
 }  // namespace tidegauge::analysis

@@ -12,7 +12,7 @@ namespace {
 
 using model::kNotRecorded;
 
-// Counts of a hostile file may be anything.
+// Counts in a hostile file may have any value.
 template <class Number>
 void addTo(uint64_t& sum, Number more) {
   if (more > 0 && __builtin_add_overflow(sum, static_cast<uint64_t>(more), &sum)) sum = UINT64_MAX;
@@ -86,7 +86,7 @@ bool hasManaged(const model::RecordedWork& work) {
              work.held.kind.end();
 }
 
-// What its calls had handed out on GPUs, live at that time.
+// Memory on GPUs that its calls had allocated, live at that time.
 uint64_t liveAt(const AnalysedTrace& analysed, int64_t time_ns) {
   uint64_t sum = 0;
   for (const auto& device : analysed.devices) {
@@ -98,7 +98,7 @@ uint64_t liveAt(const AnalysedTrace& analysed, int64_t time_ns) {
   return sum;
 }
 
-// Who ran under a pid at a time.
+// Which program had a pid at a time.
 class Pids {
  public:
   explicit Pids(const model::RecordedProcesses& processes) : processes_(processes) {
@@ -107,7 +107,7 @@ class Pids {
                      [&](size_t a, size_t b) { return keyOf(a) < keyOf(b); });
   }
 
-  // The program that began last by then, unless it had ended: a pid is of one at a time.
+  // The program that began last by then, unless it had ended: a pid belongs to one at a time.
   std::optional<size_t> rowOf(int64_t pid, int64_t time_ns) const {
     auto after = std::partition_point(rows_.begin(), rows_.end(), [&](size_t row) {
       return keyOf(row) <= std::pair(pid, time_ns);
@@ -139,7 +139,7 @@ class Gpus {
     for (const ProcessSum& sum : whole.processes) trace_of_[sum.process_id] = sum.trace;
   }
 
-  void tell() {
+  void fill() {
     const model::RecordedDevices& devices = whole_.run->devices;
     std::map<int32_t, GpuSum> gpus;
     for (size_t i = 0; i < devices.size(); ++i) {
@@ -168,7 +168,7 @@ class Gpus {
   }
 
  private:
-  // `rows` of the one device, in order of time.
+  // `rows` of one device, in order of time.
   void addSums(GpuSum& gpu, std::span<const size_t> rows) {
     for (size_t row : rows) {
       if (memory_.pid[row] != kNotRecorded) {
@@ -183,7 +183,7 @@ class Gpus {
   }
 
   void addUses(GpuSum& gpu, std::span<const size_t> rows) {
-    std::map<int64_t, uint64_t> used;  // a row stands until the next of its pid
+    std::map<int64_t, uint64_t> used;  // a row applies until the next of its pid
     for (size_t row : rows) {
       if (memory_.time_ns[row] > gpu.peak_ns) break;
       if (memory_.pid[row] != kNotRecorded) used[memory_.pid[row]] = memory_.used_bytes[row];
@@ -202,7 +202,7 @@ class Gpus {
                      [](const GpuUse& a, const GpuUse& b) { return a.used_bytes > b.used_bytes; });
   }
 
-  // The program that had this pid then, and what calls had handed out to it.
+  // The program that had this pid then, and the memory that calls had allocated to it.
   void nameIt(GpuUse& use, int64_t time_ns) const {
     const model::RecordedProcesses& p = whole_.run->processes;
     std::optional<size_t> row = pids_.rowOf(use.pid, time_ns);
@@ -222,7 +222,7 @@ class Gpus {
   const model::RecordedDeviceMemory& memory_;
   Pids pids_;
   std::map<int64_t, size_t> trace_of_;               // by process_id
-  std::map<int64_t, std::set<int32_t>> devices_of_;  // by pid: where it ever was
+  std::map<int64_t, std::set<int32_t>> devices_of_;  // by pid: every device it used
 };
 
 }  // namespace
@@ -232,7 +232,7 @@ WholeRecording wholeRecording(std::span<const AnalysedTrace* const> traces,
   WholeRecording whole;
   for (size_t i = 0; i < traces.size(); ++i) {
     const auto& work = traces[i]->trace.work;
-    if (!work || work->process_id < 0) continue;  // of a recording in which nobody called
+    if (!work || work->process_id < 0) continue;  // of a recording without calls
     whole.processes.push_back(sumOf(*traces[i], i));
     addHeld(*work, whole.processes.back().pid, whole.held);
   }
@@ -240,7 +240,7 @@ WholeRecording wholeRecording(std::span<const AnalysedTrace* const> traces,
   for (size_t i = 0; i < traces.size() && !whole.run; ++i) {
     if (const auto& work = traces[i]->trace.work) whole.run = work->run;
   }
-  if (whole.run) Gpus(traces, whole).tell();
+  if (whole.run) Gpus(traces, whole).fill();
   return whole;
 }
 

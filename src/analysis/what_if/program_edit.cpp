@@ -22,7 +22,7 @@ base::Error unusable(std::string what, std::string hint) {
   return {base::ErrorKind::kUsage, std::move(what), std::nullopt, std::move(hint)};
 }
 
-// Of a text that is nothing but digits.
+// The step, if the text consists of digits only.
 std::optional<uint64_t> stepIn(const std::string& where) {
   uint64_t step = 0;
   auto [end, error] = std::from_chars(where.data(), where.data() + where.size(), step);
@@ -36,7 +36,7 @@ std::string placeWords(const std::string& where) {
   return step ? "step " + base::withCommas(*step) : where;
 }
 
-// A few of the phases that there are, for who named another.
+// Names of a few existing phases, for an error about an unknown name.
 std::string someNames(const model::Trace& trace, const std::vector<Phase>& phases) {
   constexpr size_t kShown = 5;
   std::vector<model::StringId> names;
@@ -115,8 +115,7 @@ base::Error nobodyAsks(const std::string& pattern) {
                       : "It is looked for in \"file:line function\"; /…/ is a regular expression.");
 }
 
-// Frees what is meant and lives at a step before the requests from that step on; its own free comes
-// no more.
+// Frees matching lives at a step, before the requests from that step on; their own free is dropped.
 class FreedEarlier {
  public:
   FreedEarlier(const AnalysedTrace& analysed, const DeviceAnalysis& device,
@@ -180,7 +179,7 @@ class FreedEarlier {
       free.op = Op::kFree;
       free.step = step;
       free.name = row.name;
-      free.is_shared = is_shared_[row.name];  // other streams have it until they are through
+      free.is_shared = is_shared_[row.name];  // other streams keep it until they finish
       result_.program.requests.push_back(free);
     }
     rows_.clear();
@@ -191,7 +190,7 @@ class FreedEarlier {
   const std::vector<bool>& is_meant_;
   std::vector<Life> lives_;      // by name
   std::vector<bool> is_shared_;  // by name: its own free is
-  std::vector<Row> rows_;        // since the last step, as they were asked for; some have ended
+  std::vector<Row> rows_;        // since the last step, in the order of requests; some have ended
   bool is_found_ = false;
   EditedProgram result_;
 };

@@ -1,11 +1,11 @@
-// What if the program did something else: a recorded program with some of its requests changed.
+// What if the program had done something else: a recorded program with some requests changed.
 //
-//   kDrop "attention.py"                what stacks with that text asked for is never asked for
-//   kHalve "/flash|sdpa/"               … is half as large
-//   kFreeAt "attention.py", "backward"  … and lives when a phase of that name begins is freed there
+//   kDrop "attention.py"                requests whose stacks contain that text are dropped
+//   kHalve "/flash|sdpa/"               … have half the size
+//   kFreeAt "attention.py", "backward"  … that are live when such a phase begins are freed there
 //   kEmptyCache, "900"                  torch.cuda.empty_cache() before the request of that step
 //
-// All else stays as it was, in its order. Cost: O(requests), and one pass over the distinct frames.
+// All else is unchanged, in its order. Cost: O(requests), and one pass over the distinct frames.
 #pragma once
 
 #include <string>
@@ -20,19 +20,19 @@ struct ProgramEdit {
   enum class What : uint8_t { kDrop, kHalve, kFreeAt, kEmptyCache };
   What what = What::kDrop;
   std::string pattern{};  // text_pattern.h, matched against "file:line function"
-  // kFreeAt, kEmptyCache: a step; or a text_pattern.h for the names of phases, each time that one
+  // kFreeAt, kEmptyCache: a step; or a text_pattern.h for names of phases, applied each time one
   // begins.
   std::string where{};
 };
 
 struct EditedProgram {
   replay::Program program;
-  uint64_t requests = 0;  // that were changed; kFreeAt: freed earlier; kEmptyCache: how often
-  uint64_t bytes = 0;     // that they had asked for
+  uint64_t requests = 0;  // changed requests; kFreeAt: freed earlier; kEmptyCache: number of calls
+  uint64_t bytes = 0;     // that these had requested
 };
 
-// Blocks that are older than the recording stay as they are, but for kFreeAt. Errors (kUsage): a
-// pattern that cannot be read, or that nothing matches; a step that the device does not have.
+// Blocks older than the recording are unchanged, except by kFreeAt. Errors (kUsage): an invalid
+// pattern, or one without a match; a step that the device does not have.
 base::Result<EditedProgram> edited(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                                    const replay::Program& program, const ProgramEdit& edit);
 

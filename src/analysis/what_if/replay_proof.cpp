@@ -5,13 +5,13 @@
 namespace tidegauge::analysis {
 namespace {
 
-// The recording's settings as the advice would have them; not set: it is about something else.
+// The recording's settings, changed as the advice proposes; absent: it proposes none.
 std::optional<replay::Settings> advised(replay::Settings settings, const Advice& advice) {
   switch (advice.kind) {
     case AdviceKind::kExpandable:
     case AdviceKind::kNoSplitLimit:
       settings.expandable = true;
-      settings.max_split_bytes = replay::kUnlimited;  // they fight
+      settings.max_split_bytes = replay::kUnlimited;  // incompatible with expandable segments
       return settings;
     case AdviceKind::kLargerSplitLimit:
       settings.max_split_bytes = replay::kUnlimited;
@@ -51,7 +51,7 @@ std::optional<ReplayProof> proofOf(const AnalysedTrace& analysed, const DeviceAn
       wish.confs.push_back(*confs.back());
   }
   auto what_if = whatIf(analysed, device, wish);
-  if (!what_if.ok()) return std::nullopt;  // settings of our own making are understood
+  if (!what_if.ok()) return std::nullopt;  // Tidegauge's own settings are always valid
   ReplayProof proof{std::move(what_if).value(), {}};
   for (const auto& conf : confs) {
     proof.of_advice.emplace_back();

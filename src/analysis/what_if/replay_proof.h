@@ -1,10 +1,10 @@
-// What a report says by replay: whether the recording is explained, and what the settings would
-// have done that its advice names, and those that are known to help.
+// What a report proves by replay: whether the rules explain the recording, and the effect of the
+// settings that its advice names and of those known to help.
 //
 //   advice  Try expandable_segments:True: 807 MiB lay free in 27 pieces …   a rule of thumb
 //   proof   replayed, no request fails, 34.6 GiB reserved at the peak       the allocator's rules
 //
-// Cost: that of what_if.h, so only of recordings of kMaxProofSteps and less unless it is asked for.
+// Cost: see what_if.h, so only for recordings of up to kMaxProofSteps steps unless requested.
 #pragma once
 
 #include <optional>
@@ -19,9 +19,9 @@ inline constexpr Step kMaxProofSteps = 500'000;
 
 struct ReplayProof {
   WhatIf what_if;
-  // Candidates that settings of the advice are, in its order; not set: it names none.
+  // The candidates that are settings of the advice, in its order; absent: it names none.
   std::vector<std::optional<size_t>> of_advice;
-  // What the advice at that place would have done; null: nothing proves it.
+  // The effect of the advice at that index; null: not proven.
   const Replayed* of(size_t advice) const {
     if (advice >= of_advice.size() || !of_advice[advice] || !what_if.isProven()) return nullptr;
     const Replayed& it = what_if.candidates[*of_advice[advice]];
@@ -29,7 +29,7 @@ struct ReplayProof {
   }
 };
 
-// Not set: nothing was handed out by PyTorch's caching allocator while it was recorded.
+// Absent: PyTorch's caching allocator allocated nothing during the recording.
 std::optional<ReplayProof> proofOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                                    const std::vector<Advice>& advice,
                                    std::optional<uint64_t> capacity_bytes);

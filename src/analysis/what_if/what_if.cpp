@@ -14,13 +14,13 @@ namespace {
 
 using replay::Settings;
 
-// Less than this share of the peak is no help that anybody would notice.
+// An improvement below this share of the peak is not noticeable.
 constexpr uint64_t kNoticeable = 100;
 
 bool hasCap(const Settings& it) { return it.capBytes(uint64_t{1} << 40) != replay::kUnlimited; }
 
-// What is known to help somebody, as changes of the recording's own; what needs a cap only where
-// the capacity is known.
+// Settings known to help, as changes of the recording's own. Those that need a limit only if the
+// capacity is known.
 std::vector<Settings> knownSettings(const Settings& own, bool has_capacity) {
   std::vector<Settings> found;
   auto add = [&](auto&& change) {
@@ -31,7 +31,7 @@ std::vector<Settings> knownSettings(const Settings& own, bool has_capacity) {
   };
   auto expandable = [](Settings& it) {
     it.expandable = true;
-    it.max_split_bytes = replay::kUnlimited;  // they fight
+    it.max_split_bytes = replay::kUnlimited;  // incompatible with expandable segments
   };
   auto collects = [](Settings& it) {
     it.gc_threshold = 0.8;
@@ -58,7 +58,7 @@ std::vector<Settings> knownSettings(const Settings& own, bool has_capacity) {
       it.max_split_bytes = std::max(128 * replay::kMiB, own.large_segment_bytes);
     });
   }
-  add([](Settings& it) {  // PyTorch's defaults, of the same version, in the same program
+  add([](Settings& it) {  // PyTorch's defaults, for the same version, in the same program
     Settings plain;
     plain.tie = it.tie;
     plain.gc_needs_fraction_below_1 = it.gc_needs_fraction_below_1;
@@ -72,7 +72,7 @@ std::vector<Settings> knownSettings(const Settings& own, bool has_capacity) {
   return found;
 }
 
-// The whole string, in the same program, which may have set a fraction, and version.
+// The whole string, for the same program (which may have set a fraction) and version.
 base::Result<Settings> wished(const Settings& own, const std::string& conf,
                               std::optional<double> fraction) {
   TG_ASSIGN_OR_RETURN(Settings settings, replay::parseConf(conf, own.not_simulated));
@@ -84,12 +84,12 @@ base::Result<Settings> wished(const Settings& own, const std::string& conf,
   return settings;
 }
 
-// Fewer failures; or, where nothing fails, noticeably less at the peak. (Where something does, less
-// is reserved because it does.) Against what was recorded, too: that is what helps nobody to be
-// told otherwise.
+// Fewer failures; or, without failures, noticeably less at the peak. (With failures, less is
+// reserved because of them.) Also compared with what was recorded: an effect of the replay alone
+// helps nobody.
 bool helps(const Replayed& best, const WhatIf& report) {
-  // What was not replayed to its end is no proof; nor is anything where the rules do not explain
-  // the recording.
+  // An incomplete replay proves nothing; nor does any replay if the rules do not explain the
+  // recording.
   if (best.stopped_at || report.own.stopped_at || !report.isProven()) return false;
   uint64_t ooms = report.own.leastOoms(), bytes = report.own.leastReservedBytes();
   if (report.capacity_source != CapacitySource::kGiven) {
@@ -97,8 +97,8 @@ bool helps(const Replayed& best, const WhatIf& report) {
     bytes = std::min(bytes, report.recorded_peak_bytes);
   }
   if (report.own.reserved_at_start_bytes > report.availableBytes().value_or(UINT64_MAX))
-    return false;  // it would not have come so far
-  // A few of many that fail change nothing for anybody.
+    return false;  // the recording would not have come this far
+  // A few failures fewer among many help nobody.
   if (best.mostOoms() != ooms) return best.mostOoms() <= ooms / 2;
   return ooms == 0 && bytes > best.mostReservedBytes() &&
          bytes - best.mostReservedBytes() > bytes / kNoticeable;
@@ -112,8 +112,8 @@ bool isReplayable(const DeviceAnalysis& device) {
 
 namespace {
 
-// Under another limit that explains the recording as well, does anything help? The least from which
-// on it does, by all that were tried.
+// Does anything help under another limit that explains the recording as well? The least such limit
+// among those tried.
 void findHelpFrom(const Runs& runs, std::vector<std::pair<std::string, Settings>> wanted,
                   WhatIf& report) {
   bool is_open = report.limit_bytes && report.limit_most_bytes > report.limit_bytes &&
@@ -188,7 +188,7 @@ base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis&
       if (std::ranges::none_of(wanted, is_wished))
         wanted.emplace_back(replay::confOf(settings, wish.fraction), settings);
     }
-  if (program.requests.empty()) wanted.resize(1);  // nothing that settings could change
+  if (program.requests.empty()) wanted.resize(1);  // no settings could change anything
   report.candidates = runs.all(wanted);
   for (Replayed& it : report.candidates)
     it.is_wished = std::ranges::find(wish.confs, it.conf) != wish.confs.end();

@@ -1,14 +1,14 @@
-// What if: which setting of PyTorch's allocator, or which card, would have helped; with a replay as
-// proof.
+// What if: which setting of PyTorch's allocator, or which card, would have helped, proven by
+// replay.
 //
 //   verified   37,378 of 37,378 events exact          the simulator does what PyTorch did
-//   own        peak reserved 8.63 GiB, 2 OOMs         … so these are PyTorch's own figures
+//   own        peak reserved 8.63 GiB, 2 OOMs         … so these figures are PyTorch's own
 //   candidates expandable_segments:True  4.24 GiB, 0 OOMs   ← the first is the best
 //
-// Known candidates change some of the recording's own settings and keep the rest; a wish replaces
-// all. Ranked: fewer OOMs, then less reserved at the peak, then fewer calls of the driver. They run
-// side by side, one thread each. Cost: about 0.1 µs an event and candidate, 32 bytes a request
-// once. Facts: docs/explain/replay.md.
+// Known candidates change some of the recording's settings and keep the rest; a wish replaces all.
+// Ranked: fewer OOMs, then less reserved at the peak, then fewer driver calls. They run in
+// parallel, one thread each. Cost: about 0.1 µs per event and candidate, 32 bytes per request once.
+// Facts: docs/explain/replay.md.
 #pragma once
 
 #include <algorithm>
@@ -23,34 +23,34 @@
 
 namespace tidegauge::analysis {
 
-// What others may differ in, where the tie-break is by address: what the driver's placement does to
-// the peak.
+// The possible outcomes if the allocator breaks ties by address: they depend on where the driver
+// places segments.
 struct PlacementRange {
   uint64_t least_bytes = 0, most_bytes = 0;
   uint64_t least_ooms = 0, most_ooms = 0;
 };
 
 struct Replayed {
-  std::string conf;  // the whole of PYTORCH_CUDA_ALLOC_CONF; empty: nothing is set
+  std::string conf;  // the complete PYTORCH_CUDA_ALLOC_CONF; empty: nothing is set
   replay::Settings settings;
   replay::Stats stats;
-  uint64_t unused_at_peak_bytes = 0;     // in no block while most is in blocks: the least
+  uint64_t unused_at_peak_bytes = 0;     // in no block at peak active bytes: the least
   uint64_t reserved_at_start_bytes = 0;  // older than the recording
   std::vector<replay::Failure> failures;
   uint64_t rescued = 0;
   std::optional<Step> first_rescued, forecast_from, stopped_at;
   std::optional<PlacementRange> peak_reserved_range;  // TieBreak::kAddress alone
   std::optional<double> driver_s;                     // of WhatIfWish::driver_call_us
-  // Of WhatIfWish::min_capacity. Not set: not asked, none does, or nothing is proven.
+  // See WhatIfWish::min_capacity. Absent: not requested, none suffices, or nothing is proven.
   std::optional<uint64_t> min_capacity_bytes;
-  bool is_wished = false;  // its conf is one of the wish
-  // Of WhatIfWish::columns equal parts of the steps: the highest of each.
+  bool is_wished = false;  // its conf is one of the wishes
+  // WhatIfWish::columns equal parts of the steps: the maximum of each.
   std::vector<uint64_t> reserved_line, active_line;
 
   uint64_t peakReservedBytes() const {
     return static_cast<uint64_t>(stats[replay::Quantity::kReservedBytes].all.peak);
   }
-  // However the driver places what it gives.
+  // Wherever the driver places segments.
   uint64_t mostReservedBytes() const {
     return peak_reserved_range ? peak_reserved_range->most_bytes : peakReservedBytes();
   }
@@ -63,14 +63,14 @@ struct Replayed {
   uint64_t leastOoms() const {
     return peak_reserved_range ? peak_reserved_range->least_ooms : stats.ooms;
   }
-  // What is known of it depends on how the driver places what it gives.
+  // Some outcomes depend on where the driver places segments.
   bool hasRange() const {
     return leastReservedBytes() != mostReservedBytes() || leastOoms() != mostOoms();
   }
   uint64_t peakActiveBytes() const {
     return static_cast<uint64_t>(stats[replay::Quantity::kActiveBytes].all.peak);
   }
-  // To the last figure that is shown.
+  // Equal to the last digit shown.
   bool isAs(const Replayed& other) const {
     return !stopped_at && !other.stopped_at && peakReservedBytes() == other.peakReservedBytes() &&
            peakActiveBytes() == other.peakActiveBytes() &&
@@ -82,62 +82,60 @@ struct Replayed {
   uint64_t driverCalls() const { return stats.driver_allocs + stats.driver_frees; }
 };
 
-// The recording's own settings, another program.
+// The recording's own settings with another program.
 struct ReplayedEdit {
   ProgramEdit edit;
-  uint64_t requests = 0, bytes = 0;  // that were changed, and what they had asked for
+  uint64_t requests = 0, bytes = 0;  // requests changed, and the bytes they had requested
   Replayed replayed;
 };
 
 struct WhatIfWish {
-  std::vector<ProgramEdit> edits;  // each by itself
-  std::vector<std::string> confs;  // each the whole string; none: those that are known to help
+  std::vector<ProgramEdit> edits;  // each applied alone
+  std::vector<std::string> confs;  // each a complete string; none: the settings known to help
   std::optional<uint64_t> capacity_bytes;
-  std::optional<double> fraction;        // that the program set (set_per_process_memory_fraction)
-  std::optional<double> driver_call_us;  // what one call of the driver is taken to cost
-  bool with_known = false;               // those that are known as well as `confs`
-  size_t columns = 0;                    // of lines; 0: none
+  std::optional<double> fraction;        // set by the program (set_per_process_memory_fraction)
+  std::optional<double> driver_call_us;  // the assumed cost of one driver call
+  bool with_known = false;               // the known settings as well as `confs`
+  size_t columns = 0;                    // of lines; 0: no lines
   bool verify_only = false;
-  bool min_capacity =
-      false;  // of the own settings, of each that is wished, of the best, of each edit
+  bool min_capacity = false;  // for the own settings, each wish, the best one and each edit
 };
 
 struct WhatIf {
   replay::Verification verified;  // without its program
   std::optional<uint64_t> capacity_bytes;
   CapacitySource capacity_source = CapacitySource::kUnknown;
-  // All of the device's, where the recording's own memory fraction tells that it is more than that:
-  // the least.
+  // The least size of the device, if the recording's memory fraction implies that it is more than
+  // the capacity.
   std::optional<uint64_t> device_bytes;
-  std::optional<double>
-      fraction;  // of the wish: what the program had set, and each candidate has too
-  // A limit of the process that the file does not tell, and the trace does (replay/limit.h): it was
-  // that or more, at the most so much. What is asked about another card has that for its limit.
+  std::optional<double> fraction;  // of the wish: set by the program, so each candidate has it too
+  // A limit of the process that the file does not contain but the trace implies (replay/limit.h):
+  // at least limit_bytes, at most limit_most_bytes. For another card, that card is the limit.
   std::optional<uint64_t> limit_bytes, limit_most_bytes;
-  // Nothing helps under the least limit; from another on, which explains the recording as well,
+  // Nothing helps under the least limit. Under another limit, which explains the recording as well,
   // something would.
   struct FromLimit {
     std::string conf;
     uint64_t limit_bytes = 0;
-    uint64_t ooms = 0;  // there
+    uint64_t ooms = 0;  // under that limit
   };
   std::optional<FromLimit> helps_from;
-  // Under its limit, as far as the file tells: the most that was reserved, and what failed.
+  // What the file shows under its limit: the most that was reserved, and the failures.
   uint64_t recorded_peak_bytes = 0, recorded_ooms = 0;
   Replayed own;
   std::vector<ReplayedEdit> edits;   // as wished
   std::vector<Replayed> candidates;  // best first
-  bool are_known = false;            // the candidates are those that are known to help, not a wish
+  bool are_known = false;            // the candidates are the settings known to help, not a wish
   bool are_mixed = false;            // … or both
-  bool best_helps = false;  // the first is better than the recording's own by more than a little
+  bool best_helps = false;           // the first beats the recording's own settings noticeably
 
-  // The rules explain the recording but for a tenth of it; otherwise figures are of another
+  // The rules explain at least nine tenths of the recording; otherwise the figures describe another
   // program.
   bool isProven() const {
     uint64_t all = verified.events_checked + verified.unchecked;
     return verified.events_exact >= all - all / 10;
   }
-  // What the process could have; none: not known.
+  // What the process could have; absent: unknown.
   std::optional<uint64_t> availableBytes() const {
     uint64_t least = capacity_bytes.value_or(replay::kUnlimited);
     bool is_other_card = capacity_source == CapacitySource::kGiven;
@@ -146,8 +144,8 @@ struct WhatIf {
       least = std::min(least, verified.settings.capBytes(*of_device));
     return least == replay::kUnlimited ? std::nullopt : std::optional(least);
   }
-  // The replay under its own settings met what the recording did: if not, something that is not
-  // told was at work.
+  // The replay under its own settings gave the recorded outcome. If not, something unrecorded had
+  // an effect.
   bool ownIsAsRecorded() const {
     return capacity_source != CapacitySource::kGiven && !own.stopped_at &&
            own.leastOoms() <= recorded_ooms && recorded_ooms <= own.mostOoms() &&
@@ -156,26 +154,24 @@ struct WhatIf {
   }
 };
 
-// Whether PyTorch's caching allocator hands out this device's memory: nothing else is replayed.
+// Whether PyTorch's caching allocator serves this device: only that is replayed.
 bool isReplayable(const DeviceAnalysis& device);
 
-// Only of devices that are replayable. Errors: a conf of the wish
-// that PyTorch would refuse.
+// Only for replayable devices. Errors: a conf of the wish that PyTorch would reject.
 base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                             const WhatIfWish& wish);
 
-// The recording that `conf` (the whole string) would have left behind: to be looked at as any
-// other. Its issue kReplayed says what it is. Errors as whatIf.
+// The recording that `conf` (a complete string) would have produced, to be analysed like any other.
+// Its issue kReplayed marks it. Errors: see whatIf.
 base::Result<model::Trace> replayedTrace(const AnalysedTrace& analysed,
                                          const DeviceAnalysis& device, const std::string& conf,
                                          std::optional<uint64_t> capacity_bytes);
 
-// Two that fight: small requests may not use the large free stretches that expandable segments
-// have.
+// These settings conflict: small requests may not use the large free ranges of expandable segments.
 inline bool fights(const replay::Settings& settings) {
   return settings.expandable && settings.max_split_bytes != replay::kUnlimited;
 }
-// Garbage is never collected: a threshold is of a memory fraction below 1, and none is set.
+// Garbage collection never runs: its threshold needs a memory fraction below 1, and none is set.
 inline bool hasIdleThreshold(const replay::Settings& settings) {
   return settings.gc_threshold > 0 && settings.capBytes(uint64_t{1} << 40) == replay::kUnlimited;
 }

@@ -13,7 +13,7 @@ uint64_t mostReserved(const DeviceAnalysis& device) {
   return std::max(device.totals.peakReserved().bytes, device.totals.initial().reserved_bytes);
 }
 
-// What the process had was within its fraction. Not set: no device is so large.
+// The smallest device whose fraction covers what the process had. Absent: no device is that large.
 std::optional<uint64_t> leastDeviceBytes(uint64_t had_bytes, double fraction,
                                          uint64_t ceiling_bytes) {
   double least = std::ceil(static_cast<double>(had_bytes) / fraction) + 1;
@@ -22,7 +22,7 @@ std::optional<uint64_t> leastDeviceBytes(uint64_t had_bytes, double fraction,
   return std::max(ceiling_bytes, static_cast<uint64_t>(least));
 }
 
-// What kept the process to what it had, where no failure with nothing left says it.
+// The limit that kept the process below the capacity, if no failure with nothing left shows it.
 void findLimit(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                replay::VerifyOptions& options, WhatIf& report) {
   uint64_t most_bytes = mostReserved(device);
@@ -37,8 +37,8 @@ void findLimit(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   }
 }
 
-// A fraction of `fraction` of the recorded device may be what kept it: it had so much, and was not
-// refused less; and it explains no event less.
+// Whether `fraction` of the recorded device may be the limit: the process held no more, was refused
+// no less, and the rules explain no event less.
 bool explainsAsWell(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                     replay::VerifyOptions options, WhatIf& report, double fraction,
                     uint64_t device_bytes, std::optional<uint64_t> refused_at_bytes) {
@@ -68,8 +68,9 @@ WhatIf provenOn(const AnalysedTrace& analysed, const DeviceAnalysis& device,
     report.recorded_ooms += events.action[row] == model::Action::kOom;
   replay::VerifyOptions options;
   options.settings = replay::settingsOf(analysed.trace);
-  // Of a device whose size no file tells: what it did is found out like what is not told at all.
-  std::optional<double> told_fraction = std::exchange(options.settings.fraction, std::nullopt);
+  // If no file contains the size of the device, the effect of its fraction is inferred like an
+  // unrecorded limit.
+  std::optional<double> own_fraction = std::exchange(options.settings.fraction, std::nullopt);
   auto ceiling = ceilingOf(analysed, device);
   if (ceiling) {
     report.capacity_bytes = ceiling;
@@ -78,13 +79,13 @@ WhatIf provenOn(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   report.verified = replay::verify(analysed.trace, device.device, options);
   std::optional<uint64_t> refused_at_bytes = report.verified.refused_at_bytes;
   findLimit(analysed, device, options, report);
-  report.verified.settings.fraction = told_fraction;
-  if (told_fraction && *told_fraction > 0 && *told_fraction < 1 &&
+  report.verified.settings.fraction = own_fraction;
+  if (own_fraction && *own_fraction > 0 && *own_fraction < 1 &&
       (report.limit_bytes || report.capacity_bytes)) {
     uint64_t had_bytes = report.limit_bytes.value_or(mostReserved(device));
-    auto device_bytes = leastDeviceBytes(had_bytes, *told_fraction, ceiling.value_or(0));
-    // If that allows what was refused, it was something else that did.
-    if (device_bytes && *told_fraction * static_cast<double>(*device_bytes) <
+    auto device_bytes = leastDeviceBytes(had_bytes, *own_fraction, ceiling.value_or(0));
+    // If that allows what was refused, the limit was something else.
+    if (device_bytes && *own_fraction * static_cast<double>(*device_bytes) <
                             static_cast<double>(refused_at_bytes.value_or(UINT64_MAX))) {
       report.device_bytes = device_bytes;
       report.limit_bytes.reset();

@@ -1,6 +1,6 @@
-// The recording proven by replay, and the device that other settings are to be tried on: what an
-// out of memory tells, what was refused, a limit that no file tells, a fraction of a device whose
-// size none does, or what somebody asks about.
+// The recording verified by replay, and the device for other settings: derived from an
+// out-of-memory event, from refusals, from an unrecorded limit, from a fraction of a device of
+// unknown size, or given by the user.
 //
 //   OOM with 0 B free, 6 GiB held      → the process could have 6 GiB
 //   OOM with 30 GiB free, 6 GiB held   → a limit of 6 GiB or a little more
@@ -13,7 +13,7 @@
 
 namespace tidegauge::analysis {
 
-// Nothing is tried yet: candidates are for who asked. Only of devices that are replayable.
+// Tries no candidates: the caller does. Only for replayable devices.
 WhatIf provenOn(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                 const WhatIfWish& wish);
 

@@ -10,7 +10,7 @@ using replay::Settings;
 constexpr uint64_t kStep = replay::kSegmentStepBytes;
 constexpr uint64_t kMaxSteps = (uint64_t{1} << 50) / kStep;
 
-// The highest of each column; one without a request is as the one before it.
+// The maximum of each column; a column without a request repeats the one before it.
 class LineWriter {
  public:
   LineWriter(Replayed& result, size_t columns, Step steps)
@@ -46,8 +46,8 @@ class LineWriter {
   Step steps_;
 };
 
-// Where it is of an effect all; else the one that needs no search. (Expandable segments are few,
-// and each takes more addresses than the device has memory: these are used again.)
+// All placements if they matter; else the one that needs no search. (Expandable segments are few,
+// and each takes more addresses than the device has memory: these are reused.)
 std::span<const replay::Placement> placementsOf(const Settings& settings) {
   using replay::Placement;
   static constexpr Placement kAll[] = {Placement::kLowest, Placement::kHighest, Placement::kRising};
@@ -117,7 +117,7 @@ std::optional<uint64_t> Runs::minCapacity(const Settings& settings) const {
     auto peakOf = [&](replay::Quantity quantity) {
       return static_cast<uint64_t>(outcome.stats[quantity].all.peak);
     };
-    // What is older than the recording is there.
+    // Memory older than the recording exists already.
     least_bytes = std::max(
         {least_bytes, peakOf(replay::Quantity::kActiveBytes), outcome.reserved_at_start_bytes});
     most_bytes = std::max(most_bytes, peakOf(replay::Quantity::kReservedBytes));
@@ -125,7 +125,7 @@ std::optional<uint64_t> Runs::minCapacity(const Settings& settings) const {
   auto inSteps = [](uint64_t bytes) { return replay::roundUp(bytes, kStep) / kStep; };
   uint64_t least = std::max<uint64_t>(inSteps(least_bytes), 1);
   uint64_t top = std::max(inSteps(most_bytes), least);
-  while (!survives(top)) {  // a fraction of it may be all there is
+  while (!survives(top)) {  // its fraction may be the limit
     least = top + 1;
     top *= 2;
     if (top > kMaxSteps) return std::nullopt;

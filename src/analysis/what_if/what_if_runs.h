@@ -1,12 +1,12 @@
-// Replays of one program on one device: under some settings, under many at once, and on how small a
-// device it gets through.
+// Replays of one program on one device: under some settings, under many in parallel, and the
+// smallest device on which it completes.
 //
 //   Runs runs(tape, program, report, columns);
-//   runs.all(settings)           each under all ways to place segments, where that is of an effect
-//   runs.minCapacity(settings)   12 GiB does, and so do larger ones
+//   runs.all(settings)           each with all placements of segments, if they matter
+//   runs.minCapacity(settings)   12 GiB suffices, and so do larger ones
 //
-// Cost: about 0.1 µs an event and replay (three where the tie-break is by address); of minCapacity
-// some 40 replays, each to the first request that fails.
+// Cost: about 0.1 µs per event and replay (three times that if ties are broken by address);
+// minCapacity takes some 40 replays, each to the first failure.
 #pragma once
 
 #include <algorithm>
@@ -36,15 +36,15 @@ void eachAtOnce(size_t count, const Work& work) {
   run();
 }
 
-// Best first: fewer failures, less reserved, fewer calls; last what was not replayed to its end.
+// Best first: fewer failures, less reserved, fewer calls; incomplete replays last.
 inline auto rank(const Replayed& it) {
   return std::tuple(it.stopped_at.has_value(), it.mostOoms(), it.mostReservedBytes(),
                     it.driverCalls(), it.conf.size());
 }
 
-// The least number up to `top` that holds, and with it all larger ones that were tried, in steps
-// that grow by a quarter: that one holds says nothing of the next. `top` does. Cost: some log2(top)
-// calls, and as many as there are steps.
+// The least number up to `top` that holds, together with all larger ones that were tried, in steps
+// that grow by a quarter: one that holds implies nothing about the next. `top` holds. Cost: some
+// log2(top) calls, plus the number of steps.
 uint64_t leastFrom(uint64_t least, uint64_t top, const std::function<bool(uint64_t)>& holds);
 
 class Runs {
@@ -61,10 +61,10 @@ class Runs {
   Replayed one(const std::string& conf, const Settings& settings) const;
   std::vector<Replayed> all(const std::vector<std::pair<std::string, Settings>>& wanted) const;
 
-  // The smallest device found on which nothing fails, nor on larger ones that were tried, to 2 MiB:
-  // none below what is live at the peak can do. A larger one need not do because a smaller does:
-  // when what is cached is given back moves all the rest. Nothing: none of 1 PiB does, or a replay
-  // took too long.
+  // The smallest device on which nothing fails, nor on the larger ones that were tried, to 2 MiB.
+  // It cannot be below the live bytes at the peak. A larger one need not suffice because a smaller
+  // one does: when the cache is released changes everything after. Absent: 1 PiB does not suffice,
+  // or a replay took too long.
   std::optional<uint64_t> minCapacity(const Settings& settings) const;
 
  private:

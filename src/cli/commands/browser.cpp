@@ -31,7 +31,7 @@ bool writePrivately(const std::string& path, const std::string& text) {
   return ::close(fd) == 0 && written;
 }
 
-// In a session of its own and without our streams, so that Ctrl-C here does not end the browser.
+// In its own session and without Tidegauge's streams, so that Ctrl-C here does not end the browser.
 void start(std::string program, std::string argument) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -43,7 +43,7 @@ void start(std::string program, std::string argument) {
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
   char* arguments[] = {program.data(), argument.data(), nullptr};
   pid_t child = 0;
-  std::signal(SIGCHLD, SIG_IGN);  // nobody waits for it
+  std::signal(SIGCHLD, SIG_IGN);  // nothing waits for it
   posix_spawnp(&child, program.c_str(), &actions, &attributes, arguments, environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);

@@ -1,5 +1,5 @@
-// Opens an address in the user's browser without showing it to other users of the machine: what
-// stands on a command line is theirs to read, a file of ours is not.
+// Opens an address in the user's browser without showing it to other users of the machine: they can
+// read command lines, but not a private file.
 //
 //   xdg-open /run/user/1000/tidegauge-x8Kq2a/open.html     0600, in a 0700 folder: a redirect
 #pragma once
@@ -15,7 +15,7 @@ class Browser {
   Browser& operator=(const Browser&) = delete;
   ~Browser() { forget(); }
 
-  // Nothing happens without a display, or if no file can be written; `url` may need no escaping in
+  // Does nothing without a display, or if no file can be written. `url` must not need escaping in
   // HTML.
   void open(const std::string& url);
   // Removes the file.

@@ -230,7 +230,7 @@ int compareRanks(const DiffOptions& options, const Traces& traces) {
   return out.finish(0);
 }
 
-// What the files that could not be read, each named before, mean for the comparison.
+// What unreadable files, each reported before, mean for the comparison.
 void sayMissing(const DiffOptions& options, const Opened& opened, bool enough) {
   std::vector<std::string> failed;
   for (const FailedRead& one : opened.failed) failed.push_back(shownPath(one.path));
@@ -255,7 +255,7 @@ int run(const DiffOptions& options) {
   }
   Opened opened = openTraces(options.files, rules.value());
   bool ranks = options.devices || options.files.size() > 2 || opened.traces.size() > 2;
-  // Of ranks, those that can be read are compared; of two files, both are needed.
+  // Ranks are compared as far as they can be read; a comparison of two files needs both.
   if (!opened.failed.empty()) {
     bool enough = ranks && opened.traces.size() >= (options.devices ? 1U : 2U);
     sayMissing(options, opened, enough);
@@ -266,7 +266,7 @@ int run(const DiffOptions& options) {
                       "One file can be compared at two places with --at-a and --at-b, or device "
                       "by device with --devices");
   }
-  // What --fail-on found in a file that could not be read as a whole is no finding.
+  // A result of --fail-on does not count if a file was not read completely.
   auto codeOf = [&](int code) {
     return code > 1 || opened.exit_code == 0 ? code : opened.exit_code;
   };

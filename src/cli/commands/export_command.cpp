@@ -55,7 +55,7 @@ std::string today() {
   return fmt::format("{:04}-{:02}-{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday);
 }
 
-// Asks the page's questions as the page would, but without a socket.
+// Answers the page's questions without a socket.
 exporting::Ask askerOf(server::Application& application) {
   return [&application](const std::string& question) -> base::Result<std::string> {
     server::Request request;
@@ -107,7 +107,7 @@ std::string summaryOf(const exporting::OneFilePage& page, const std::string& pat
   return text;
 }
 
-// A page shows one: which of a recording's processes is to be said.
+// A page shows one process, so a recording of several needs a choice.
 int refuseSeveral(const Traces& traces, const ExportOptions& options) {
   constexpr size_t kMaxNamed = 20;
   std::string file = shownPath(options.file);
@@ -186,7 +186,7 @@ void addExportCommand(CLI::App& app, int& exit_code) {
                    "Snapshot or recording; - reads a snapshot from standard input")
       ->required()
       ->type_name("");
-  command->add_option("MORE", options->more)->group("");  // refused, with better words
+  command->add_option("MORE", options->more)->group("");  // refused, with a better error
   command
       ->add_option("--to", options->to,
                    "Format: html (overview, "

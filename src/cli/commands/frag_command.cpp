@@ -101,7 +101,7 @@ int writeText(const std::vector<FragPart>& parts, size_t rows, int exit_code) {
     if (parts[i].reports.empty()) out.write("\nThis file has no device.\n");
     for (const report::FragReport& report : parts[i].reports) {
       out.write("\n" + report::fragText(*parts[i].trace, report, text));
-      text.words = false;  // once is enough
+      text.words = false;  // print them once
     }
   }
   return out.finish(exit_code);
@@ -165,7 +165,7 @@ int checkPlot(const FragCommandOptions& options) {
   return refusePicture("--plot", options.plot, options.force, options.file);
 }
 
-// A limit that can be told of no device would never be broken: that is a mistake, not a pass.
+// A limit that applies to no device would never be exceeded: that is a mistake, not a pass.
 int refuseLimits(const FragCommandOptions& options, const std::vector<FragPart>& parts) {
   bool has_score = std::any_of(parts.begin(), parts.end(), [](const FragPart& part) {
     return std::any_of(part.reports.begin(), part.reports.end(),
@@ -183,7 +183,7 @@ int refuseLimits(const FragCommandOptions& options, const std::vector<FragPart>&
   return 0;
 }
 
-// Exit code 1 if one of the limits is broken, each named on standard error.
+// Exit code 1 if a limit is exceeded; each one is reported on standard error.
 int checkLimits(const FragCommandOptions& options, const std::vector<FragPart>& parts,
                 int exit_code) {
   for (const FragPart& part : parts) {
@@ -262,7 +262,7 @@ int run(FragCommandOptions& options) {
   if (int code = checkPlot(options); code != 0) return code;
   if (!options.watch) return runOnce(options).exit_code;
   if (options.file == "-") return usageError("--watch needs a file, not standard input");
-  if (!options.plot.empty()) options.force = true;  // written again at each change
+  if (!options.plot.empty()) options.force = true;  // rewritten at each change
   options.watching.path = options.file;
   return watchFile(options.watching, [&] { return runOnce(options); });
 }

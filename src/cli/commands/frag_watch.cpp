@@ -19,16 +19,16 @@ namespace {
 using readers::recording::Stamp;
 using Clock = std::chrono::steady_clock;
 
-// Of a recording that grows all the time: one part reading, nine parts not.
+// For a recording that grows all the time: reading takes a tenth of the time.
 constexpr double kWaitPerRead = 9;
-// Without a lock on the file, what did not change for so long is not being written.
+// Without a lock on the file, a file unchanged for this time counts as complete.
 constexpr double kPatience_s = 5;
 
 volatile std::sig_atomic_t stopped = 0;
 
 void stop(int) { stopped = 1; }
 
-// Sleeps in short naps, so that Ctrl-C ends it at once.
+// Sleeps in short intervals, so that Ctrl-C ends it at once.
 void sleepFor(double seconds) {
   auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   while (stopped == 0 && std::chrono::steady_clock::now() < end) {
@@ -48,10 +48,10 @@ int watchFile(const WatchOptions& options, const std::function<FileRead()>& read
   action.sa_handler = stop;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  std::optional<Stamp> told;  // the last one that was read
-  std::optional<Stamp> seen;  // at the last look
+  std::optional<Stamp> last_read;  // of the last version that was read
+  std::optional<Stamp> seen;       // at the last check
   Clock::time_point changed_at = Clock::now();
-  bool missing_told = false;
+  bool missing_reported = false;
   size_t calls = 0;
   int exit_code = 0;
   while (stopped == 0) {
@@ -59,23 +59,23 @@ int watchFile(const WatchOptions& options, const std::function<FileRead()>& read
     bool grows = kindOf(options.path) == FileKind::kRecording;
     if (now != seen) changed_at = Clock::now();
     if (!now.exists()) {
-      if (!missing_told) {
+      if (!missing_reported) {
         complain(base::printable(
             fmt::format("tidegauge: {}: there is no such file yet; waiting", options.path)));
       }
-      missing_told = true;
-    } else if (now != told && (grows || now == seen)) {  // a snapshot has stood still since
-      told = now;
+      missing_reported = true;
+    } else if (now != last_read && (grows || now == seen)) {  // a snapshot is unchanged since then
+      last_read = now;
       seen = now;
-      missing_told = false;
+      missing_reported = false;
       Clock::time_point begin = Clock::now();
       FileRead done = read();
       exit_code = done.exit_code;
       if (done.succeeded && ++calls == options.count) return exit_code;
       std::chrono::duration<double> took = Clock::now() - begin;
       if (grows) sleepFor(std::max(options.interval_s, kWaitPerRead * took.count()));
-      continue;  // it may have changed while it was read
-    } else if (grows && now == told && hasEnded(options.path, changed_at)) {
+      continue;  // it may have changed while being read
+    } else if (grows && now == last_read && hasEnded(options.path, changed_at)) {
       complain(base::printable(
           fmt::format("tidegauge: {}: the recording is no longer being written", options.path)));
       return exit_code;

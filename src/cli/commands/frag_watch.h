@@ -1,4 +1,4 @@
-// frag --watch: a snapshot file that is written again and again, or a recording that grows, read at
+// frag --watch: a snapshot file that is rewritten repeatedly, or a recording that grows, read at
 // each change.
 #pragma once
 
@@ -9,20 +9,19 @@ namespace tidegauge::cli {
 
 struct WatchOptions {
   std::string path;
-  size_t count = 0;         // changes until the end, the file as it is now one of them; 0: no end
-  double interval_s = 0.5;  // between looks
+  size_t count = 0;         // number of versions to read, including the current one; 0: no end
+  double interval_s = 0.5;  // between checks
 };
 
 struct FileRead {
-  bool succeeded =
-      false;  // perhaps with an exit code all the same: a limit was broken, a part is damaged
+  bool succeeded = false;  // may still have an exit code: a limit was exceeded, a part is damaged
   int exit_code = 0;
 };
 
-// Calls `read` now and whenever the file has changed and then stood still between two looks, until
-// `count` calls succeeded, Ctrl-C, or SIGTERM. A recording never stands still: it is read when it
-// has grown, a tenth of the time at most, until nobody writes it any more. The exit code is the
-// last one's: a file that cannot be read at one time may be readable at the next.
+// Calls `read` now and whenever the file has changed and was then equal at two checks, until
+// `count` calls succeeded, Ctrl-C, or SIGTERM. A recording changes all the time: it is read when it
+// has grown, for at most a tenth of the time, until its writer has ended. The exit code is that of
+// the last call: an unreadable file may be readable later.
 int watchFile(const WatchOptions& options, const std::function<FileRead()>& read);
 
 }  // namespace tidegauge::cli

@@ -11,8 +11,8 @@ namespace tidegauge::cli {
 
 void addPidOption(CLI::App& command, std::optional<uint32_t>& pid);
 
-// Leaves the traces of that process alone (several, if it ran several programs, or its number was
-// used again); an error that names those there are.
+// Keeps only the traces of that process (several, if it ran several programs, or its number was
+// reused). The error lists the processes that exist.
 base::Status keepProcess(Traces& traces, uint32_t pid);
 
 }  // namespace tidegauge::cli

@@ -24,7 +24,7 @@ namespace tidegauge::cli {
 namespace {
 
 constexpr char kUsageHint[] = "tidegauge query FILE \"SELECT …\"";
-constexpr uint64_t kTableRows = 1000;  // a table is for eyes; CSV and JSON have no limit
+constexpr uint64_t kTableRows = 1000;  // a table is for reading; CSV and JSON have no limit
 
 struct QueryOptions {
   std::string file;
@@ -49,7 +49,7 @@ QueryFormat formatOf(const std::string& name) {
   return QueryFormat::kTable;
 }
 
-// The line of SQL with the error, as much of it as fits, and a mark below the place.
+// The line of SQL with the error, cut to fit, and a mark below the position.
 void showPlace(const std::string& sql, uint64_t offset) {
   if (offset > sql.size()) return;
   size_t begin = sql.rfind('\n', offset == 0 ? 0 : offset - 1);
@@ -73,7 +73,7 @@ int reportQueryError(const base::Error& error, const std::string& sql) {
   return 2;
 }
 
-// What --device, --from and --to leave of the tables.
+// The scope of --device, --from and --to.
 base::Result<query::Scope> scopeOf(const analysis::AnalysedTrace& trace,
                                    const report::Selection& selection) {
   query::Scope scope;
@@ -94,7 +94,7 @@ base::Result<query::Scope> scopeOf(const analysis::AnalysedTrace& trace,
   return scope;
 }
 
-// What the rows cannot say of themselves. The time before a process was watched is no gap.
+// Facts that the rows do not contain. The time before a process was watched is not a gap.
 void sayIncomplete(const model::Trace& trace) {
   if (trace.work == nullptr) return;
   model::Incomplete gaps = model::gapsOf(*trace.work);
@@ -117,7 +117,7 @@ int ask(const analysis::AnalysedTrace& trace, const query::Whole& whole,
   query::QueryLimits limits;
   bool table = format == QueryFormat::kTable;
   limits.rows = options.limit.value_or(table ? kTableRows : UINT64_MAX);
-  limits.bytes = table ? limits.bytes : UINT64_MAX;  // only the table keeps its rows
+  limits.bytes = table ? limits.bytes : UINT64_MAX;  // only the table stores its rows
   limits.milliseconds = static_cast<uint64_t>(options.timeout_s * 1000);
   limits.stop = out.stop();
   auto writer = makeQueryWriter({format, terminalColumns()}, out);
@@ -137,8 +137,8 @@ int ask(const analysis::AnalysedTrace& trace, const query::Whole& whole,
   return exit_code;
 }
 
-// A zip or a page may hold several snapshots, a recording several processes. Null: nothing to ask,
-// and that is said.
+// A zip or a page may contain several snapshots, a recording several processes. Null if there is no
+// trace to query; the reason was printed.
 const analysis::AnalysedTrace* pickTrace(const Traces& traces,
                                          const analysis::WholeRecordings& wholes,
                                          const QueryOptions& options) {
@@ -146,11 +146,11 @@ const analysis::AnalysedTrace* pickTrace(const Traces& traces,
   if (!options.pick && traces.size() > 1 && !options.sql.empty()) {
     query::Database any(*traces[0], {}, analysis::wholeOf(wholes, *traces[0]));
     base::Result<bool> whole = any.asksWholeRecording(options.sql);
-    if (!whole.ok()) {  // no choice would make it right
+    if (!whole.ok()) {  // no choice would help
       reportQueryError(whole.error(), options.sql);
       return nullptr;
     }
-    // What is the same from each process needs no choice.
+    // Tables that are the same for each process need no choice.
     if (whole.value() && traces[0]->trace.work) return traces[0].get();
   }
   bool is_clear = options.pick || traces.size() == 1;
@@ -244,7 +244,7 @@ void addQueryCommand(CLI::App& app, int& exit_code) {
   for (const query::Docs& docs : query::allDocs()) pages.emplace_back(docs.name);
   command->add_option("--print-docs", options->print_docs)
       ->check(CLI::IsMember(pages))
-      ->group("");  // writes docs/use/sql.md and its like
+      ->group("");  // writes docs/use/sql.md and similar pages
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

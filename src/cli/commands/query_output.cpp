@@ -28,7 +28,7 @@ std::string textOf(const CellView& cell) {
 
 // ---- table --------------------------------------------------------------------------------------
 
-// One line: a stack reads from the innermost frame to its callers.
+// On one line, a stack reads from the innermost frame to its callers.
 std::string onOneLine(std::string_view text) {
   std::string line;
   for (size_t begin = 0; begin <= text.size();) {
@@ -74,7 +74,7 @@ class TableWriter : public QueryWriter {
   }
 
  private:
-  // Takes width from the widest text until the table fits; numbers are never cut.
+  // Narrows the widest text until the table fits; numbers are never cut.
   void fitWidths() {
     constexpr size_t kLeast = 12;
     size_t total = 2 * (widths_.size() - 1);
@@ -129,7 +129,7 @@ class CsvWriter : public QueryWriter {
     for (size_t i = 0; i < cells.size(); ++i) {
       if (i > 0) line += ',';
       const auto* text = std::get_if<std::string_view>(&cells[i]);
-      // "" is an empty text, nothing at all is NULL.
+      // "" is an empty text; an empty field is NULL.
       if (text != nullptr && text->empty())
         line += "\"\"";
       else
@@ -141,7 +141,7 @@ class CsvWriter : public QueryWriter {
 
  private:
   void writeLine(const std::string& line) {
-    // Exact for programs; on a terminal, names from the file must not steer it.
+    // Exact for programs. On a terminal, names from the file must not control it.
     out_.write((terminal_ ? base::printable(line) : line) + base::kCsvLineEnd);
   }
 
@@ -163,7 +163,7 @@ class JsonWriter : public QueryWriter {
   void onColumns(const std::vector<QueryColumn>& columns) override {
     std::set<std::string> used;
     for (const QueryColumn& column : columns) {
-      std::string key = column.name;  // an object has each key once: a, a_2, …
+      std::string key = column.name;  // an object contains each key once: a, a_2, …
       for (int n = 2; !used.insert(key).second; ++n) key = fmt::format("{}_{}", column.name, n);
       keys_.push_back(jsonText(key));
     }

@@ -4,8 +4,7 @@
 //   ─────────────  ──────  ────────────
 //   alloc           4,…
 //
-// Every writer takes rows as they come; only the table keeps them, to know how wide its columns
-// are.
+// Every writer streams rows; only the table stores them, to compute the widths of its columns.
 #pragma once
 
 #include <memory>

@@ -54,7 +54,7 @@ struct ReportOptions {
   std::optional<uint32_t> pid{};
 };
 
-// Of a recording: rows of the table, and then told one by one.
+// In a recording: rows of the table, and processes described one by one.
 constexpr size_t kMaxProcesses = 20;
 constexpr size_t kMaxTold = 3;
 
@@ -77,7 +77,7 @@ int writeJson(const std::vector<ReportPart>& parts, const ReportOptions& options
   return out.finish(exit_code);
 }
 
-// Names of the parts before it that are still beside this one, oldest first.
+// Names of earlier parts that still exist beside this one, oldest first.
 std::vector<std::string> partsBeside(const std::string& path, const model::RecordedPart& part) {
   constexpr int64_t kMaxLooked = 4096;
   std::vector<std::string> names;
@@ -98,7 +98,7 @@ std::vector<std::string> partsBeside(const std::string& path, const model::Recor
   return names;
 }
 
-// What is said of the whole recording, before its processes.
+// The part about the whole recording, before its processes.
 void startWithWhole(const analysis::WholeRecording& whole, const std::string& path,
                     const report::TextOptions& text, Output& out) {
   if (whole.run) {
@@ -112,7 +112,7 @@ void startWithWhole(const analysis::WholeRecording& whole, const std::string& pa
   out.write("\n");
 }
 
-// The biggest of a recording with several processes.
+// Keeps the largest processes of a recording.
 void keepBiggest(const analysis::WholeRecording& whole, std::vector<ReportPart>& parts,
                  Output& out) {
   out.write(
@@ -158,7 +158,7 @@ int writeText(std::vector<ReportPart> parts, const ReportOptions& options, int e
   return out.finish(exit_code);
 }
 
-// What one file says, with what lies outside of it if a recording is there.
+// The report on one file; with a recording, also on the memory outside of it.
 base::Result<ReportPart> partOf(const analysis::AnalysedTrace& trace, const ReportOptions& options,
                                 const Traces& recorded) {
   TG_ASSIGN_OR_RETURN(report::Choice choice, report::choose(trace, options.selection));
@@ -182,13 +182,13 @@ int run(const ReportOptions& options) {
       return reportError({base::ErrorKind::kUsage, "--with " + options.with + ": no recording",
                           std::nullopt, "Name a file that `tidegauge record` wrote."});
     }
-    with = openTraces({options.with}, {}, true);  // it says what is wrong
+    with = openTraces({options.with}, {}, true);  // it reports the error
     if (with.traces.empty()) return with.exit_code;
   }
   Opened opened = openTraces(options.files);
   std::vector<ReportPart> parts;
   int exit_code = opened.exit_code != 0 ? opened.exit_code : with.exit_code;
-  // With --with it is a process of that recording.
+  // With --with, it is a process of that recording.
   if (options.pid && options.with.empty() && !opened.traces.empty()) {
     base::Status kept = keepProcess(opened.traces, *options.pid);
     if (!kept.ok()) return reportError(kept.error());
@@ -206,7 +206,7 @@ int run(const ReportOptions& options) {
   }
   if (parts.empty()) return exit_code;
   if (!options.json) return writeText(parts, options, exit_code);
-  // The form follows what was asked, not how many of the files could be read.
+  // The form depends on the request, not on how many files could be read.
   bool as_list = options.files.size() > 1 || opened.traces.size() > 1;
   return writeJson(parts, options, as_list, exit_code);
 }

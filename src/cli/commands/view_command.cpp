@@ -37,8 +37,8 @@ std::string namesOf(const server::Session& session) {
   return fmt::format("{} files", session.files.size() + measurements);
 }
 
-// Files of `wss -o` among `paths` are taken out of them. One that cannot be read is named on
-// standard error, and in `failed`; the exit code is that of the first.
+// Removes files of `wss -o` from `paths` and opens them. An unreadable one is reported on standard
+// error and added to `failed`; the exit code is that of the first.
 std::vector<server::WorkingSetFile> openMeasurements(std::vector<std::string>& paths,
                                                      std::vector<FailedRead>& failed,
                                                      int& exit_code) {
@@ -68,7 +68,7 @@ std::vector<server::FailedFile> failedFiles(const std::vector<FailedRead>& faile
   return files;
 }
 
-// Whatever may still grow; what has ended is looked at once and found so.
+// Marks recordings that may still grow; one that has ended is checked once.
 std::vector<server::FollowedRecording> markRecordings(server::Session& session,
                                                       const std::vector<OpenedRecording>& opened) {
   std::vector<server::FollowedRecording> recordings;
@@ -79,7 +79,7 @@ std::vector<server::FollowedRecording> markRecordings(server::Session& session,
   return recordings;
 }
 
-// Each recording that could be opened; the Live view follows it.
+// Each recording that was opened, for the Live view.
 std::vector<std::shared_ptr<model::LiveSource>> liveSources(const std::vector<std::string>& paths,
                                                             const std::vector<FailedRead>& failed) {
   std::vector<std::shared_ptr<model::LiveSource>> lives;
@@ -93,7 +93,7 @@ std::vector<std::shared_ptr<model::LiveSource>> liveSources(const std::vector<st
 }
 
 int run(const ViewOptions& options) {
-  // First the port: who has it learns about a taken one before a long file is read.
+  // The port first: a port in use is reported before a long file is read.
   auto http = server::HttpServer::listen(options.port);
   if (!http.ok()) return reportError(http.error());
   base::Result<std::string> token = options.token;
@@ -132,7 +132,7 @@ int run(const ViewOptions& options) {
                      std::stop_token stop) { return application.answer(request, std::move(stop)); },
        .lane = [&](const server::Request& r) { return application.lane(r); }});
   browser.forget();
-  // Answers may still be computed, of a query for one. Nobody needs them, and nothing is written.
+  // Answers, such as a query, may still be running. They are not needed, and they write nothing.
   std::_Exit(opened.exit_code);
 }
 

@@ -30,27 +30,27 @@ struct WhatIfCommandOptions {
   bool json = false;
 };
 
-struct Told {
+struct DeviceReport {
   const analysis::DeviceAnalysis* device = nullptr;
   analysis::WhatIf report;
 };
 struct WhatIfPart {
   const analysis::AnalysedTrace* trace = nullptr;
-  std::vector<Told> told;
+  std::vector<DeviceReport> devices;
 };
 
-// Of all devices together.
+// Over all devices.
 nlohmann::json verifyOfAll(const WhatIfPart& part) {
   uint64_t checked = 0, exact = 0;
   nlohmann::json policy, first;
-  for (const Told& told : part.told) {
-    nlohmann::json it = report::verifyJson(*part.trace, *told.device, told.report.verified);
-    checked += told.report.verified.events_checked;
-    exact += told.report.verified.events_exact;
-    if (policy.is_null()) policy = it["policy"];
-    if (first.is_null() && !it["first_divergence"].is_null()) {
-      first = it["first_divergence"];
-      first["device"] = told.device->device.ordinal;
+  for (const DeviceReport& it : part.devices) {
+    nlohmann::json verified = report::verifyJson(*part.trace, *it.device, it.report.verified);
+    checked += it.report.verified.events_checked;
+    exact += it.report.verified.events_exact;
+    if (policy.is_null()) policy = verified["policy"];
+    if (first.is_null() && !verified["first_divergence"].is_null()) {
+      first = verified["first_divergence"];
+      first["device"] = it.device->device.ordinal;
     }
   }
   return {{"events_checked", checked},
@@ -63,8 +63,8 @@ int writeJson(const std::vector<WhatIfPart>& parts, bool verify_only, int exit_c
   nlohmann::json all = nlohmann::json::array();
   for (const WhatIfPart& part : parts) {
     nlohmann::json devices = nlohmann::json::array();
-    for (const Told& told : part.told)
-      devices.push_back(report::whatIfJson(*part.trace, *told.device, told.report, verify_only));
+    for (const DeviceReport& it : part.devices)
+      devices.push_back(report::whatIfJson(*part.trace, *it.device, it.report, verify_only));
     all.push_back({{"file", report::clean(part.trace->trace.source.name)},
                    {"verify", verifyOfAll(part)},
                    {"devices", std::move(devices)}});
@@ -83,9 +83,9 @@ int writeText(const std::vector<WhatIfPart>& parts, bool verify_only, int exit_c
   Output out;
   for (size_t i = 0; i < parts.size(); ++i) {
     out.print("{}{}\n", i == 0 ? "" : "\n", base::printable(names[i]));
-    if (parts[i].told.empty()) out.print("\n  No device of it: nothing to replay.\n");
-    for (const Told& told : parts[i].told)
-      out.write("\n" + report::whatIfText(*parts[i].trace, *told.device, told.report, page));
+    if (parts[i].devices.empty()) out.print("\n  No device of it: nothing to replay.\n");
+    for (const DeviceReport& it : parts[i].devices)
+      out.write("\n" + report::whatIfText(*parts[i].trace, *it.device, it.report, page));
   }
   return out.finish(exit_code);
 }
@@ -102,8 +102,8 @@ void takeEdits(WhatIfCommandOptions& options) {
     options.wish.edits.push_back({What::kEmptyCache, {}, where});
 }
 
-// What a recording has of its own can be written back, whether it is known or not: the lines that
-// are printed have it.
+// Settings of the recording itself may be passed back, known or not: the printed lines contain
+// them.
 std::optional<base::Error> refusalOf(const std::string& conf, const Opened& opened) {
   auto parsed = replay::parseConf(conf);
   if (parsed.ok()) return std::nullopt;
@@ -129,7 +129,7 @@ int run(WhatIfCommandOptions& options) {
     return usageError("--verify is of the recorded device alone",
                       "Leave out --driver-call, and --capacity without --fraction");
   for (std::string& conf : options.wish.confs) {
-    // As it is printed, to be copied.
+    // As printed, so that it can be copied.
     constexpr std::string_view kVariable = "PYTORCH_CUDA_ALLOC_CONF=";
     if (conf.starts_with(kVariable)) conf.erase(0, kVariable.size());
     std::erase_if(conf, [](char c) { return c == ' ' || c == '\t'; });
@@ -154,17 +154,17 @@ int run(WhatIfCommandOptions& options) {
         continue;
       }
       auto report = analysis::whatIf(*trace, *device, options.wish);
-      if (!report.ok()) {  // what is asked for need not be on every device
+      if (!report.ok()) {  // not every device needs to have it
         refused.emplace_back(analysis::deviceLabel(device->device), report.error());
         continue;
       }
-      part.told.push_back({device.get(), std::move(report.value())});
+      part.devices.push_back({device.get(), std::move(report.value())});
     }
     parts.push_back(std::move(part));
   }
   if (parts.empty()) return opened.exit_code;
   bool is_empty =
-      std::ranges::all_of(parts, [](const WhatIfPart& part) { return part.told.empty(); });
+      std::ranges::all_of(parts, [](const WhatIfPart& part) { return part.devices.empty(); });
   if (is_empty && !refused.empty()) return reportError(refused.front().second);
   for (const auto& [label, error] : refused)
     complain(fmt::format("tidegauge: {}: {}. {}", label, error.what, error.hint));

@@ -1,4 +1,4 @@
-// --categories FILE: rules of one's own for what memory is for, instead of the built-in ones, which
+// --categories FILE: the user's rules for what memory is for, instead of the built-in ones, which
 // `tidegauge categories` prints.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace tidegauge::cli {
 
 void addCategoriesOption(CLI::App& command, std::string& path);
 
-// Null for no path: the built-in rules. Errors name the file.
+// Null if there is no path: the built-in rules. Errors name the file.
 base::Result<std::shared_ptr<const analysis::CategoryRules>> readRules(const std::string& path);
 
 }  // namespace tidegauge::cli

@@ -34,7 +34,7 @@ int writeAll(int fd, std::string_view text) {
   return 0;
 }
 
-// Opens, writes, closes; a full disk may only be told at the end. 0, or errno.
+// Opens, writes, closes; some file systems report a full disk only at the end. 0, or errno.
 int fill(const std::string& path, int flags, std::string_view text) {
   int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666);
   if (fd < 0) return errno;
@@ -49,15 +49,15 @@ bool isSpecial(const std::string& path) {
   return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
 }
 
-// Where a symbolic link leads: the link stays one.
-std::string behindLinks(const std::string& path) {
+// Where a symbolic link leads: the link itself stays.
+std::string resolveLinks(const std::string& path) {
   std::error_code error;
   if (!fs::is_symlink(path, error)) return path;
   fs::path target = fs::canonical(path, error);
   return error ? path : target.string();
 }
 
-// Why no file can appear in the folder of `path`: 0, or errno.
+// Why no file can be created in the folder of `path`: 0, or errno.
 int noPlaceBeside(const fs::path& path) {
   fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
   return ::access((folder / "").c_str(), W_OK | X_OK) == 0 ? 0 : errno;
@@ -81,7 +81,7 @@ int NewFile::refuse(const std::string& input) const {
                       fmt::format("Name another file after {}", option_));
   }
   if (fs::exists(status) && !overwrite_) return existsAlready();
-  int error = noPlaceBeside(behindLinks(path_));
+  int error = noPlaceBeside(resolveLinks(path_));
   return error == 0 ? 0 : notWritten(path_, error);
 }
 
@@ -95,7 +95,7 @@ int NewFile::write(std::string_view text) const {
     int error = fill(path_, 0, text);
     return error == 0 ? 0 : notWritten(path_, error);
   }
-  std::string place = behindLinks(path_);
+  std::string place = resolveLinks(path_);
   std::string part = fmt::format("{}.{}.part", place, ::getpid());
   if (int error = fill(part, O_CREAT | O_EXCL, text); error != 0) {
     if (error != EEXIST) ::unlink(part.c_str());
@@ -105,11 +105,11 @@ int NewFile::write(std::string_view text) const {
 }
 
 int NewFile::move(const std::string& from, const std::string& to) const {
-  // A link refuses to take a place that was taken in the meantime; a move would not.
+  // A link fails if the place was taken in the meantime; a rename would not.
   int outcome = overwrite_ ? ::rename(from.c_str(), to.c_str()) : ::link(from.c_str(), to.c_str());
   int error = outcome == 0 ? 0 : errno;
   bool no_links = error == EPERM || error == EOPNOTSUPP || error == ENOSYS;
-  if (!overwrite_ && no_links) {  // as on FAT: the look of refuse() has to do
+  if (!overwrite_ && no_links) {  // as on FAT: the check of refuse() must do
     error = ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
   }
   if (!(overwrite_ && error == 0)) ::unlink(from.c_str());

@@ -1,10 +1,10 @@
-// A file that appears whole or not at all: written beside its place, then moved there.
+// A file that appears complete or not at all: written beside its place, then moved there.
 //
 //   NewFile file("out.html", false, "-o");
-//   if (int code = file.refuse("in"); code != 0) return code;   it is there already: exit code 2
-//   return file.write(text);                                    0, or kNotWritten with a line why
+//   if (int code = file.refuse("in"); code != 0) return code;   exists already: exit code 2
+//   return file.write(text);                                    0, or kNotWritten and an error
 //
-// "-" is standard output. What is no regular file (a device, a pipe) is written to as it is.
+// "-" is standard output. Other files than regular ones (a device, a pipe) are written directly.
 #pragma once
 
 #include <string>
@@ -14,13 +14,12 @@ namespace tidegauge::cli {
 
 class NewFile {
  public:
-  // `option` is what named it, for hints.
+  // `option` named the file; used in hints.
   NewFile(std::string path, bool overwrite, std::string option = "-o")
       : path_(std::move(path)), overwrite_(overwrite), option_(std::move(option)) {}
 
-  // Asked before the work begins: 2 if there is such a file, or if it is `input`, which it would
-  // destroy; kNotWritten if its folder takes none. Another program may still be faster than
-  // write().
+  // Checked before the work begins: 2 if the file exists, or is `input`, which it would destroy;
+  // kNotWritten if its folder is not writable. Another program may still create it before write().
   int refuse(const std::string& input) const;
   int write(std::string_view text) const;
   bool isStandardOutput() const { return path_ == "-"; }

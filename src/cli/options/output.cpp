@@ -41,7 +41,7 @@ void complain(std::string_view text) {
 void guardStandardStreams() {
   for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(fd, F_GETFD) != -1 || errno != EBADF) continue;
-    // The wrong way round on purpose: reading and writing fail as they would on a closed stream.
+    // The wrong mode on purpose: reading and writing fail as on a closed stream.
     (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
 }

@@ -1,5 +1,5 @@
-// Standard output, checked. A full disk or a closed output is an error; a reader that went away
-// (| head) ends the work quietly.
+// Standard output, checked. A full disk or a closed output is an error; if the reader has closed (|
+// head), the work ends quietly.
 //
 //   Output out;
 //   out.print("{} rows\n", n);
@@ -29,8 +29,8 @@ class Output {
   void print(fmt::format_string<Args...> format, Args&&... args) {
     write(fmt::format(format, std::forward<Args>(args)...));
   }
-  void flush();  // for who waits for a row
-  // Requested once a write failed: whoever makes rows need not make more.
+  void flush();  // for a reader that waits for a row
+  // Requested once a write failed: then no more rows are needed.
   std::stop_token stop() const { return stop_.get_token(); }
   bool failed() const { return error_ != 0; }
 
@@ -48,12 +48,12 @@ class Output {
 // A line on standard error. Nothing can be done if that fails.
 void complain(std::string_view text);
 
-// Standard streams that the caller closed are filled with dead ends, so that no file or socket that
+// Opens the null device for standard streams that the caller closed, so that no file or socket that
 // is opened later takes their place.
 void guardStandardStreams();
 
-// A mapped file that becomes shorter while it is read ends the process with exit code 3 and a line
-// that says so, instead of a bus error: training writes its snapshots again over the old ones.
+// If a mapped file becomes shorter while it is read, the process ends with exit code 3 and an error
+// instead of a bus error: training overwrites its snapshots.
 void guardAgainstShrinkingFiles();
 
 }  // namespace tidegauge::cli

@@ -1,5 +1,5 @@
-// --device, --from and --to, the same on every command that asks about a part of a recording. Where
-// --to means something else, the range ends at --until.
+// --device, --from and --to, the same on every command that takes a part of a recording. If --to
+// has another meaning, the range ends at --until.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,9 +9,10 @@
 
 namespace tidegauge::cli {
 
-// Names on standard error the devices that the range means nothing to.
+// Reports on standard error the devices without events in the range.
 void sayLeftOut(const report::Choice& choice);
-// That, and which of several annotations of one name the range took. A report holds the latter.
+// The same, and which of several annotations of one name the range used. A report contains the
+// latter.
 void sayChoice(const report::Choice& choice);
 void addSelectionOptions(CLI::App& command, report::Selection& selection,
                          const std::string& end = "--to");

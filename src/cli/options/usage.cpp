@@ -26,7 +26,7 @@ std::optional<Number> parse(const std::string& text) {
   return whole ? std::optional(value) : std::nullopt;
 }
 
-// CLI11 puts "--top: " before what a check says.
+// CLI11 prints "--top: " before the message of a check.
 CLI::Validator validator(std::string range, std::function<bool(const std::string&)> allows) {
   CLI::Validator check;
   check.operation([range, allows = std::move(allows)](std::string& text) {
@@ -45,7 +45,7 @@ std::string withFullStop(std::string text) {
   return text.ends_with('.') ? text : text + '.';
 }
 
-// "--top: must be …" reads "--top must be …".
+// "--top: must be …" becomes "--top must be …".
 std::string inOurWords(const CLI::Error& error) {
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
       std::string_view(error.what()).starts_with("A subcommand")) {
@@ -63,7 +63,7 @@ std::vector<std::string> commandNames(const CLI::App& app) {
   return names;
 }
 
-// The word where a command should stand, if it is none.
+// The word in the place of a command, if it is not one.
 std::optional<std::string> unknownCommand(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return std::nullopt;
   std::vector<std::string> names = commandNames(app);
@@ -71,7 +71,7 @@ std::optional<std::string> unknownCommand(const CLI::App& app, int argc, char** 
   return known ? std::nullopt : std::optional<std::string>(argv[1]);
 }
 
-// "-x.pickle" is taken for an option: did the user mean a file?
+// "-x.pickle" is parsed as an option: did the user mean a file?
 std::optional<std::string> fileWithDash(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     std::error_code none;
@@ -81,7 +81,7 @@ std::optional<std::string> fileWithDash(int argc, char** argv) {
   return std::nullopt;
 }
 
-// --help, no wider than the page.
+// --help, at most as wide as the page.
 class HelpFormatter : public CLI::Formatter {
  public:
   explicit HelpFormatter(size_t columns) : columns_(columns) {}
@@ -184,7 +184,7 @@ int usageError(const std::string& what, const std::string& hint) {
 }
 
 int runCommandLine(CLI::App& app, int argc, char** argv, const int& exit_code) {
-  // "help" and "help COMMAND" are what many try first.
+  // "help" and "help COMMAND" are often tried first.
   static char help_word[] = "--help";
   if ((argc == 2 || argc == 3) && std::string_view(argv[1]) == "help") {
     argv[1] = argc == 3 ? argv[2] : help_word;

@@ -1,4 +1,4 @@
-// The command line's own words: which values an option takes, and what is said when it gets others.
+// Checks of option values, and the errors for invalid ones.
 //
 //   command->add_option("--top", top)->check(wholeNumber(1, 10'000));
 //   tidegauge report --top -1 x.pickle
@@ -17,17 +17,17 @@ CLI::Validator wholeNumber(uint64_t least, uint64_t most);
 CLI::Validator integer(int64_t least, int64_t most);
 // Finite; `least` itself is allowed.
 CLI::Validator number(double least, double most);
-// In bytes, as base::parseSize() takes it; `range` in words: "1 byte to 1 PiB, as in 512MiB".
+// In bytes, as parsed by base::parseSize(); `range` in words: "1 byte to 1 PiB, as in 512MiB".
 CLI::Validator size(uint64_t least, uint64_t most, const std::string& range);
 CLI::Validator oneOf(std::vector<std::string> names);
 
-// How messages name the FILE that a user wrote: "-" is standard input.
+// How messages name the FILE of a user: "-" is standard input.
 std::string shownPath(const std::string& path);
 
 // Exit code 2 and one line; `hint` may be empty.
 int usageError(const std::string& what, const std::string& hint = {});
 
-// Parses and runs. The exit code.
+// Parses and runs. Returns the exit code.
 int runCommandLine(CLI::App& app, int argc, char** argv, const int& exit_code);
 
 }  // namespace tidegauge::cli

@@ -1,4 +1,4 @@
-// runDoctor where the recorder was built; see record_missing.cpp.
+// runDoctor in builds with the recorder; see record_missing.cpp.
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,4 @@
-// Commands that need the recorder, where it could not be built: no clang, no libbpf, or another
-// processor.
+// The commands of the recorder in builds without it: no clang, no libbpf, or another processor.
 #include "cli/open_trace.h"
 #include "cli/record/record_options.h"
 #include "cli/watch/live_options.h"

@@ -1,4 +1,4 @@
-// What `record` and `doctor` take. See record_command.cpp and doctor_command.cpp for the words.
+// The options of `record` and `doctor`. record_command.cpp and doctor_command.cpp describe them.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct RecordOptions {
   bool force = false;
   double duration_s = 0;      // 0: no limit
   double idle_timeout_s = 0;  // 0: no limit
-  bool preload = false;       // by a library in the programs, without privilege
+  bool preload = false;       // by a library in the programs, without privileges
   bool no_framework = false;
   bool launch_events = false;
   bool link_each = false;
@@ -25,12 +25,12 @@ struct RecordOptions {
   bool no_python = false;         // leave CPython's perf trampoline as it is
   uint32_t launch_arguments = 0;  // words
   uint64_t ring_bytes = uint64_t{8} << 20;
-  uint64_t max_bytes = 0;  // of the recording's files together; 0: one file without a limit
+  uint64_t max_bytes = 0;  // of all files of the recording; 0: one file without a limit
   bool no_summary = false;
 };
 
-// Records until the command ends, a limit is reached or a signal comes. The exit code: the
-// command's own (128 + signal), or 0; 4 if this machine does not allow it.
+// Records until the command ends, a limit is reached or a signal arrives. Returns the command's
+// exit code (128 + signal), or 0; 4 if this machine does not allow recording.
 int runRecord(const RecordOptions& options);
 
 struct DoctorOptions {

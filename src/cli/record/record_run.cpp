@@ -1,4 +1,4 @@
-// runRecord where the recorder was built; see record_missing.cpp.
+// runRecord in builds with the recorder; see record_missing.cpp.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -41,7 +41,7 @@ std::string nameWithTime() {
                      local.tm_mon + 1, local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec);
 }
 
-// Signals wait in a descriptor: they end the recording in good order, or go on to the command.
+// Signals arrive on a descriptor: they end the recording cleanly, or are forwarded to the command.
 class Signals {
  public:
   Signals() {
@@ -57,7 +57,7 @@ class Signals {
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  // The next signal. One from the keyboard reaches the command by itself.
+  // The next signal. The terminal sends its own to the command directly.
   struct Signal {
     int number = 0;
     bool from_keyboard = false;
@@ -77,7 +77,7 @@ int exitCodeOf(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// What is said of the recording's file: it could not be written.
+// Reports that the recording's file could not be written.
 int reportWriting(const base::Error& error) {
   int code = reportError(error);
   return error.kind == base::ErrorKind::kUnreadable ? kNotWritten : code;
@@ -115,7 +115,7 @@ record::RecorderOptions recorderOptions(const RecordOptions& options) {
   return recorder;
 }
 
-// CPython 3.12 and newer name their functions for profilers if this is set. Else nothing happens.
+// If this is set, CPython 3.12 and newer name their functions for profilers. Others ignore it.
 constexpr const char* kPythonVariable = "PYTHONPERFSUPPORT";
 
 bool switchesOnPython(const RecordOptions& options) {
@@ -130,7 +130,7 @@ void sayPython(const record::Session& session) {
                     version));
 }
 
-// The files of names that Python left behind because of it.
+// Removes the files of names that Python left behind.
 void removePerfMaps(const record::Session& session) {
   for (const record::SessionProcess& process : session.processes()) {
     if (!process.ended_ns || process.seen.pid == 0) continue;
@@ -140,12 +140,12 @@ void removePerfMaps(const record::Session& session) {
   }
 }
 
-// Records until one of the reasons to end. The status of the command, if there is one.
+// Records until a reason to end occurs. Returns the status of the command, if there is one.
 base::Result<std::optional<int>> loop(const RecordOptions& options, record::Source& recorder,
                                       record::Session& session, record::Child* child,
                                       const Signals& signals) {
   auto now = [] { return record::evenClock().now_ns(); };
-  int64_t begin_ns = now(), last_ns = begin_ns;  // something happened
+  int64_t begin_ns = now(), last_ns = begin_ns;  // the time of the last activity
   auto ns = [](double seconds) { return static_cast<int64_t>(seconds * 1e9); };
   uint64_t counted = 0;
   size_t said = 0;
@@ -163,26 +163,26 @@ base::Result<std::optional<int>> loop(const RecordOptions& options, record::Sour
       return std::optional<int>();
     if (options.duration_s > 0 && now() - begin_ns >= ns(options.duration_s))
       return std::optional<int>();
-    // Launches and copies are known up to when they were counted.
+    // Launches and copies are known up to the time of their last count.
     if (options.idle_timeout_s > 0 && session.countedNs() - last_ns >= ns(options.idle_timeout_s))
       return std::optional<int>();
   }
 }
 
-// What was begun, and what it needs while it goes on. Where it cannot begin: an exit code.
+// The parts of a running recording. If it cannot start: an exit code.
 struct Recording {
   std::optional<record::Watchdog> watchdog;  // a command may be stopped for a moment
   std::optional<record::Child> child;
   std::optional<record::Session> session;
   std::unique_ptr<record::Source> source;
 
-  // The file is made after the command was found, and taken away again if nothing can be recorded.
+  // Creates the file after the command was found, and removes it if nothing can be recorded.
   int makeSession(const std::string& path, const RecordOptions& options) {
     store::WriterOptions writer_options;
     writer_options.replace = options.force;
     writer_options.recorder = "tidegauge";
     auto refuse = [&](const base::Error& error) {
-      if (child) kill(child->pid(), SIGKILL);  // it has not begun
+      if (child) kill(child->pid(), SIGKILL);  // it has not started
       return reportWriting(error);
     };
     std::vector<std::string> older;
@@ -231,7 +231,7 @@ struct Recording {
     auto recorder = record::Recorder::start(recorder_options, *session);
     if (!recorder.ok()) {
       store::removeRecording(path);
-      if (child) kill(child->pid(), SIGKILL);  // it has not begun
+      if (child) kill(child->pid(), SIGKILL);  // it has not started
       return reportError(recorder.error());
     }
     record::Recorder& it = *recorder.value();
@@ -246,7 +246,7 @@ struct Recording {
       if (status.ok())
         status = child->go();
       else
-        kill(child->pid(), SIGKILL);  // it has not begun
+        kill(child->pid(), SIGKILL);  // it has not started
     }
     for (uint32_t pid : options.pids)
       if (status.ok()) status = it.watch(pid);
@@ -303,8 +303,8 @@ std::string whatWasRecorded(const record::Session& session, const std::string& p
                      base::withCommas(session.partCalls()));
 }
 
-// "run.3.sqlite to run.8.sqlite are kept, too: 14.1 MiB of 16.0 MiB in all. Calls before … were let
-// go."
+// "run.3.sqlite to run.8.sqlite are kept, too: 14.1 MiB of 16.0 MiB in all. Calls before … were
+// dropped."
 void sayParts(const record::PartRing& ring, uint64_t newest_bytes) {
   std::vector<std::string> kept = ring.kept();
   if (ring.number() > 1) {

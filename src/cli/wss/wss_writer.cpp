@@ -150,8 +150,8 @@ void WssWriter::writeHead(const wss::Process& process, const wss::Choice& choice
   out_.write(choiceNotes(choice, text_.columns));
   if (rolling_)
     out_.write(
-        base::wrapped("MB touched within the last seconds of each "
-                      "column. Never: not since the measurement began.",
+        base::wrapped("MB touched within the period at the head of each column. "
+                      "Never: not since the measurement began.",
                       text_.columns, 0, 2));
   else
     out_.write(wss::rowHeader(text_));

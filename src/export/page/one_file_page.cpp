@@ -19,9 +19,9 @@ using nlohmann::json;
 
 constexpr std::string_view kHeadOpen = "<script type=\"application/octet-stream\" id=\"tgpage\">";
 constexpr std::string_view kHeadClose = "</script>\n";
-constexpr size_t kHeadRoom = 2048;  // of a page without devices
+constexpr size_t kHeadRoom = 2048;  // for a page without devices
 constexpr size_t kHeadRoomOfDevice = 512;
-// Shares of what is left for a device, each of what the one before leaves.
+// Shares of the space left for a device, each of the rest after the one before.
 constexpr double kPyramidShare = 0.7;
 constexpr double kDetailsShare = 0.6;  // the places get the rest
 
@@ -42,7 +42,7 @@ std::string textOf(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// The session with the devices of the page alone, and without the folders of whoever made it.
+// The session, with the devices of the page only, and without the paths of the author's machine.
 base::Result<json> sessionOf(const PageQuestion& question) {
   TG_ASSIGN_OR_RETURN(json session, askJson(question.ask, "session"));
   for (json& file : session["files"]) {
@@ -77,7 +77,7 @@ Work workOf(const report::Chosen& chosen) {
   return work;
 }
 
-// What every page holds of a device.
+// The answers about a device that every page contains.
 base::Status addCore(const PageQuestion& question, Work& work, PagePack& pack) {
   int32_t ordinal = work.page.ordinal;
   auto add = [&](std::string key) -> base::Status {

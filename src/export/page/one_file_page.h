@@ -1,14 +1,15 @@
 // One HTML file that shows a recording without a server: the page of `tidegauge view` with the
-// answers to what its overview, timeline and flame views ask, as many as fit.
+// answers for its overview, timeline and flame views, as many as fit.
 //
 //   in every page     session, overview, annotations, lines, flames of the range
-//   at some steps     what happened there, what was live, the legend      page_places.h
+//   for some steps    what happened there, what was live, the legend      page_places.h
 //   at some zooms     tiles and lines, level by level                     page_pyramid.h
-//   of some blocks    all that is known of the largest that are drawn     page_places.h
+//   for some blocks   all details of the largest that are drawn           page_places.h
 //
-// What is asked is what the page asks (docs/formats/page-api.md); who answers is a parameter, so
-// that this folder knows no server. The file: docs/formats/one-file-page.md.
-// Cost: the answers, at most as many as fit; a level that does not fit is asked in vain.
+// The questions are those of the page (docs/formats/page-api.md). The function that answers them is
+// a parameter, so that this folder does not depend on the server. The file:
+// docs/formats/one-file-page.md. Cost: the answers that fit; the answer for a level that does not
+// fit is discarded.
 #pragma once
 
 #include <functional>
@@ -33,20 +34,20 @@ struct PageQuestion {
   size_t most_bytes = 5'000'000;
 };
 
-// What the page holds of a device.
+// What the page contains about a device.
 struct PageDevice {
   int32_t ordinal = 0;
   std::string label;
   analysis::StepRange range;
-  bool whole = true;             // the range is the recording
+  bool whole = true;             // the range is the whole recording
   analysis::Step events = 0;     // 0: no timeline
   uint32_t coarsest_level = 0;   // a column of level L is 2^L steps
-  uint32_t finest_level = 0;     // in the range; elsewhere the nearest level that is there
+  uint32_t finest_level = 0;     // within the range; elsewhere the nearest level in the page
   uint32_t row_level = 0;        // log2 of the bytes per pixel row
   size_t places = 0;             // steps of the range that are described
-  size_t allocations = 0;        // that are drawn and described
-  size_t allocations_drawn = 0;  // of so many
-  uint64_t least_bytes = 0;      // the smallest that is described, if not all are
+  size_t allocations = 0;        // allocations drawn and described
+  size_t allocations_drawn = 0;  // all that are drawn
+  uint64_t least_bytes = 0;      // the smallest one described, if not all are
 };
 
 struct OneFilePage {

@@ -23,7 +23,7 @@ constexpr int kLevel = 7;
 }  // namespace
 
 void PagePack::add(std::string key, std::string_view body) {
-  // Numbers and a key that is much like the one before: gzip leaves less than this of them.
+  // An upper bound after gzip for numbers and a key that is much like the one before.
   index_bytes_ += base64Bytes(key.size() / 2 + 16);
   entries_.push_back(
       {std::move(key), static_cast<uint32_t>(blocks_.size()), open_.size(), body.size()});
@@ -32,7 +32,7 @@ void PagePack::add(std::string key, std::string_view body) {
 }
 
 void PagePack::close() {
-  // A block with an empty body only exists all the same: its entries name it.
+  // A block with an empty body exists as well, since its entries refer to it.
   bool used = !entries_.empty() && entries_.back().block == blocks_.size();
   if (!used) return;
   base::Result<std::string> packed = gzip(open_);
@@ -105,7 +105,7 @@ base::Result<std::string> gzip(std::string_view bytes) {
     return failure("there is not enough memory");  // the only way it fails with these arguments
   }
   std::string packed(deflateBound(&stream, bytes.size()), '\0');
-  // zlib reads what it is given only; its interface is older than const.
+  // zlib only reads the input; its interface is older than const.
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
   stream.avail_in = static_cast<uInt>(bytes.size());
   stream.next_out = reinterpret_cast<Bytef*>(packed.data());

@@ -1,12 +1,12 @@
-// Answers that travel inside a page: bodies by key, gzipped in blocks, written as text that no body
-// can break out of (base64 in scripts that no browser runs). Read by web/src/api/frozen.ts.
+// Answers embedded in a page: bodies by key, gzipped in blocks, written as text that no body can
+// escape (base64 in scripts that no browser runs). Read by web/src/api/frozen.ts.
 //
 //   <script type="application/octet-stream" class="tgblock">H4sIAAAA…</script>      block 0
 //   …                                                                              block 1, …
 //   the last block: {"keys": […], "block": […], "begin": […], "bytes": […]}
 //
-// A block is about 1 MiB before gzip: small enough to be unpacked when one body of it is needed.
-// Cost: gzip, about 50 MB/s; memory: what was packed.
+// A block is about 1 MiB before gzip: small enough to be unpacked for one body. Cost: gzip, about
+// 50 MB/s; memory: the packed bytes.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +22,15 @@ namespace tidegauge::exporting {
 class PagePack {
  public:
   void add(std::string key, std::string_view body);
-  // Ends the block that is open. What is added later begins another.
+  // Ends the current block. Later additions begin another.
   void close();
-  // All of `other`, which must be closed, as must this.
+  // Appends `other`. Both must be closed.
   void append(PagePack&& other);
 
   size_t entries() const { return entries_.size(); }
-  // Never less than what html() will take for the closed blocks.
+  // An upper bound for the length of html() for the closed blocks.
   size_t htmlBytes() const { return block_bytes_ + index_bytes_ + kIndexFrame; }
-  // Or why one of the blocks could not be packed: until here nobody need ask.
+  // Or the error of a block that could not be packed, which is kept until here.
   base::Result<std::string> html() const;
 
  private:
@@ -51,8 +51,8 @@ class PagePack {
   size_t index_bytes_ = 0;
 };
 
-// Tables of 32-byte rows compress two to three times better column by column: byte 0 of every row,
-// then byte 1 of every row, … after a head that stays as it is. The length stays the same.
+// Tables of 32-byte rows compress two to three times better column by column: after an unchanged
+// head, byte 0 of every row, then byte 1 of every row, … The length is unchanged.
 std::string bytePlanes(std::string_view table, size_t head_bytes, size_t row_bytes);
 
 // Errors (kLimit): more than 4 GiB, or no memory for zlib's tables.

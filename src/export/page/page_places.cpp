@@ -27,7 +27,7 @@ constexpr size_t kBatch = 1024;
 constexpr size_t kSmallestBatch = 32;
 constexpr const char* kOtherColours[] = {"category", "stream", "pool", "size", "age", "provenance"};
 
-// Where the page's cursor stands before it is moved: on an out-of-memory event, else the peak.
+// Where the page's cursor starts: at an out-of-memory event, else at the peak.
 std::set<Step> cursorSteps(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                            analysis::StepRange range) {
   std::set<Step> steps = {device.totals.peakActive().step, range.first, range.last};
@@ -38,8 +38,8 @@ std::set<Step> cursorSteps(const AnalysedTrace& analysed, const DeviceAnalysis& 
   return steps;
 }
 
-// The steps that matter, whatever the room. Out-of-memory events and phases of the rest of the
-// recording would only take the room of steps of the range.
+// The important steps, independent of the space. Out-of-memory events and phases outside the range
+// would only take space from steps of the range.
 std::set<Step> markedSteps(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                            analysis::StepRange range, const Holders& holders) {
   const analysis::TotalsIndex& totals = device.totals;
@@ -57,7 +57,7 @@ std::set<Step> markedSteps(const AnalysedTrace& analysed, const DeviceAnalysis& 
   return steps;
 }
 
-// The highest steps of `columns` equal parts of the range.
+// The steps with the highest state in `columns` equal parts of the range.
 void addHighest(const DeviceAnalysis& device, analysis::StepRange range, uint32_t columns,
                 std::set<Step>& steps) {
   view::XRange x{.axis = view::Axis::kStep,
@@ -73,7 +73,7 @@ std::string legendKey(int32_t ordinal, std::string_view by, Step step) {
   return fmt::format("legend?by={}&device={}&step={}", by, ordinal, step);
 }
 
-// The key is the question itself, its parameters in alphabetical order.
+// The key is the question, with its parameters in alphabetical order.
 base::Status addAnswer(const Ask& ask, std::string key, PagePack& pack) {
   TG_ASSIGN_OR_RETURN(std::string body, ask(key));
   pack.add(std::move(key), body);

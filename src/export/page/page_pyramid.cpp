@@ -18,11 +18,11 @@ using analysis::Step;
 constexpr uint64_t kColumns = 512;
 constexpr uint64_t kRows = 4096;
 constexpr uint64_t kUsedRows = 2048;
-// docs/formats/page-api.md: the header of a tile, and where it says how long the engine took.
+// docs/formats/page-api.md: the header of a tile, and the position of the engine's time in it.
 constexpr size_t kHeadBytes = 64;
 constexpr size_t kEngineTimeAt = 56;
 
-// The same file twice gives the same page: how long a tile took does not belong in it.
+// The same file must give the same page, so the time to compute a tile is removed.
 void forgetEngineTime(std::string& tile) {
   if (tile.size() >= kHeadBytes) tile.replace(kEngineTimeAt, sizeof(double), sizeof(double), '\0');
 }
@@ -60,7 +60,7 @@ base::Result<Level> levelOf(const Ask& ask, const analysis::DeviceAnalysis& devi
     made.pack.add("tile" + key, bytePlanes(tile, kHeadBytes, sizeof(view::Quad)));
     TG_ASSIGN_OR_RETURN(std::string lines, ask("lines?" + x));
     made.pack.add("lines" + key, lines);
-    if (made.pack.htmlBytes() > most_bytes) return made;  // it only gets more
+    if (made.pack.htmlBytes() > most_bytes) return made;  // it only grows
   }
   made.pack.close();
   made.fits = made.pack.htmlBytes() <= most_bytes;

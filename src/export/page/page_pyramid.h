@@ -18,16 +18,16 @@ struct Pyramid {
   PagePack pack;
   uint32_t coarsest_level = 0;
   uint32_t finest_level = 0;
-  std::vector<uint32_t> drawn;  // allocations that are drawn as themselves, ascending
+  std::vector<uint32_t> drawn;  // allocations drawn individually, ascending
 };
 
-// log2 of the bytes per pixel row: the highest stack takes 1,024 to 2,048 rows.
+// log2 of the bytes per pixel row: the highest state takes 1,024 to 2,048 rows.
 uint32_t rowLevelFor(uint64_t highest_bytes);
 // The level whose first tile covers all steps.
 uint32_t coarsestLevelFor(analysis::Step steps);
 
-// Levels in `range` until `most_bytes` of text are full. An error (kLimit) if the first is too
-// much.
+// Levels in `range` until `most_bytes` of text are full. An error (kLimit) if the first does not
+// fit.
 base::Result<Pyramid> pyramidOf(const Ask& ask, const analysis::DeviceAnalysis& device,
                                 analysis::StepRange range, size_t most_bytes);
 

@@ -50,7 +50,7 @@ class Drawing {
   }
 
  private:
-  // Since the device's first event, unsigned: times of a hostile file may overflow.
+  // Since the device's first event, unsigned: times in a hostile file may overflow.
   TimeOf times() const {
     const analysis::TimeAxis& time = report_.device->time;
     if (!time.present()) return {};
@@ -129,14 +129,14 @@ class Drawing {
         line("reserved bytes", PlotColours::kInk, [](const auto& s) { return s.reserved.score; }),
         line("address space", PlotColours::kFaint, [](const auto& s) { return s.address.score; })};
     panel.lines.back().dash = 3;
-    // The forecast is drawn where legends are otherwise.
+    // The forecast is drawn in the place of the legends.
     panel.legend_above = true;
     panel.also = {forecastEntry()};
     drawLines(canvas_, panel);
     forecast(panel);
   }
 
-  // The best model's next three samples right of the last one, as wide as it was off in the past.
+  // The next three samples of the best model, right of the last sample, as wide as its past error.
   void forecast(const LinePanel& panel) {
     const analysis::Forecast& forecast = report_.forecast;
     const Box& box = panel.x.panel;

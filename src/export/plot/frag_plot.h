@@ -1,8 +1,8 @@
-// The picture of `frag --plot`: the memory distribution timeline over what fragmentation did.
+// The picture of `frag --plot`: a timeline of the memory layout above the fragmentation figures.
 //
 //   ┌──────────────────────┐ address × step: every allocation a rectangle over its life, dark =
 //   │ ▓▓▓░░  ▒▒▒▒  ▓▓▓▓▓▓▓ │ large (log scale); red = live at an out-of-memory event; white = hole;
-//   │┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄│ a dashed line = addresses left out that nobody owned
+//   │┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄│ a dashed line = omitted addresses that nobody owned
 //   ├──────────────────────┤
 //   │ free, pinned, hole   │
 //   │ score and forecast   │
@@ -10,7 +10,7 @@
 //   └──────────────────────┘
 //
 // Lives are drawn, not samples: nothing between two columns is lost. Rectangles smaller than some
-// pixels are summed up as coverage, in the lightest shade (view/address_map.h).
+// pixels are merged into coverage, in the lightest shade (view/address_map.h).
 #pragma once
 
 #include <memory>

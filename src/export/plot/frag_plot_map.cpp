@@ -32,9 +32,9 @@ constexpr std::array<Colour, kShades> kRed = {{{250, 214, 214},
                                                {172, 30, 46},
                                                {127, 8, 24}}};
 constexpr Colour kNotOwned{233, 237, 239};
-// Small blocks are summed up and have no size of their own.
+// Small blocks are merged and have no size of their own.
 constexpr Colour kCoveredColour{188, 205, 199};
-// Cells of the planes per pixel, both ways. A file of noise needs larger ones: kMaxRuns.
+// Cells of the planes per pixel, in both directions. A noisy file needs larger cells: kMaxRuns.
 constexpr double kFinestCells = 2;
 constexpr double kCoarsestCells = 0.25;
 constexpr size_t kMaxRuns = 60'000;
@@ -141,7 +141,7 @@ void drawQuads(Canvas& canvas, const MapTile& tile, const Place& place, const Sh
   }
 }
 
-// Where addresses are left out, and what the ranges between are called.
+// Where addresses are omitted, and the names of the ranges between.
 void drawBreaks(Canvas& canvas, const view::OwnedAxis& axis, const Place& place) {
   const std::vector<view::OwnedRange>& ranges = axis.ranges();
   const Box& panel = place.x.panel;
@@ -153,7 +153,7 @@ void drawBreaks(Canvas& canvas, const view::OwnedAxis& axis, const Place& place)
   for (size_t i = 0; i < ranges.size(); i += stride) {
     double y = place.bytesY(static_cast<double>(ranges[i].axis_bytes));
     if (i > 0) {
-      // Lines that lie close would hide what lies between them: marks on the axis, then.
+      // Lines that lie close would hide the space between them, so they become marks on the axis.
       bool close = last_line - y < kMinBetween;
       if (!close) last_line = y;
       canvas.rule({panel.x - (close ? 5 : 0), y}, {panel.x + (close ? 0 : panel.width), y},
@@ -216,7 +216,7 @@ uint32_t cellsOf(double pixels, double per_pixel, uint32_t most) {
   return std::clamp(static_cast<uint32_t>(pixels * per_pixel), uint32_t{1}, most);
 }
 
-// About as many boxes as the plane takes.
+// Approximate number of boxes for the plane.
 size_t changesOf(const std::vector<uint8_t>& plane) {
   size_t changes = 0;
   for (size_t i = 1; i < plane.size(); ++i) changes += levelOf(plane[i]) != levelOf(plane[i - 1]);

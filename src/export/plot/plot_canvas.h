@@ -1,4 +1,4 @@
-// Where a plot is drawn: rectangles, lines and words on a page of pixels. One drawing, two outputs.
+// The surface for a plot: rectangles, lines and text on a page of pixels. One drawing, two outputs.
 //
 //   auto canvas = svgCanvas(1200, 900, "title");     text, exact at every zoom
 //   auto canvas = pngCanvas(1200, 900);              pixels; null where this build has no cairo
@@ -45,13 +45,13 @@ struct TextStyle {
 class Canvas {
  public:
   virtual ~Canvas() = default;
-  // All of one colour, as one mark: what overlaps is not darker.
+  // All in one colour, as one mark: overlaps are not darker.
   virtual void boxes(std::span<const Box> boxes, const Colour& colour) = 0;
   virtual void line(std::span<const Point> points, const Stroke& stroke) = 0;
   virtual void area(std::span<const Point> points, const Colour& colour) = 0;
   // `at` is the left, middle or right end of the base line.
   virtual void text(Point at, std::string_view text, const TextStyle& style) = 0;
-  // The file. Once; nothing is drawn afterwards.
+  // The file. Call it once; draw nothing afterwards.
   virtual std::string finish() = 0;
 
   void box(const Box& one, const Colour& colour) { boxes({&one, 1}, colour); }
@@ -61,9 +61,9 @@ class Canvas {
   }
 };
 
-// `title` is what a screen reader says.
+// Screen readers read `title`.
 std::unique_ptr<Canvas> svgCanvas(uint32_t width, uint32_t height, std::string_view title);
-// nullptr: this build has none; then hasPng() is false.
+// nullptr: this build has no cairo; then hasPng() is false.
 std::unique_ptr<Canvas> pngCanvas(uint32_t width, uint32_t height);
 bool hasPng();
 

@@ -32,12 +32,12 @@ double yOf(const LinePanel& panel, double value) {
 namespace {
 
 constexpr double kMarkWidth = 16;
-// About as wide as a sans-serif of that size is.
+// The approximate width in a sans-serif font of that size.
 double entryTextWidth(const std::string& text) {
   return 5.8 * static_cast<double>(base::displayWidth(text));
 }
 
-// A line with its name; a line without colour is only a name. The width of both.
+// A line with its name; without a colour, only the name. Returns the width of both.
 double drawEntry(Canvas& canvas, const PlotLine& line, Point at) {
   double x = at.x;
   if (line.width > 0) {
@@ -60,7 +60,7 @@ void drawLegendBeside(Canvas& canvas, const LinePanel& panel) {
   }
 }
 
-// From right to left, so that the last ends with the panel.
+// From right to left, so that the last ends at the edge of the panel.
 void drawLegendAbove(Canvas& canvas, const LinePanel& panel) {
   const Box& box = panel.x.panel;
   constexpr double kBetween = 18;
@@ -93,7 +93,7 @@ void drawLines(Canvas& canvas, const LinePanel& panel) {
   for (const PlotLine& line : panel.lines) {
     std::vector<Point> points;
     for (size_t i = 0; i < std::min(line.values.size(), panel.steps.size()); ++i) {
-      // The state after a step holds until the next one: what is drawn is a staircase of samples.
+      // The state after a step lasts until the next one, so samples are drawn as a staircase.
       points.push_back({panel.x.at(panel.steps[i] + 0.5), yOf(panel, line.values[i])});
     }
     if (points.size() == 1) points.push_back({points[0].x + 4, points[0].y});

@@ -19,7 +19,7 @@ struct PlotColours {
   static constexpr Colour kDanger{196, 22, 42};
 };
 
-// Where steps lie on the page: the same for all panels of a plot.
+// The positions of steps on the page: the same for all panels of a plot.
 struct StepScale {
   analysis::Step first = 0;
   analysis::Step last = 0;  // its end is the right edge
@@ -35,25 +35,26 @@ struct PlotLine {
   Colour colour;
   std::vector<double> values;  // one per step of the panel
   double dash = 0;
-  double width = 2;  // in the legend; 0: words only
+  double width = 2;  // in the legend; 0: text only
 };
 
 struct LinePanel {
   StepScale x;
   std::string title;
   std::string note;           // faint, after the title
-  double top = 0;             // value at the upper edge; 0 at the lower
+  double top = 0;             // value at the upper edge; 0 is at the lower edge
   std::vector<double> ticks;  // values that get a line and a label
   std::function<std::string(double)> label;
   std::vector<analysis::Step> steps;  // of the values
   std::vector<PlotLine> lines;
-  // Right of the panel; or in the line of the title, where something is drawn beside the panel.
+  // If false, right of the panel; if true, in the line of the title, because something is drawn
+  // beside the panel.
   bool legend_above = false;
   std::vector<PlotLine> also;  // in the legend, but drawn by others
 };
 
 void drawLines(Canvas& canvas, const LinePanel& panel);
-// Labels of steps under a panel, about six round ones; below each its time, if `time_of` has one.
+// Labels of steps below a panel, about six round ones; below each its time, if `time_of` has one.
 using TimeOf = std::function<std::string(analysis::Step)>;
 void drawStepAxis(Canvas& canvas, const StepScale& x, double y, const TimeOf& time_of = {});
 // Times since the first event, all in one form: "0.250 s", "125 s", "1 h 04 m". Empty: no times.

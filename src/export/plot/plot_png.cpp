@@ -1,5 +1,5 @@
-// PNG by cairo, where the build found it (docs/decisions/0010-plots-without-a-browser.md). The
-// letters are cairo's own: a picture looks the same on a machine without fonts.
+// PNG by cairo, if the build found it (docs/decisions/0010-plots-without-a-browser.md). The font is
+// cairo's own, so pictures look the same on a machine without fonts.
 #include "export/plot/plot_canvas.h"
 
 #ifdef TIDEGAUGE_CAIRO

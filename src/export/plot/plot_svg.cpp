@@ -14,7 +14,8 @@ std::string number(double value) {
   return text == "-0" ? "0" : text;
 }
 
-// Names in a file may hold anything: control characters go, then what XML reserves is escaped.
+// Names in a file may contain anything: control characters are removed, then XML's special
+// characters are escaped.
 std::string escaped(std::string_view text) {
   std::string out;
   for (char c : base::printable(text)) {

@@ -47,7 +47,7 @@ void LevelHistory::shorten() {
 
 void LevelHistory::sample(int64_t from_ns, int64_t to_ns, std::span<uint64_t> most) const {
   if (most.empty()) return;
-  // In parts of slots, so that nothing overflows and every edge is exact enough for a picture.
+  // In parts of slots, so that nothing overflows and edges are exact enough for a picture.
   double width = static_cast<double>(to_ns - from_ns) / static_cast<double>(most.size());
   auto beginOf = [&](const Point& p) { return static_cast<double>(p.slot * slot_ns_ - from_ns); };
   auto slot = static_cast<double>(slot_ns_);

@@ -1,10 +1,10 @@
-// LevelHistory: a level over time in bounded room, so that no peak is lost.
+// LevelHistory: a level over time in bounded space that never loses a peak.
 //
 //   history.set(t, 4 MiB); history.set(t + 30 ms, 6 MiB); history.set(t + 70 ms, 2 MiB)
-//   slots of 100 ms:  … | most 6 MiB, last 2 MiB | …       a slot without a change takes no room
+//   slots of 100 ms:  … | most 6 MiB, last 2 MiB | …       a slot without a change takes no space
 //
-// kRecent forgets what is older than kMost slots. kWhole keeps everything: when it becomes too
-// long, slots become twice as long and neighbours one. Cost: O(1) amortised per set(); 24 bytes a
+// kRecent drops everything older than kMost slots. kWhole keeps everything: when it becomes too
+// long, slots double in length and neighbours merge. Cost: O(1) amortised per set(); 24 bytes per
 // slot.
 #pragma once
 
@@ -22,9 +22,9 @@ class LevelHistory {
 
   LevelHistory(int64_t slot_ns, Keeps keeps) : slot_ns_(slot_ns), keeps_(keeps) {}
 
-  // From time_ns on. A time before the last one counts as the last one's slot.
+  // Sets the level from time_ns on. An earlier time than the last counts in the last one's slot.
   void set(int64_t time_ns, uint64_t level);
-  // The most in each of most.size() equal parts of [from_ns, to_ns); 0 before the first change.
+  // The maximum in each of most.size() equal parts of [from_ns, to_ns); 0 before the first change.
   void sample(int64_t from_ns, int64_t to_ns, std::span<uint64_t> most) const;
 
   int64_t slotNs() const { return slot_ns_; }
@@ -33,7 +33,7 @@ class LevelHistory {
  private:
   struct Point {
     int64_t slot = 0;   // time / slot_ns_
-    uint64_t most = 0;  // with the level at its beginning
+    uint64_t most = 0;  // including the level at its beginning
     uint64_t last = 0;
   };
   void shorten();

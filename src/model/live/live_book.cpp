@@ -22,7 +22,7 @@ LiveBook::Account* LiveBook::accountOf(uint32_t process) {
       if (earlier) oldest = at;
     }
     if (oldest == accounts_.end()) return nullptr;
-    ++untold_;
+    ++dropped_processes_;
     accounts_.erase(oldest);
   }
   Account& account = accounts_[process];
@@ -37,7 +37,7 @@ void LiveBook::addProcess(const LiveProcess& process) {
   if (Account* account = accountOf(process.process)) {
     account->is = process;
   } else {
-    ++untold_;
+    ++dropped_processes_;
   }
 }
 
@@ -47,7 +47,7 @@ void LiveBook::endProcess(uint32_t process, int64_t time_ns) {
   newest_ns_ = std::max(newest_ns_, time_ns);
 }
 
-void LiveBook::forgetProcess(uint32_t process) { untold_ += accounts_.erase(process); }
+void LiveBook::forgetProcess(uint32_t process) { dropped_processes_ += accounts_.erase(process); }
 
 void LiveBook::move(Account& account, int32_t device, int64_t time_ns, uint64_t bytes, bool comes) {
   Level& level = devices_[device];
@@ -57,7 +57,7 @@ void LiveBook::move(Account& account, int32_t device, int64_t time_ns, uint64_t 
     level.live_bytes += bytes;
     raise(level.peak_bytes, level.live_bytes);
   } else {
-    // There may have been no room for the process when it took this.
+    // The process may have been dropped for lack of space when it allocated this.
     bytes = std::min(bytes, account.live_bytes);
     account.live_bytes -= bytes;
     level.live_bytes -= std::min(bytes, level.live_bytes);
@@ -85,7 +85,7 @@ void LiveBook::take(const Effect& effect) {
       if (effect.cause == Cause::kCall) ++account->frees;
       move(*account, effect.device, effect.time_ns, effect.size_bytes, false);
       return;
-    case What::kPlaced: {  // it was charged to no known device until now
+    case What::kPlaced: {  // until now it was charged to an unknown device
       if (!of_device || effect.size_bytes == 0) return;
       Level& unknown = devices_[kUnknownDevice];
       uint64_t bytes = std::min(effect.size_bytes, unknown.live_bytes);

@@ -1,14 +1,14 @@
-// LiveBook: keeps what the Live view shows of many processes, in bounded room, while calls,
-// launches and copies come in; the ledger beside it knows who holds what.
+// LiveBook: keeps the figures of many processes for the Live view, in bounded space, while calls,
+// launches and copies arrive. The ledger beside it knows who holds what.
 //
 //   LiveBook book;  Ledger ledger([&](const Effect& effect) { book.take(effect); });
 //   book.addProcess({.process = 0, .pid = 41, .name = "python", .began_ns = t});
 //   ledger.take(call); … book.addLaunches(0, "gemm", 400, t, t + 1 s);
 //   book.look(ledger, {}, {.now_ns = now}, names)   →   LiveSnapshot
 //
-// Cost: take() some 100 ns; look() O(live blocks) for stacks, some µs per process. Room: at most
-// 512 processes (ended ones go first, then new ones are only counted), 200 kernels and 100 refused
-// calls of each by name, histories of 600 slots: about 100 KiB a busy process.
+// Cost: take() some 100 ns; look() O(live blocks) for stacks, some µs per process. Space: at most
+// 512 processes (ended ones are dropped first, then new ones are only counted), 200 kernels and 100
+// refused calls of each by name, histories of 600 slots: about 100 KiB per busy process.
 #pragma once
 
 #include <functional>
@@ -30,14 +30,14 @@ struct LiveProcess {
   int64_t began_ns = 0;
 };
 
-struct LiveCopyCount {  // over a time
+struct LiveCopyCount {  // counted over a period
   int64_t begin_ns = 0, end_ns = 0;
   std::string direction;   // "host to device", …
-  bool submitted = false;  // host_ns is no time of a transfer
+  bool submitted = false;  // host_ns is not the time of a transfer
   uint64_t calls = 0, bytes = 0, host_ns = 0, failures = 0;
 };
 
-// Of what the book knows only by number.
+// Names for what the book knows only by number.
 struct LiveNames {
   std::function<StackWords(uint32_t stack)> stack;
   std::function<std::string(uint16_t function)> function;
@@ -46,7 +46,7 @@ struct LiveNames {
 struct LiveMoment {
   LiveState state = LiveState::kMonitor;
   int64_t now_ns = 0;
-  int64_t counted_ns = 0;  // until when launches and copies were counted
+  int64_t counted_ns = 0;  // end of the time in which launches and copies were counted
 };
 
 class LiveBook {
@@ -59,18 +59,18 @@ class LiveBook {
 
   void addProcess(const LiveProcess& process);
   void endProcess(uint32_t process, int64_t time_ns);
-  // It ended long ago, and whoever keeps the ledger lets go of it.
+  // It ended long ago, and the owner of the ledger drops it.
   void forgetProcess(uint32_t process);
-  // What the ledger says. Processes that were never added are "unknown process".
+  // An effect from the ledger. Processes that were never added are "unknown process".
   void take(const Effect& effect);
   void addLaunches(uint32_t process, const std::string& kernel, uint64_t count, int64_t begin_ns,
                    int64_t end_ns);
   void addCopies(uint32_t process, const LiveCopyCount& count);
   void addLoss(const std::string& reason, uint64_t count);
-  // No process: of all of them.
+  // Without a process: for all of them.
   void addUnwatched(std::optional<uint32_t> process, const Unwatched& what);
 
-  int64_t newestNs() const { return newest_ns_; }  // of all that came
+  int64_t newestNs() const { return newest_ns_; }  // of all input
   LiveSnapshot look(const Ledger& ledger, const LiveWish& wish, const LiveMoment& moment,
                     const LiveNames& names) const;
 
@@ -106,7 +106,7 @@ class LiveBook {
   struct Level {
     uint64_t live_bytes = 0, peak_bytes = 0;
   };
-  struct Scope;  // of one look
+  struct Scope;  // of one look()
   Account* accountOf(uint32_t process);
   void move(Account& account, int32_t device, int64_t time_ns, uint64_t bytes, bool comes);
   void addDevices(LiveSnapshot& snapshot, const Scope& scope) const;
@@ -121,8 +121,8 @@ class LiveBook {
   std::map<std::string, uint64_t> losses_;
   std::vector<LiveUnwatched> unwatched_;
   uint64_t more_unwatched_ = 0;
-  FigureSet of_all_;     // what losses, and what is of no one process, touch
-  uint64_t untold_ = 0;  // processes that found no room, or had to go
+  FigureSet of_all_;  // figures affected by losses, and by what belongs to no single process
+  uint64_t dropped_processes_ = 0;  // processes without space, or dropped
   int64_t first_ns_ = 0, newest_ns_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// LiveBook::look(): the books of this moment, as a snapshot that no longer changes.
+// LiveBook::look(): the current state of the books, as an immutable snapshot.
 #include <algorithm>
 
 #include "model/live/live_book.h"
@@ -16,7 +16,7 @@ constexpr uint32_t kMaxColumns = 1000;
 constexpr int64_t kSecond_ns = 1'000'000'000;
 constexpr int64_t kMinWindow_ns = 5 * kSecond_ns;
 
-// The first `most` in order; how many were left out.
+// Keeps the first `most` in order; returns how many were left out.
 template <class T, class Before>
 uint64_t keepFirst(std::vector<T>& rows, size_t most, const Before& before) {
   std::stable_sort(rows.begin(), rows.end(), before);
@@ -39,7 +39,7 @@ struct LiveBook::Scope {
     return moment.state == LiveState::kRecording || moment.state == LiveState::kMonitor;
   }
   bool holds(uint32_t process) const { return !wish.process || *wish.process == process; }
-  // The rates of its whole life instead of the last seconds.
+  // Whether to show the rates of its whole life instead of the last seconds.
   bool averages(const Account& account) const { return !isLive() || account.ended_ns.has_value(); }
   double rate(const Account& account, const RateMeter& meter, uint64_t total,
               int64_t until_ns) const {
@@ -111,7 +111,7 @@ void LiveBook::addDevices(LiveSnapshot& snapshot, const Scope& scope) const {
       const ProcessLedger* ledger = scope.ledger.find(process);
       if (ledger != nullptr && ledger->deviceSum(device).bytes > 0) ++row.processes;
     }
-    // What was learned to be elsewhere since.
+    // Its memory turned out to be on another device.
     if (device < 0 && row.live_bytes == 0) continue;
     snapshot.devices.push_back(row);
   }
@@ -155,7 +155,8 @@ void LiveBook::addRows(LiveSnapshot& snapshot, const Scope& scope) const {
     snapshot.processes.push_back(std::move(row));
   }
   snapshot.more_processes =
-      untold_ + keepFirst(snapshot.processes, kMaxRows, [](const LiveRow& a, const LiveRow& b) {
+      dropped_processes_ +
+      keepFirst(snapshot.processes, kMaxRows, [](const LiveRow& a, const LiveRow& b) {
         auto key = [](const LiveRow& row) {
           return std::tuple(!row.ended_ns, row.live_bytes, row.peak_bytes, ~row.process);
         };
@@ -191,7 +192,7 @@ void LiveBook::addRows(LiveSnapshot& snapshot, const Scope& scope) const {
     row.framework_reserved_bytes = 0;
     for (const LiveRange& range : ledger->liveRanges())
       if (range.of_framework) *row.framework_reserved_bytes += range.size_bytes;
-    // Blocks in memory that is older than the watch: that much of it at least.
+    // Blocks in memory older than the watch: the framework reserved at least that.
     *row.framework_reserved_bytes += ledger->outsideBytes();
   }
 }

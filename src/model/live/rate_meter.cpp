@@ -30,7 +30,7 @@ void RateMeter::add(int64_t begin_ns, int64_t end_ns, double count) {
 }
 
 double RateMeter::perSecond(int64_t until_ns, int64_t since_ns) const {
-  int64_t end = std::max<int64_t>(0, until_ns) / kSlot_ns;  // slots that are over
+  int64_t end = std::max<int64_t>(0, until_ns) / kSlot_ns;  // completed slots
   int64_t begin = std::max(end - kWindow_ns / kSlot_ns, std::max<int64_t>(0, since_ns) / kSlot_ns);
   if (begin >= end) return 0;
   double sum = 0;

@@ -17,7 +17,7 @@ void fillWatched(RecordedRun& run) {
                      !rows.library[i].valid() && !rows.function[i].valid();
     std::optional<size_t> of = is_before ? rowOf(p, rows.process_id[i]) : std::nullopt;
     if (!of) continue;
-    // A process is seen first where it calls first, and was watched before that.
+    // A process is seen first at its first call, and was watched before that.
     int64_t& from = p.watched_from_ns[*of];
     from = p.ran_before[*of] != 0 ? std::max(from, rows.end_ns[i]) : rows.end_ns[i];
     p.ran_before[*of] = 1;

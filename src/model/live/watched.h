@@ -1,8 +1,8 @@
-// Since when, and until when, each process was watched.
+// The period in which each process was watched.
 //
-//   record -p 4711   process  ──────────┬────────────────┬──►   watched_from_ns: the recorder came
-//                              ran_before                       watched_to_ns: its end, or that of
-//                                                               the recording
+//   record -p 4711   process  ──────────┬────────────────┬──►   watched_from_ns: the recorder began
+//                              ran_before                       watched_to_ns: the process or the
+//                                                               recording ended
 //
 // Cost: O(rows of unwatched + processes · log).
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace tidegauge::model {
 
-// Fills the columns of run.processes, from them, unwatched and ended_ns.
+// Fills these columns of run.processes from the others, unwatched and ended_ns.
 void fillWatched(RecordedRun& run);
 
 }  // namespace tidegauge::model

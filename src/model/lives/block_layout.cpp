@@ -8,7 +8,7 @@
 namespace tidegauge::model {
 namespace {
 
-// An oversize request (≥ max_split_size) takes a block of less than this much more, whole.
+// An oversize request (≥ max_split_size) takes a whole block if that is larger by less than this.
 constexpr uint64_t kOversizeRemainderBytes = uint64_t{20} << 20;
 
 struct Itself {
@@ -50,7 +50,7 @@ class BlockLayout {
     return segment.valid() && trace_.segments.kind[segment.index()] == SegmentKind::kLarge;
   }
 
-  // Rounding alone may be too small.
+  // Rounding alone may give too small a size.
   bool mayBeLarger(uint64_t row) const {
     if (trace_.settings.expandable_segments) return false;
     if (trace_.allocations.segment[row].valid()) return isLargeOrdinary(row);
@@ -88,7 +88,7 @@ class BlockLayout {
     uint64_t segment_end = trace_.segments.address[segment] + trace_.segments.total_bytes[segment];
     uint64_t free_end = at == starts.end() ? segment_end : starts.at(at);
     if (!occupied) starts.insert(address);
-    if (!a.has(row, kBlockInferred)) return;  // the final state says it exactly
+    if (!a.has(row, kBlockInferred)) return;  // the final state has the exact size
     uint64_t rounded = roundedBytes(a.requested_bytes[row], trace_.settings);
     if (occupied || free_end - address < rounded) {  // contradictory file: the place is taken
       a.flags[row] |= kBlockUncertain;

@@ -16,8 +16,7 @@ class DrawingOrder {
         final_blocks_(final_blocks),
         base_(device.allocation_begin) {}
 
-  // Rows are put in front of the traced ones; the few lost blocks that begin in the middle are
-  // merged in.
+  // Older rows precede the traced ones; the few lost blocks that begin later are merged in.
   void run() {
     std::vector<uint32_t> order(older_.size());
     std::iota(order.begin(), order.end(), 0U);
@@ -34,7 +33,8 @@ class DrawingOrder {
     size_t traced = rows().size() - base_;
     std::vector<uint32_t> older_row(older_.size());
     for (size_t i = 0; i < front; ++i) older_row[order[i]] = static_cast<uint32_t>(i);
-    // Position of late older rows among the traced, and the shift of the traced after them.
+    // Positions of late older rows among the traced rows, and the shift of the traced rows after
+    // them.
     std::vector<size_t> late_position;
     for (size_t i = front; i < order.size(); ++i) {
       auto begin = rows().first_step.begin() + static_cast<ptrdiff_t>(base_);

@@ -6,8 +6,8 @@
 namespace tidegauge::model {
 namespace {
 
-// values[i] = the largest value that was raised on a range holding i, 0 if none. O(1) per range,
-// O(n log n) at the end (a sparse table filled backwards).
+// values[i] = the largest value raised on a range that contains i, 0 if none. O(1) per range, O(n
+// log n) at the end (a sparse table filled backwards).
 class RangeMaximum {
  public:
   explicit RangeMaximum(size_t size) : levels_(std::bit_width(size), std::vector<Step>(size, 0)) {}
@@ -56,8 +56,8 @@ void cutGhosts(Trace& trace, const Device& device, std::vector<OlderBlock>& olde
   std::sort(ghosts.begin(), ghosts.end(),
             [](const Range& a, const Range& b) { return a.begin < b.begin; });
   RangeMaximum last_inside(ghosts.size());
-  auto meet = [&](uint64_t begin, uint64_t end, Step last, Step let_go) {
-    if (last == kNoStep) last = let_go;
+  auto meet = [&](uint64_t begin, uint64_t end, Step last, Step free_requested) {
+    if (last == kNoStep) last = free_requested;
     if (last == kNoStep) return;
     auto by_begin = [](const Range& g, uint64_t address) { return g.begin < address; };
     auto low = std::lower_bound(ghosts.begin(), ghosts.end(), begin, by_begin);

@@ -13,9 +13,9 @@
 namespace tidegauge::model {
 namespace {
 
-// What is known of one address while events are read forwards.
+// The state of one address while events are read forwards.
 struct Place {
-  BlockNumber block = kNoBlock;  // the one that is live there
+  BlockNumber block = kNoBlock;  // the block that is live there
   uint32_t version = 0;          // lives that have ended there
   Step last_end = kNoStep;       // when the last one ended
 };
@@ -43,8 +43,8 @@ class LifeBuilder {
  private:
   Allocations& rows() { return trace_.allocations; }
 
-  // Columns grow to their exact size at once: at ten million events a doubling vector would hold
-  // twice the memory for a moment.
+  // Columns are allocated in their exact size: at ten million events, a doubling vector would
+  // briefly hold twice the memory.
   void reserveRows() {
     size_t births = 0;
     for (uint64_t i = device_.event_begin; i < device_.event_end; ++i) {
@@ -133,9 +133,9 @@ class LifeBuilder {
     return segment.valid() ? trace_.segments.pool[segment.index()] : PoolId();
   }
 
-  // An alloc at a live address: that block's free was not recorded, or only half of it.
+  // An alloc at a live address: the free of that block was not recorded, or only half of it.
   void replaceLive(Place& place, Step step) {
-    if (letGoAt(place) != kNoStep) {
+    if (freeRequestedAt(place) != kNoStep) {
       endAtRequest(place);
       return;
     }
@@ -152,15 +152,15 @@ class LifeBuilder {
     place.last_end = step;
   }
 
-  // When the program let go of the block that is live at the place; kNoStep if it holds on to it.
-  Step letGoAt(const Place& place) {
+  // When the program requested the free of the live block at the place; kNoStep if not yet.
+  Step freeRequestedAt(const Place& place) {
     return place.block & kOlderBit ? older_[place.block & ~kOlderBit].free_requested_step
                                    : rows().free_requested_step[base_ + place.block];
   }
 
-  // The block was let go of, its completion was not recorded, and another life has begun since.
+  // The free was requested, its completion was not recorded, and another life has begun since.
   void endAtRequest(Place& place) {
-    Step step = letGoAt(place);
+    Step step = freeRequestedAt(place);
     (place.block & kOlderBit ? older_[place.block & ~kOlderBit].last_step
                              : rows().last_step[base_ + place.block]) = step;
     endLife(place, step);
@@ -169,8 +169,9 @@ class LifeBuilder {
   void onFree(Step step, size_t event, bool requested, bool completed) {
     const Events& events = trace_.events;
     Place& place = places_[events.address[event]];
-    // Nobody lets go twice: there was another life in between.
-    if (requested && place.block != kNoBlock && letGoAt(place) != kNoStep) endAtRequest(place);
+    // A block is freed once, so there was another life in between.
+    if (requested && place.block != kNoBlock && freeRequestedAt(place) != kNoStep)
+      endAtRequest(place);
     if (place.block == kNoBlock) addOlder(place, step, event);
     subjectOf(event) = place.block;
     if (place.block & kOlderBit) {
@@ -232,7 +233,7 @@ class LifeBuilder {
     return found ? &*at : nullptr;
   }
 
-  // The final state's active blocks: the end of traced lives, or ghosts.
+  // The final state's active blocks: ends of traced lives, or ghosts.
   void joinFinalBlocks() {
     const FinalSegments& segments = trace_.final_segments;
     for (uint64_t s = device_.final_segment_begin; s < device_.final_segment_end; ++s) {
@@ -251,8 +252,8 @@ class LifeBuilder {
     uint64_t address = blocks.address[block];
     uint8_t seen = static_cast<uint8_t>(kInFinalState | (pending ? kPendingAtEnd : 0));
     Place& place = places_[address];
-    // The recorded block was let go of, the final one was not: they are two lives.
-    if (!pending && place.block != kNoBlock && letGoAt(place) != kNoStep &&
+    // The recorded block was freed, the final one was not: they are two lives.
+    if (!pending && place.block != kNoBlock && freeRequestedAt(place) != kNoStep &&
         !isInFinalState(place)) {
       endAtRequest(place);
     }

@@ -3,8 +3,8 @@
 //   events (forward)                   final state
 //   free x          → x existed before → before_recording
 //   alloc y … free  → traced
-//   alloc z                        z is there → traced, live to the end
-//                                  w is there → ghost
+//   alloc z                        has z   → traced, live to the end
+//                                  has w   → ghost
 //   alloc v at y's live address        → y is lost
 //
 // Input: a Trace whose events, stacks, devices (event and final-segment ranges), final_segments and
@@ -19,7 +19,7 @@
 
 namespace tidegauge::model {
 
-// It was there before the first event, and where it came from is known: of a part of a recording.
+// Memory from before the first event whose origin is known, since it is in an earlier part.
 struct CarriedAllocation {
   int32_t device = 0;
   uint64_t address = 0;
@@ -30,7 +30,7 @@ struct CarriedAllocation {
 };
 using CarriedAllocations = std::vector<CarriedAllocation>;  // by device and address
 
-// An event that ends one of `carried` is no gap, and the allocation has its own stack.
+// An event that ends one of `carried` is not a gap, and the allocation keeps its stack.
 void buildLives(Trace& trace, const CarriedAllocations& carried = {});
 
 }  // namespace tidegauge::model

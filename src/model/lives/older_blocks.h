@@ -1,10 +1,10 @@
 // OlderBlock: a block without an alloc event. Kept beside the rows of traced allocations while a
-// device's events are read, and put between them at the end.
+// device's events are read, and merged with them at the end.
 //
 //   events:  free x  ·  alloc y  ·  free y          final state: w
 //   traced:  y 1→2                                  older: x before→0, w (a ghost) before→end
 //
-// Used by lives.cpp alone.
+// Used by lives.cpp only.
 #pragma once
 
 #include <cstdint>
@@ -38,11 +38,11 @@ using BlockNumber = uint32_t;
 inline constexpr BlockNumber kNoBlock = UINT32_MAX;
 inline constexpr BlockNumber kOlderBit = uint32_t{1} << 31;
 
-// A ghost cannot have been there while a recorded block lay inside its range: it begins after it.
-// Cost: O((blocks + ghosts) × log ghosts).
+// A ghost cannot have existed while a recorded block was inside its range, so it begins after that
+// block. Cost: O((blocks + ghosts) × log ghosts).
 void cutGhosts(Trace& trace, const Device& device, std::vector<OlderBlock>& older);
 
-// Puts the older blocks among the device's traced rows, in drawing order: ghosts, then
+// Merges the older blocks with the device's traced rows, in drawing order: ghosts, then
 // before_recording with the longest lives lowest, then everything by first_step. Block numbers in
 // events.subject become rows, those of final blocks go to final_blocks.allocation. Sets the
 // device's range of allocations; its traced rows are the last ones. Cost: O(rows + older × log

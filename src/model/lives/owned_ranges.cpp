@@ -7,7 +7,7 @@ namespace tidegauge::model {
 OwnedRanges::OwnedRanges(const Trace& trace, const Device& device) : trace_(trace) {
   const Pieces& pieces = trace.pieces;
   for (uint64_t row = device.piece_begin; row < device.piece_end; ++row) {
-    // A range that the very first event takes away is never owned after a step.
+    // A range that the very first event removes is never owned after a step.
     if (pieces.first_step[row] < pieces.last_step[row]) {
       starts_.push_back(static_cast<uint32_t>(row));
     }
@@ -26,7 +26,7 @@ void OwnedRanges::advanceTo(Step step) {
         next_start_ < starts_.size() && pieces.first_step[starts_[next_start_]] <= step;
     bool more_ends = next_end_ < ends_.size() && pieces.last_step[ends_[next_end_]] <= step;
     if (!more_starts && !more_ends) return;
-    // At one step, what goes comes first: a range may be given again at once.
+    // At one step, ends come first: a range may be reused at once.
     bool end_first = more_ends && (!more_starts || pieces.last_step[ends_[next_end_]] <=
                                                        pieces.first_step[starts_[next_start_]]);
     if (end_first) {

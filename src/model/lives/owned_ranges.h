@@ -1,4 +1,4 @@
-// OwnedRanges: what the process owned at one moment, while events are replayed forwards.
+// OwnedRanges: the ranges that the process owned at one moment, while events are replayed forwards.
 //
 //   pieces   [0,20) 0→2   [20,40) 1→end        advanceTo(1): find(30) → its segment
 //                                               advanceTo(2): find(10) → none
@@ -18,7 +18,7 @@ class OwnedRanges {
  public:
   OwnedRanges(const Trace& trace, const Device& device);
 
-  // The state after event `step`; steps must not go down.
+  // Moves to the state after event `step`; steps must ascend.
   void advanceTo(Step step);
   // The segment that holds the address, or an invalid id.
   SegmentId find(uint64_t address) const;

@@ -10,8 +10,8 @@
 namespace tidegauge::model {
 namespace {
 
-// For each address the step at which the last life there ended. Ends arrive in order of time, so a
-// newer one paints over the older. Amortised O(log n).
+// The step at which the last life of each address ended. Ends arrive in order of time, so a newer
+// one overwrites the older. Amortised O(log n).
 class LastEnds {
  public:
   void paint(uint64_t begin, uint64_t end, Step step) {
@@ -80,7 +80,7 @@ class PieceBuilder {
     if (gives) {
       piece.first = step;
       piece.born_in_trace = true;
-      // Whatever is still there under the new range must have gone unseen.
+      // The end of anything still live under the new range was not recorded.
       closeOverlap(piece.begin, piece.end, step, /*expected=*/false);
       live_.emplace(piece.begin, piece);
     } else {
@@ -90,8 +90,8 @@ class PieceBuilder {
     }
   }
 
-  // Ends the lives inside [begin, end) at `step`, cutting pieces that stick out. Returns the bytes
-  // ended.
+  // Ends the lives inside [begin, end) at `step`, and cuts pieces that reach outside. Returns the
+  // ended bytes.
   uint64_t closeOverlap(uint64_t begin, uint64_t end, Step step, bool expected) {
     uint64_t closed_bytes = 0;
     auto it = live_.upper_bound(begin);
@@ -127,10 +127,10 @@ class PieceBuilder {
     return closed_bytes;
   }
 
-  // The parts of a freed or unmapped range that no event had given: older than the recording,
-  // unless an earlier life at that place has already ended (then the event that gave them was
-  // lost). `closed_before` = closed_.size() before the range was closed: what was added since lies
-  // inside the range, in address order.
+  // The parts of a freed or unmapped range without an allocating event: older than the recording,
+  // unless an earlier life at that place has ended (then the allocating event was lost).
+  // `closed_before` = closed_.size() before the range was closed: later entries lie inside the
+  // range, in address order.
   void addOlder(Piece piece, Step step, size_t closed_before) {
     piece.last = step;
     piece.ended_by_event = true;
@@ -157,8 +157,8 @@ class PieceBuilder {
     ended_.paint(piece.begin, piece.end, piece.last);
   }
 
-  // A piece without a beginning starts at 0 (it was there before the first event), or after the
-  // last life that overlaps it: never at 0 then, for that life was there before it.
+  // A piece without a beginning starts at 0 (it existed before the first event), or after the last
+  // life that overlaps it. Not at 0 then, since that life existed before it.
   void placeAfterEarlierLives(Piece& part) {
     Step ended = ended_.latest(part.begin, part.end);
     if (ended == kNoStep) return;
@@ -174,7 +174,7 @@ class PieceBuilder {
     std::iota(order.begin(), order.end(), device_.final_segment_begin);
     std::stable_sort(order.begin(), order.end(),
                      [&](uint64_t a, uint64_t b) { return finals.address[a] < finals.address[b]; });
-    uint64_t reach = 0;  // no final segment so far lies beyond it
+    uint64_t reach = 0;  // end of the final segments so far
     for (uint64_t row : order) {
       uint64_t begin = finals.address[row];
       uint64_t end = begin + finals.total_bytes[row];
@@ -182,13 +182,13 @@ class PieceBuilder {
         contradiction(end_step, 0);
         continue;
       }
-      if (begin < reach) {  // two final segments at one place: the lower one has it
+      if (begin < reach) {  // two final segments at one place: the lower one owns it
         contradiction(end_step, std::min(end, reach) - begin);
         begin = reach;
         if (end <= begin) continue;
       }
       reach = end;
-      // Cut live pieces at the borders of the final segment, mark what lies inside.
+      // Cuts live pieces at the borders of the final segment, and marks those inside.
       cutAt(begin);
       cutAt(end);
       uint64_t at = begin;

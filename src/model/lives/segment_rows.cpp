@@ -13,8 +13,8 @@ class SegmentRows {
   SegmentRows(Trace& trace, Device& device, const std::vector<Piece>& pieces)
       : trace_(trace), device_(device), pieces_(pieces) {}
 
-  // Groups pieces into segments. Ordinary: a row per piece. Expandable: pieces whose ranges touch
-  // at any time lie in one reservation of addresses; one row per time that any of it is mapped.
+  // Groups pieces into segments. Ordinary: one row per piece. Expandable: pieces whose ranges ever
+  // touch are in one reservation of addresses; one row per period in which any of it is mapped.
   void run() {
     std::vector<uint32_t> order(pieces_.size());
     std::iota(order.begin(), order.end(), 0U);
@@ -57,7 +57,7 @@ class SegmentRows {
   }
 
  private:
-  // Cuts a group (sorted by first step here) where nothing of it is mapped for a while.
+  // Cuts a group (sorted by first step here) at times when nothing of it is mapped.
   void splitByTime(std::vector<uint32_t>& group, std::vector<std::vector<uint32_t>>& lives) {
     std::sort(group.begin(), group.end(), [&](uint32_t a, uint32_t b) {
       return std::pair(pieces_[a].first, pieces_[a].begin) <
@@ -86,8 +86,7 @@ class SegmentRows {
     bool in_final = false;
     bool all_large_pages = true;
     uint32_t final_row = UINT32_MAX;
-    // What was there before the first event comes first; at one step, what goes comes before what
-    // comes.
+    // Pieces from before the first event come first; at one step, ends come before beginnings.
     struct Edge {
       uint64_t when;
       bool begins;
@@ -134,7 +133,7 @@ class SegmentRows {
                                        : SegmentKind::kLarge;
     if (isAtLeast(trace_, device_.ordinal) && final_row != UINT32_MAX &&
         trace_.final_segments.kind[final_row] == SegmentKind::kUnknown) {
-      kind = SegmentKind::kUnknown;  // an older one that only its blocks show
+      kind = SegmentKind::kUnknown;  // an older one that only its blocks prove
     }
     Provenance provenance = lost                 ? Provenance::kLost
                             : head.born_in_trace ? Provenance::kTraced

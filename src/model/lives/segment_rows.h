@@ -2,8 +2,7 @@
 //
 //   ordinary    [0,2 MiB) 3→9                                  a segment
 //   expandable  [0,20) 0→4   [20,40) 1→4  ·  [0,20) 7→end      two segments: touching ranges are
-//   one,
-//                                                              cut where nothing of it was mapped
+//                                                              one, cut where nothing was mapped
 //
 // Cost: O(pieces × log pieces).
 #pragma once
@@ -14,7 +13,7 @@
 
 namespace tidegauge::model {
 
-// A range of addresses from the step where it was given to the step where it was taken away.
+// A range of addresses from the step of its allocation or mapping to the step of its removal.
 struct Piece {
   uint64_t begin = 0;
   uint64_t end = 0;
@@ -27,7 +26,7 @@ struct Piece {
   StackId stack;
   StreamId stream;
   PoolId pool;
-  uint32_t final_segment = UINT32_MAX;  // row of the final segment that holds it, if any
+  uint32_t final_segment = UINT32_MAX;  // row of the final segment that contains it, if any
 };
 
 // Appends to trace.segments and trace.pieces, sets the device's ranges of them,

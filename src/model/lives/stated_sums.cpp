@@ -73,7 +73,7 @@ std::vector<Checksum> snapshotChecksums(const Trace& trace, const Device& device
   }
   if (sums.empty()) return sums;
   // A block counts from the first snapshot in its life to the last: its size is added at the first
-  // and taken away after the last; running sums then give every snapshot its own.
+  // and subtracted after the last; running sums then give every snapshot its total.
   sums.emplace_back();
   const Allocations& a = trace.allocations;
   auto firstAt = [&](Step step) {

@@ -1,5 +1,5 @@
-// Sums that the file itself states, against ours. A difference is the file's own contradiction; it
-// becomes an issue and is shown.
+// Sums stated in the file, against sums of the lives. A difference is a contradiction in the file;
+// it becomes an issue and is shown.
 //
 //   a final segment's total, allocated, active, requested    against the blocks inside it
 //   live at the end of the trace                             against the final active blocks
@@ -15,8 +15,7 @@
 
 namespace tidegauge::model {
 
-// By how much the totals of a row of final_segments differ from its blocks, added up; 0 = they
-// agree.
+// The difference between the totals of a row of final_segments and its blocks, summed; 0 = equal.
 uint64_t segmentDifferenceBytes(const Trace& trace, uint64_t row);
 
 // Active blocks (allocated or pending) of the device's final state.
@@ -25,16 +24,16 @@ uint64_t finalActiveBytes(const Trace& trace, const Device& device);
 struct Checksum {
   Step step = 0;
   uint64_t stated_bytes = 0;  // by the snapshot event
-  uint64_t live_bytes = 0;    // by our lives, after that step
+  uint64_t live_bytes = 0;    // by the lives, after that step
   uint64_t slack_bytes = 0;   // how much larger blocks of uncertain size may be
-  // 0 if the uncertain blocks explain what is stated.
+  // 0 if the uncertain blocks explain the stated bytes.
   uint64_t differenceBytes() const;
 };
 // One per snapshot event of the device, in order.
 std::vector<Checksum> snapshotChecksums(const Trace& trace, const Device& device);
 
-// Adds kFinalTotalsDiffer, kFinalLiveDiffers and kSnapshotChecksum. To be called once, when lives
-// and block sizes are known.
+// Adds kFinalTotalsDiffer, kFinalLiveDiffers and kSnapshotChecksum. Call it once, when lives and
+// block sizes are known.
 void noteContradictions(Trace& trace, const Device& device);
 
 }  // namespace tidegauge::model

@@ -65,7 +65,7 @@ void sampleStep(sqlite3_context* context, int count, sqlite3_value** values) {
   ++sample.shared.sampled;
 }
 
-// Between the two nearest values, in proportion.
+// Interpolated between the two nearest values.
 std::optional<double> percentileOf(Sample& sample) {
   std::vector<double>& values = sample.values;
   if (values.empty()) return std::nullopt;
@@ -78,7 +78,7 @@ std::optional<double> percentileOf(Sample& sample) {
   return *low + (high - *low) * part;
 }
 
-// Called once for every group that was begun, after an error too.
+// Called once for every group that was started, after an error too.
 void sampleFinal(sqlite3_context* context) {
   auto** sample = static_cast<Sample**>(sqlite3_aggregate_context(context, 0));
   if (sample == nullptr || *sample == nullptr) return;

@@ -1,5 +1,5 @@
-// Table-valued functions of SQL over an analysis: `SELECT * FROM growth(0)`. The rows are made when
-// the function is called for the first time, and kept.
+// Table-valued functions of SQL over an analysis: `SELECT * FROM growth(0)`. The rows are computed
+// on the first call, and kept.
 //
 //   std::vector<AnswerColumn<GrowingStack>> columns = {
 //       bytesColumn<GrowingStack>("retained_bytes", "at the end", [](auto& s) { return … }), …};
@@ -31,8 +31,8 @@ struct AnswerColumn {
   ColumnKind kind = ColumnKind::kInteger;
   std::string name;
   std::string doc;
-  std::function<int64_t(const Answer&)> key{};       // of a text: only kNull counts, if given
-  std::function<std::string(const Answer&)> text{};  // of a text column only
+  std::function<int64_t(const Answer&)> key{};       // of a text: if given, only kNull matters
+  std::function<std::string(const Answer&)> text{};  // of text columns only
 };
 
 template <class Answer>
@@ -95,7 +95,7 @@ TableFunction deviceAnswer(
   return function;
 }
 
-// name(device, …): more arguments than the device, so the answers are not kept.
+// name(device, …): with further arguments, so the answers are not kept.
 template <class Answer>
 TableFunction placeAnswer(
     const AnalysedTrace& trace, std::string name, std::string doc,
@@ -124,7 +124,8 @@ TableFunction placeAnswer(
   return function;
 }
 
-// name(device, capacity_bytes): what depends on the size of the device, which no file tells.
+// name(device, capacity_bytes): for answers that depend on the size of the device, which no file
+// contains.
 template <class Answer>
 TableFunction capacityAnswer(
     const AnalysedTrace& trace, std::string name, std::string doc,
@@ -149,7 +150,7 @@ TableFunction capacityAnswer(
 
 // growth, growth_basis, never_freed, churn, churn_sums, wall, wall_at and phases.
 std::vector<TableFunction> growthFunctions(const AnalysedTrace& trace);
-// What the report says about a device or a moment: ooms, holders, free_parts, identities,
+// The report's facts about a device or a moment: ooms, holders, free_parts, identities,
 // range_totals.
 std::vector<TableFunction> reportFunctions(const AnalysedTrace& trace);
 // Why memory ran out: oom_verdicts, pins, advice and fragmentation; oom_verdicts_at and advice_at.

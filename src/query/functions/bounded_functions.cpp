@@ -30,8 +30,8 @@ struct FreeString {
   void operator()(char* text) const { sqlite3_free(text); }
 };
 
-// Walks over a format; each conversion is done by SQLite's C printf once its width and precision
-// are known to be small.
+// Walks over a format; SQLite's C printf does each conversion once its width and precision are
+// known to be small.
 class Formatter {
  public:
   Formatter(std::string_view format, sqlite3_value** values, int count)
@@ -120,10 +120,10 @@ class Formatter {
     } else if (type == 'c') {
       sqlite3_value* value = next();
       std::string text(value == nullptr ? std::string_view() : textOf(value));
-      size_t first = 1;  // bytes of the first character
+      size_t first = 1;  // of the first character
       while (first < text.size() && (text[first] & 0xc0) == 0x80) ++first;
       text.resize(std::min(first, text.size()));
-      std::string repeated;  // as often as the precision says
+      std::string repeated;  // repeated as the precision demands
       for (int i = 0; i < std::max(precision, 1); ++i) repeated += text;
       append(spec.substr(0, spec.find('.')) + "s", repeated.c_str());
     } else if (kTexts.find(type) != std::string_view::npos) {
@@ -193,7 +193,8 @@ void trim(sqlite3_context* context, int count, sqlite3_value** values) {
 }
 
 // ---- instr, replace -----------------------------------------------------------------------------
-// SQLite's own compare at every place, which takes the product of both lengths; memmem is linear.
+// SQLite's own compares at every position, which takes the product of both lengths; memmem is
+// linear.
 
 size_t findIn(std::string_view text, std::string_view part, size_t from) {
   const void* at = memmem(text.data() + from, text.size() - from, part.data(), part.size());
@@ -208,7 +209,7 @@ std::string_view bytesOf(sqlite3_value* value) {
              : std::string_view(bytes, static_cast<size_t>(sqlite3_value_bytes(value)));
 }
 
-// Counts from 1: bytes of two blobs, else characters; 0 if it is not there.
+// Counts from 1: bytes for two blobs, else characters; 0 if not found.
 void instr(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
   int types[] = {sqlite3_value_type(values[0]), sqlite3_value_type(values[1])};
   if (types[0] == SQLITE_NULL || types[1] == SQLITE_NULL) return;

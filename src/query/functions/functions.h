@@ -1,7 +1,6 @@
-// Functions of our own beside SQLite's: stack_text, human_bytes, hex_address, address_id, median,
-// percentile, and those that return tables: live_at, blocks_at, and the analyses of
-// answer_tables.h. Arguments of the wrong kind are
-// errors, never an empty answer; NULL gives NULL.
+// Functions that Tidegauge adds to SQLite's: stack_text, human_bytes, hex_address, address_id,
+// median, percentile, and table-valued ones: live_at, blocks_at, and the analyses of
+// answer_tables.h. Arguments of the wrong kind are errors, never an empty answer; NULL gives NULL.
 #pragma once
 
 #include <sqlite3.h>
@@ -13,10 +12,10 @@
 
 namespace tidegauge::query {
 
-// What the functions of one connection share; must outlive it.
+// Shared by the functions of one connection; must outlive it.
 struct FunctionContext {
   const AnalysedTrace& trace;
-  uint64_t sampled = 0;  // values that median and percentile hold at the moment
+  uint64_t sampled = 0;  // values that median and percentile currently store
 };
 
 void registerFunctions(sqlite3* db, FunctionContext& context);
@@ -24,18 +23,18 @@ std::vector<FunctionDoc> scalarFunctionDocs();
 
 // The parts of registerFunctions.
 void registerAggregates(sqlite3* db, FunctionContext& context);
-// printf, format, trim, ltrim and rtrim as SQLite has them, but bounded: SQLite's own cannot be
+// printf, format, trim, ltrim and rtrim as in SQLite, but bounded: SQLite's own cannot be
 // interrupted and may take hours (printf('%.*c', 1e9, 'x')).
 void registerBoundedFunctions(sqlite3* db);
 
-// `tables` must hold "allocations" and "blocks", and must not move afterwards.
+// `tables` must contain "allocations" and "blocks", and must not move afterwards.
 std::vector<TableFunction> tableFunctions(const AnalysedTrace& trace,
                                           const std::vector<Table>& tables);
 
-// The device that an argument names; errors list those that there are.
+// The device that an argument names; errors list the existing ones.
 base::Result<const analysis::DeviceAnalysis*> deviceAt(const AnalysedTrace& trace, int64_t ordinal);
 
-// A step that an argument names: one past the end is the last state, a negative one an error.
+// The step that an argument names: beyond the end it is the last state, a negative one is an error.
 base::Result<model::Step> stepOf(int64_t step);
 
 }  // namespace tidegauge::query

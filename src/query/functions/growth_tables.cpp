@@ -12,7 +12,7 @@ namespace {
 using analysis::DeviceAnalysis;
 using Kind = ColumnKind;
 
-// Every row has the device it is of.
+// Adds the device to every row.
 template <class T>
 struct Of {
   const AnalysedTrace* trace;

@@ -1,5 +1,5 @@
-// proven, replays, and both for a device of a told size: is the recording explained by the
-// allocator's rules, and what would other settings have done.
+// proven, replays, and both for a given device size: do the allocator's rules explain the
+// recording, and what would other settings have done?
 #include "analysis/judgement.h"
 #include "analysis/what_if/replay_proof.h"
 #include "query/functions/answer_tables.h"
@@ -77,8 +77,8 @@ std::vector<AnswerColumn<ReplayOf>> replayColumns() {
   };
   auto range = [](auto figure) {
     return [figure](const R& r) {
-      const auto& told = r.replayed.peak_reserved_range;
-      return told ? keyOfBytes((*told).*figure) : kNull;
+      const auto& outcomes = r.replayed.peak_reserved_range;
+      return outcomes ? keyOfBytes((*outcomes).*figure) : kNull;
     };
   };
   return {

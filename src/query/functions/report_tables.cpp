@@ -1,4 +1,4 @@
-// ooms, holders, free_parts, identities, range_totals: what the report says, as tables.
+// ooms, holders, free_parts, identities, range_totals: the report's figures as tables.
 #include "analysis/summary.h"
 #include "query/functions/answer_tables.h"
 

@@ -1,5 +1,5 @@
-// oom_verdicts, pins, advice, fragmentation, and two of them for a device of a told size: why
-// memory ran out, what keeps free memory, what to try, what could not be used.
+// oom_verdicts, pins, advice, fragmentation, and two of them for a given device size: why memory
+// ran out, what pins free memory, what to try, what could not be used.
 #include "analysis/judgement.h"
 #include "analysis/layout/fragmentation_details.h"
 #include "analysis/layout/fragmentation_series.h"
@@ -16,7 +16,7 @@ using Kind = ColumnKind;
 struct VerdictOf {
   int32_t device;
   std::shared_ptr<const OomVerdict> verdict;
-  std::optional<analysis::VerdictRow> row;  // none: the file does not say enough
+  std::optional<analysis::VerdictRow> row;  // absent: the file does not contain enough
 };
 
 std::vector<AnswerColumn<VerdictOf>> verdictColumns() {
@@ -50,16 +50,19 @@ std::vector<AnswerColumn<VerdictOf>> verdictColumns() {
         [](const V& v) { return keyOfBytes(v.verdict->free_bytes); });
   bytes("driver_bytes", "what the driver said was free",
         [](const V& v) { return keyOf(v.verdict->driver_bytes); });
-  bytes(
-      "told_free_bytes",
-      "without an allocator: the free bytes that "
-      "the driver last reported; NULL: not reported",
-      [](const V& v) { return v.verdict->told ? keyOfBytes(v.verdict->told->free_bytes) : kNull; });
+  bytes("told_free_bytes",
+        "without an allocator: the free bytes that "
+        "the driver last reported; NULL: not reported",
+        [](const V& v) {
+          return v.verdict->driver_free ? keyOfBytes(v.verdict->driver_free->free_bytes) : kNull;
+        });
   bytes("told_taken_bytes", "… and what this process took since; below 0: returned",
-        [](const V& v) { return v.verdict->told ? v.verdict->told->taken_since_bytes : kNull; });
+        [](const V& v) {
+          return v.verdict->driver_free ? v.verdict->driver_free->taken_since_bytes : kNull;
+        });
   columns.push_back({Kind::kInteger, "told_before_us",
                      "… how long before the event; below 0: after",
-                     [](const V& v) { return v.verdict->told_before_us.value_or(kNull); }});
+                     [](const V& v) { return v.verdict->driver_free_before_us.value_or(kNull); }});
   bytes("other_bytes", "of the device, outside this allocator; NULL: its size is not known",
         [](const V& v) { return keyOf(v.verdict->otherBytes()); });
   bytes("reserved_bytes", "live + free",
@@ -246,7 +249,7 @@ TableFunction adviceAtFunction(const AnalysedTrace& trace) {
 struct FragmentationOf {
   analysis::FragmentationSample sample;
   uint64_t request_bytes;
-  bool has_allocator;  // else there is no layout
+  bool has_allocator;  // if not, there is no layout
 };
 
 TableFunction fragmentationFunction(const AnalysedTrace& trace) {

@@ -1,5 +1,5 @@
-// Small parts from which the tables are put together: a column over a stored vector, over ids, over
-// texts of the string pool.
+// Building blocks of the tables: a column over a stored vector, over ids, over texts of the string
+// pool.
 //
 //   addStep(table, "step", "…", eachRow([](Row row) { return … }));
 #pragma once
@@ -25,7 +25,7 @@ template <class Tag, class Int>
 int64_t keyOf(base::Id<Tag, Int> id) {
   return id.valid() ? static_cast<int64_t>(id.value) : kNull;
 }
-// SQLite's integers have a sign: what no memory can hold is shown as the largest.
+// SQLite's integers are signed: sizes that no memory can have are shown as the largest.
 inline int64_t keyOfBytes(uint64_t bytes) {
   if (bytes == model::kUnknownBytes) return kNull;
   return static_cast<int64_t>(
@@ -35,12 +35,12 @@ inline int64_t keyOfAddress(uint64_t address) { return static_cast<int64_t>(addr
 inline int64_t keyOfStep(model::Step step) {
   return step == model::kNoStep ? kNull : static_cast<int64_t>(step);
 }
-// NULL for what is no number.
+// NULL for NaN.
 inline int64_t keyOfReal(double real) {
   if (std::isnan(real)) return kNull;
   return std::bit_cast<int64_t>(real == 0 ? 0.0 : real);  // −0.0 has the bits of NULL
 }
-// Since the device's first event. Unsigned: times of a hostile file may overflow.
+// Since the device's first event. Unsigned: times in a hostile file may overflow.
 inline int64_t keyOfSeconds(const analysis::TimeAxis& axis, model::Step step) {
   int64_t time_us = axis.timeOf(step);
   if (time_us == model::kNoTime) return kNull;
@@ -62,7 +62,7 @@ inline Fill nulls() {
   return [](const Row*, size_t count, int64_t* keys) { std::fill_n(keys, count, kNull); };
 }
 
-// A stored vector; all NULL if the vector is empty (the file has no such field).
+// A stored vector; all NULL if the vector is empty (the file lacks that field).
 template <class Values, class KeyOf>
 Fill stored(const Values& values, KeyOf key_of) {
   if (values.empty()) return nulls();
@@ -78,7 +78,7 @@ inline Fill storedBytes(const std::vector<uint64_t>& bytes) { return stored(byte
 inline Fill storedAddresses(const std::vector<uint64_t>& a) { return stored(a, keyOfAddress); }
 inline Fill storedSteps(const std::vector<model::Step>& steps) { return stored(steps, keyOfStep); }
 
-// Which of the devices' shares of a table a row lies in. Neighbours mostly share it.
+// Which device's range of a table contains a row. Neighbouring rows are usually in the same one.
 class DeviceFinder {
  public:
   explicit DeviceFinder(const std::vector<DeviceRows>& devices) : devices_(devices) {}
@@ -113,12 +113,12 @@ Column& addPoolText(Table& table, std::string name, std::string doc, Fill fill,
 // One of a few names; the key is the index into `names`.
 Column& addEnum(Table& table, std::string name, std::string doc, Fill fill,
                 std::vector<std::string> names);
-// One of the values of an enum of the model that count up from 0, by model::name.
+// Names of the values of an enum of the model that count up from 0, by model::name.
 template <class Enum>
 std::vector<std::string> namesUpTo(Enum last) {
   std::vector<std::string> names;
   for (size_t i = 0; i <= static_cast<size_t>(last); ++i) {
-    using model::name;  // and, of enums declared later, by their namespace
+    using model::name;  // for enums declared later, found by their namespace
     names.emplace_back(name(static_cast<Enum>(i)));
   }
   return names;
@@ -127,11 +127,11 @@ std::vector<std::string> namesUpTo(Enum last) {
 Column& addMadeText(Table& table, std::string name, std::string doc, Fill fill,
                     std::function<std::string(int64_t key)> make);
 
-// Rows that belong to no device: one range over all of them.
+// Rows without a device: one range over all of them.
 void setRows(Table& table, Row rows);
-// Without columns yet; `of_recording` as in Table.
+// A table without columns yet; `of_recording` as in Table.
 Table recordingTable(const char* name, const std::string& doc, Row rows, bool of_recording = false);
-// Rows by device, from each device's share.
+// Rows by device, from each device's range.
 template <class Begin, class End>
 void setDeviceRows(Table& table, const model::Trace& trace, Begin begin, End end) {
   for (const model::Device& device : trace.devices) {

@@ -1,4 +1,4 @@
-// When a query must end.
+// The time at which a query must end.
 #pragma once
 
 #include <chrono>

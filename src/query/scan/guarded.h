@@ -1,5 +1,5 @@
-// SQLite calls us from C: an exception must not pass through its frames. Out of memory and whatever
-// else is thrown becomes SQLite's own error.
+// SQLite calls these functions from C: an exception must not pass through its frames. Out of memory
+// and every other exception becomes SQLite's own error.
 //
 //   module.xFilter = guarded<onFilter>;
 //   sqlite3_create_function(…, guarded<stackText>, …);

@@ -14,7 +14,7 @@ namespace {
 using model::FrameId;
 using model::StackId;
 
-// The pattern's literal pieces, in lower case. Each lies within one line of a matching text.
+// The pattern's literal pieces, in lower case. Each is within one line of a matching text.
 std::vector<std::string> piecesOf(std::string_view pattern) {
   std::vector<std::string> pieces;
   for (size_t begin = 0; begin < pattern.size();) {
@@ -64,7 +64,7 @@ class StackMatcher {
   const std::string& pattern_;
   std::vector<std::string> pieces_;
   std::vector<bool> frame_matches_;     // the frame alone decides
-  std::vector<uint64_t> frame_pieces_;  // bit p: the frame holds piece p
+  std::vector<uint64_t> frame_pieces_;  // bit p: the frame contains piece p
 };
 
 }  // namespace

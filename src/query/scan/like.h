@@ -1,4 +1,4 @@
-// LIKE on many texts that share few parts: the text of a stack is made only if it can match.
+// LIKE on many texts that share few parts: a stack's text is built only if it can match.
 //
 //   LIKE '%log_softmax%'   pieces "log", "softmax": a frame that matches alone decides for all its
 //                          stacks; else all pieces must be in some frame, and the text decides
@@ -14,13 +14,13 @@
 
 namespace tidegauge::query {
 
-// Patterns that are compared here. The time of a match grows with the number of %, so patterns with
-// many are left to SQLite, which can be interrupted between rows.
+// Patterns that are compared here. The time of a match grows with the number of %, so SQLite
+// handles patterns with many: it can be interrupted between rows.
 bool isQuickPattern(std::string_view pattern);
 
 bool isLike(const std::string& text, const std::string& pattern);
 
-// By stack: does its text, "file:line function" per line, match?
+// By stack: does its text match ("file:line function" per line)?
 std::vector<bool> stacksLike(const analysis::AnalysedTrace& trace, const std::string& pattern);
 
 }  // namespace tidegauge::query

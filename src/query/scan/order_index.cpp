@@ -11,9 +11,9 @@ constexpr size_t kBatch = 512;
 constexpr int kDigitBits = 16;
 constexpr size_t kDigits = size_t{1} << kDigitBits;
 
-// Reads the column's keys in the given row order, as numbers that ascend with the wanted order.
-// Keys are read again in each pass instead of being moved with the rows: that would cost 16 bytes
-// more per row.
+// Reads the column's keys in the given row order, as numbers that ascend in the wanted order. Each
+// pass reads the keys again instead of moving them with the rows: that would cost 16 more bytes per
+// row.
 class OrderedKeys {
  public:
   OrderedKeys(const Table& table, SortColumn by, const Deadline& deadline)
@@ -43,8 +43,8 @@ class OrderedKeys {
   const Deadline& deadline_;
 };
 
-// One column of the stable sort: digits of 16 bits, lowest first; digits that all rows share, and
-// orders that hold already, cost no pass. False if time was up.
+// One column of the stable sort: digits of 16 bits, lowest first. Digits that all rows share, and
+// orders that are sorted already, need no pass. False if time was up.
 bool sortBy(const Table& table, SortColumn by, const Deadline& deadline, RowOrder& order,
             RowOrder& scratch) {
   OrderedKeys keys(table, by, deadline);
@@ -53,7 +53,7 @@ bool sortBy(const Table& table, SortColumn by, const Deadline& deadline, RowOrde
   uint64_t previous = 0;
   bool sorted = true;
   bool all = keys.read(order, [&](uint32_t, uint64_t key) {
-    // NULL, the lowest key, would stretch the range over all 64 bits; see rank below.
+    // NULL, the lowest key, would widen the range to all 64 bits; see rank below.
     sorted = sorted && previous <= key;
     previous = key;
     if (key == 0 || key == ~uint64_t{0}) return;
@@ -61,7 +61,7 @@ bool sortBy(const Table& table, SortColumn by, const Deadline& deadline, RowOrde
     most = std::max(most, key);
   });
   if (!all || sorted) return all;
-  // 0 for NULLs (first or, descending, last), else distance from the least key.
+  // 0 for NULLs (first or, descending, last), else the distance from the least key.
   uint64_t span = least <= most ? most - least : 0;
   auto rank = [&](uint64_t key) {
     if (key == 0) return uint64_t{0};
@@ -135,7 +135,7 @@ std::shared_ptr<const RowOrder> OrderCache::get(const Table& table,
     if (auto rows = rowsBy(table, columns, deadline)) {
       order = std::make_shared<const RowOrder>(*std::move(rows));
     }
-  } catch (...) {  // out of memory: whoever waits must not wait for ever
+  } catch (...) {  // out of memory: others must not wait forever
     lock.lock();
     entries_.erase(entry);
     built_.notify_all();
@@ -153,7 +153,7 @@ std::shared_ptr<const RowOrder> OrderCache::get(const Table& table,
   return order;
 }
 
-// Never the newest, which is about to be used, nor one that is being built.
+// Never the newest, which is about to be used, nor one that is still being built.
 void OrderCache::dropOldest() {
   size_t bytes = 0;
   for (auto entry = entries_.begin(); entry != entries_.end();) {

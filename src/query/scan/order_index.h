@@ -2,9 +2,9 @@
 //
 //   size_bytes   512  2048  512  1024        rowsBy(size_bytes) = {0, 2, 3, 1}
 //
-// Stable, so equal values stay in row order. Built when first needed (a radix sort: about 30 ms per
+// Stable, so equal values stay in row order. Built on first use (a radix sort: about 30 ms per
 // million rows and column, 8 bytes per row while it works) and kept, 4 bytes per row, until newer
-// ones need the room.
+// ones need the space.
 #pragma once
 
 #include <condition_variable>
@@ -28,7 +28,7 @@ struct SortColumn {
 
 using RowOrder = std::vector<uint32_t>;
 
-// At most 2^32 rows. Nothing if time was up.
+// At most 2^32 rows. Absent if time was up.
 std::optional<RowOrder> rowsBy(const Table& table, const std::vector<SortColumn>& columns,
                                const Deadline& deadline = {});
 
@@ -40,8 +40,8 @@ struct OrderRange {
 OrderRange findRange(const Table& table, int column, const RowOrder& order, int64_t low,
                      int64_t high);
 
-// Thread-safe. Who asks for an order that is being built waits for it, no longer than to its own
-// deadline; other orders are had meanwhile.
+// Thread-safe. A caller that needs an order under construction waits for it, at most until its own
+// deadline; other orders are available meanwhile.
 class OrderCache {
  public:
   explicit OrderCache(size_t budget_bytes = size_t{256} << 20) : budget_bytes_(budget_bytes) {}
@@ -63,7 +63,7 @@ class OrderCache {
   size_t budget_bytes_;
   std::mutex mutex_;
   std::condition_variable built_;
-  Entries entries_;  // the last used first
+  Entries entries_;  // the most recently used first
 };
 
 }  // namespace tidegauge::query

@@ -97,7 +97,7 @@ class Planner {
     return sqlite3_stricmp(sqlite3_vtab_collation(info_, index), "BINARY") == 0;
   }
 
-  // The right-hand side, if it is a text written in the query; else empty.
+  // The right-hand side, if it is a text literal of the query; else empty.
   std::string_view constantText(int index) const {
     sqlite3_value* value = nullptr;
     if (sqlite3_vtab_rhs_value(info_, index, &value) != SQLITE_OK || value == nullptr ||
@@ -108,7 +108,7 @@ class Planner {
     return {text, static_cast<size_t>(sqlite3_value_bytes(value))};
   }
 
-  // Does the filter decide exactly as SQLite would, so that SQLite need not look again?
+  // Does the filter decide exactly as SQLite, so that SQLite need not check again?
   bool isDecidedHere(Test test, const Column& column, int index) const {
     if (!column.isText() || test == Test::kIsNull || test == Test::kIsNotNull) return true;
     if (test == Test::kLike) return true;
@@ -127,8 +127,8 @@ class Planner {
     if (equality) {
       uint64_t distinct = column.sorted == Sorted::kRowNumber ? table_.rows : column.distinct;
       rows_ /= std::max<double>(static_cast<double>(distinct), 2);
-      // A lookup: by search where rows are sorted, else through an order index. Few different
-      // values (an action, a device) are a scan.
+      // A lookup: by search if rows are sorted, else through an order index. Columns with few
+      // different values (an action, a device) are scanned.
       if (distinct >= 64 && column.canBeIndexed()) looked_up_ = true;
     } else if (test == Test::kLike || test == Test::kOneOf) {
       rows_ /= 8;
@@ -141,7 +141,7 @@ class Planner {
   double scanCost() const {
     double all = static_cast<double>(table_.rows);
     if (looked_up_) return 20;
-    // Filters look at a batch of keys at a time, about ten times cheaper than a row through SQLite.
+    // Filters examine a batch of keys at a time, about ten times cheaper than a row through SQLite.
     return 10 + (narrowed_ ? rows_ : all) * 0.1;
   }
 
@@ -167,7 +167,7 @@ class Planner {
       plan_->backward = !wanted.empty() && wanted.front().descending;
       return;
     }
-    // Sorting few rows is better left to SQLite than to an order of the whole table.
+    // SQLite sorts few rows faster than an order of the whole table.
     bool few = narrowed_ || rows_ * 64 < static_cast<double>(table_.rows);
     if (few || table_.rows >> 32 != 0) return;
     for (const SortColumn& by : wanted) {
@@ -183,7 +183,7 @@ class Planner {
     plan_->order = std::move(wanted);
   }
 
-  // Do the rows lie in this order, forwards or backwards, as they are?
+  // Are the rows in this order already, forwards or backwards?
   bool isRowOrder(const std::vector<SortColumn>& wanted) const {
     size_t position = 0;
     const std::vector<int>& natural = table_.natural_order;
@@ -207,7 +207,7 @@ class Planner {
   sqlite3_index_info* info_;
   Plan* plan_;
   double rows_;
-  std::vector<int> fixed_;  // columns that are the same in all rows of the result
+  std::vector<int> fixed_;  // columns with one value in all rows of the result
   bool device_fixed_ = false;
   bool narrowed_ = false;  // by a search in sorted rows
   bool looked_up_ = false;

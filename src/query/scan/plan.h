@@ -1,5 +1,5 @@
-// Which constraints and which order of a query a table takes over from SQLite, and what that costs
-// (SQLite's xBestIndex). EXPLAIN QUERY PLAN shows the result in words:
+// Which constraints and which order of a query a table handles instead of SQLite, and the cost of
+// that (SQLite's xBestIndex). EXPLAIN QUERY PLAN shows the result:
 //
 //   SELECT * FROM events WHERE step BETWEEN 5 AND 9 AND action = 'alloc'
 //   → "step >= ?, step <= ?, action = ?"
@@ -17,14 +17,14 @@
 namespace tidegauge::query {
 
 struct PlannedTest {
-  int column = 0;  // Test::kArgument: which argument of the function
+  int column = 0;  // Test::kArgument: index of the function's argument
   Test test = Test::kEqual;
 };
 
 struct Plan {
   std::vector<PlannedTest> tests;  // test i gets SQLite's i-th value
   std::vector<SortColumn> order;   // empty: row order
-  bool backward = false;           // read that order from its end
+  bool backward = false;           // reads that order from its end
 };
 
 // Fills in SQLite's answer fields, except idxNum. `arguments` = hidden columns before the table's

@@ -39,7 +39,7 @@ void narrowByInteger(RowFilter& filter, Test test, int64_t value) {
 bool isUpperBound(Test test) { return test == Test::kLess || test == Test::kLessEqual; }
 bool isEquality(Test test) { return test == Test::kEqual || test == Test::kIs; }
 
-// Integers against a number that need not be one.
+// Integers against a number that may not be one.
 void narrowByReal(RowFilter& filter, Test test, double value) {
   constexpr double kLimit = 9223372036854775808.0;  // 2^63
   if (value >= kLimit || value < -kLimit) {
@@ -81,7 +81,7 @@ void narrowText(RowFilter& filter, const Column& column, Test test, sqlite3_valu
   key ? narrowByInteger(filter, test, *key) : filter.refuseAll();
 }
 
-// The members that a value list has for the column. False: one of them cannot be decided here.
+// The members that a value list contains for the column. False: one of them cannot be decided here.
 bool membersOf(const Column& column, sqlite3_value* list, std::vector<int64_t>* keys) {
   sqlite3_value* value = nullptr;
   for (int rc = sqlite3_vtab_in_first(list, &value); rc == SQLITE_OK && value != nullptr;

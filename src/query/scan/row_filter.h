@@ -1,4 +1,4 @@
-// What a constraint of SQL means for the keys of one column: a range, and perhaps a set.
+// The effect of an SQL constraint on the keys of one column: a range, and perhaps a set.
 //
 //   step >= 10 AND step < 20   → low 10, high 19
 //   action = 'alloc'           → low 0, high 0         (the key of 'alloc')
@@ -34,7 +34,7 @@ enum class Test : uint8_t {
   kArgument,  // of a table-valued function
 };
 
-// A set of keys: bits where they lie close together, else a sorted list.
+// A set of keys: bits if they are close together, else a sorted list.
 class KeySet {
  public:
   static KeySet ofList(std::vector<int64_t> keys);
@@ -44,7 +44,7 @@ class KeySet {
   bool empty() const { return sorted_.empty() && bits_.empty(); }
   int64_t least() const { return least_; }
   int64_t most() const { return most_; }
-  // The keys, if there are few and they are known one by one; else nothing.
+  // The keys, if there are few and each is known; else empty.
   const std::vector<int64_t>& list() const { return sorted_; }
 
  private:
@@ -65,11 +65,11 @@ struct RowFilter {
   void refuseAll() { low = 0, high = -1; }
   void atLeast(int64_t key) { low = std::max(low, key); }
   void atMost(int64_t key) { high = std::min(high, key); }
-  // Keeps the rows whose keys pass; returns how many.
+  // Keeps the rows whose keys pass; returns their number.
   size_t keep(Row* rows, const int64_t* keys, size_t count) const;
 };
 
-// What LIKE patterns match, kept as long as the query runs: a join asks once per row.
+// The matches of LIKE patterns, kept while the query runs: a join asks once per row.
 class LikeMemory {
  public:
   std::shared_ptr<const KeySet> matches(const Column& column, const std::string& pattern);
@@ -83,7 +83,7 @@ class LikeMemory {
   std::vector<Entry> entries_;
 };
 
-// Narrows `filter` by "column test value". A test that the column cannot decide leaves it as it is
+// Narrows `filter` by "column test value". A test that the column cannot decide leaves it unchanged
 // (SQLite checks those again).
 void narrow(RowFilter& filter, const Column& column, Test test, sqlite3_value* value,
             LikeMemory& likes);

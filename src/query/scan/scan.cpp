@@ -6,7 +6,7 @@ namespace tidegauge::query {
 namespace {
 
 constexpr Row kFewRows = 512;        // not worth an order index
-constexpr size_t kFewListed = 1000;  // members of IN that are looked up one by one
+constexpr size_t kFewListed = 1000;  // members of IN for lookups one by one
 
 // First row of [begin, end) whose key is at least `key`; the keys ascend.
 Row lowerBound(const Fill& fill, Row begin, Row end, int64_t key) {
@@ -100,7 +100,7 @@ void Scan::narrowByFilter(const RowFilter& filter, Range* range) const {
     range->begin = std::max(range->begin, static_cast<Row>(std::max<int64_t>(filter.low, 0)));
     range->end = std::min(range->end, static_cast<Row>(filter.high) + 1);
   } else if (column.sorted == Sorted::kWithinDevices) {
-    if (column.narrow && filter.low == kNull) return;  // NULLs lie anywhere
+    if (column.narrow && filter.low == kNull) return;  // NULLs may be anywhere
     const Fill& fill = column.narrow ? column.narrow : column.fill;
     range->begin = lowerBound(fill, range->begin, range->end, filter.low);
     if (filter.high != std::numeric_limits<int64_t>::max()) {
@@ -131,7 +131,7 @@ void Scan::splitByList(const RowFilter& filter) {
   }
 }
 
-// Of the equalities, the one on the column with the most different values. False: time was up.
+// Uses the equality on the column with the most different values. False: time was up.
 bool Scan::lookUp() {
   const Table& table = *request_.table;
   if (rowsInRanges() <= kFewRows || table.rows >> 32 != 0) return true;
@@ -154,7 +154,7 @@ bool Scan::lookUp() {
   return true;
 }
 
-// Up to a batch of rows from where they come from.
+// Up to a batch of rows from their source.
 size_t Scan::takeRows() {
   size_t count = 0;
   if (list_ != nullptr) {
@@ -182,7 +182,7 @@ size_t Scan::takeRows() {
   return count;
 }
 
-// Moves to the next batch that has rows, or to the end.
+// Moves to the next batch with rows, or to the end.
 void Scan::loadBatch() {
   std::array<int64_t, kBatch> keys;
   at_ = count_ = 0;

@@ -1,9 +1,9 @@
 // Reads the rows of a table that pass the filters, a batch at a time.
 //
 //   narrow   sorted columns and devices cut the rows to a few ranges (binary search)
-//   look up  a scan that is asked again with another value uses an order index instead of all rows
-//   filter   what is left, 512 rows at a time, column by column
-//   read     keys(column) are filled when a column is first asked for
+//   look up  a scan that is repeated with another value uses an order index instead of all rows
+//   filter   the rest, 512 rows at a time, column by column
+//   read     keys(column) are filled on the first use of a column
 #pragma once
 
 #include <array>
@@ -28,18 +28,18 @@ class Scan {
     std::vector<SortColumn> order;   // empty: row order
     bool backward = false;
     const std::vector<uint32_t>* only = nullptr;  // these rows of the table, if set
-    bool again = false;                           // the same query asked before, with other values
+    bool again = false;                           // the same query ran before, with other values
   };
 
   Scan(OrderCache& orders, const Deadline& deadline) : orders_(orders), deadline_(deadline) {}
 
-  // Afterwards the scan stands on its first row, or at the end.
+  // Afterwards the scan is on its first row, or at the end.
   void start(Request request);
   void next() {
     if (++at_ >= count_) loadBatch();
   }
   bool atEnd() const { return at_ >= count_; }
-  bool timedOut() const { return timed_out_; }  // it is at the end because time was up
+  bool timedOut() const { return timed_out_; }  // it ended because time was up
   Row row() const { return rows_[at_]; }
   int64_t key(size_t column) { return keys(column)[at_]; }
   const Table& table() const { return *request_.table; }
@@ -65,7 +65,7 @@ class Scan {
   OrderCache& orders_;
   const Deadline& deadline_;
   Request request_;
-  // Where rows come from: ranges of the table, or a part of a list of rows.
+  // The source of rows: ranges of the table, or a part of a list of rows.
   std::vector<Range> ranges_;
   std::shared_ptr<const RowOrder> order_;  // keeps list_ alive
   const uint32_t* list_ = nullptr;
@@ -78,7 +78,7 @@ class Scan {
     bool filled = false;
     std::array<int64_t, kBatch> values;
   };
-  std::vector<std::unique_ptr<Keys>> keys_;  // by column; made when first asked for
+  std::vector<std::unique_ptr<Keys>> keys_;  // by column; filled on first use
 };
 
 }  // namespace tidegauge::query

@@ -1,6 +1,6 @@
-// What `query` knows about itself: tables, columns, functions and worked questions, with a sentence
-// for each. Written once, beside the code that produces the values; feeds docs/use/sql.md, the list
-// that `tidegauge query FILE` prints, and the page's api/schema.
+// The self-description of `query`: tables, columns, functions and worked questions, with a sentence
+// for each. Written once, beside the code that produces the values; used for docs/use/sql.md, the
+// list of `tidegauge query FILE`, and the page's api/schema.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +32,10 @@ struct TableDoc {
 struct FunctionDoc {
   std::string signature;  // "stack_text(stack_id)"
   std::string doc;
-  std::vector<ColumnDoc> columns{};  // of a function that returns a table of its own
+  std::vector<ColumnDoc> columns{};  // of a function that returns its own table
 };
 
-// A question that people ask, with the SQL that answers it.
+// A common question, with the SQL that answers it.
 struct Question {
   std::string title;
   std::string sql;

@@ -1,4 +1,4 @@
-// Stacks as text columns, made only for the rows that are shown.
+// Stacks as text columns, built only for the rows that are shown.
 #pragma once
 
 #include "analysis/trace/analysed_trace.h"
@@ -6,7 +6,7 @@
 
 namespace tidegauge::query {
 
-// At most kMaxStackTextBytes: what is longer ends in "… 12 more frames".
+// Longer texts end in "… 12 more frames".
 inline constexpr size_t kMaxStackTextBytes = size_t{256} << 10;
 std::string stackTextOf(const analysis::AnalysedTrace& trace, model::StackId stack);
 

@@ -1,14 +1,14 @@
-// A table of SQL as functions over the model's columns: nothing is copied.
+// A table of SQL as functions over the model's columns, without copies.
 //
 //   events   row    0      1      2          A column fills *keys* for a batch of rows:
 //            step   0      1      2            fill({0, 1, 2}) = {0, 1, 2}
 //            action alloc  free…  alloc        fill({0, 1, 2}) = {0, 1, 0}, text(1) =
 //            "free_requested"
 //
-// Every value is a 64-bit key. In number columns the key is the value; in text columns it stands
-// for the text, as an id does. So filters, orders and groups work on integers only, a batch at a
-// time (about 1 ns per row and column), and SQLite sees the rows that remain. Only reals are no
-// integers: their keys are bits, which SQLite alone compares.
+// Every value is a 64-bit key. In number columns, the key is the value; in text columns, it
+// represents the text, like an id. So filters, orders and groups work on integers only, a batch at
+// a time (about 1 ns per row and column), and SQLite only sees the remaining rows. Reals are the
+// exception: their keys are bits, which only SQLite compares.
 #pragma once
 
 #include <cstdint>
@@ -44,22 +44,23 @@ struct Column {
 
   Sorted sorted = Sorted::kNo;
   // Keys to search instead of the column's own: ascending within each device, and equal to the
-  // column's own wherever that is not NULL. Empty: the column itself ascends.
+  // column's own unless that is NULL. Empty: the column itself ascends.
   Fill narrow;
-  uint64_t distinct = 0;  // about how many different values; 0 = unknown, many
+  uint64_t distinct = 0;  // approximate number of different values; 0 = unknown, many
 
-  // Text columns only. A text that is no part of the trace is written to `scratch`.
+  // Text columns only. A text that is not part of the trace is written to `scratch`.
   std::function<std::string_view(int64_t key, std::string& scratch)> text;
-  // The key of a text, if any row could have it. Empty if texts and keys are not one to one.
+  // The key of a text, if any row could have it. Empty if texts and keys do not correspond one to
+  // one.
   std::function<std::optional<int64_t>(std::string_view text)> encode;
   // By key: is the text LIKE the pattern?
   std::function<std::vector<bool>(const std::string& pattern)> like;
 
-  bool in_row_order_only = false;  // keys of rows far apart are slow to fill: no order index
+  bool in_row_order_only = false;  // keys of distant rows are slow to fill: no order index
 
   bool isText() const { return kind == ColumnKind::kText; }
   bool isReal() const { return kind == ColumnKind::kReal; }
-  // An order index serves it: equal values have equal keys, and the keys of numbers are in the
+  // Whether an order index can serve it: equal values have equal keys, and keys of numbers have the
   // order of the numbers.
   bool canBeIndexed() const { return !in_row_order_only && !isReal() && (!isText() || encode); }
 };
@@ -84,10 +85,10 @@ struct Table {
   std::vector<Column> columns;
   int device_column = -1;
   std::vector<DeviceRows> devices;   // cover all rows, in row order; one entry if no device column
-  std::vector<int> natural_order{};  // columns by which the rows lie in order
+  std::vector<int> natural_order{};  // columns by which the rows are sorted
   std::vector<KeyRange> within{};    // a scan shows only rows with all of these
   bool only_recordings = false;      // empty for snapshots
-  bool of_recording = false;         // and the same from each process of a recording
+  bool of_recording = false;         // and the same for each process of a recording
 
   int findColumn(std::string_view column_name) const;  // −1 if there is none
   int64_t key(int column, Row row) const;

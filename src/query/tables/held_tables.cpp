@@ -1,5 +1,5 @@
-// refused, held_at_end: what the calls of a recording come to beside the trace. Of a snapshot they
-// are empty.
+// refused, held_at_end: facts that follow from the calls of a recording, beside the trace. Empty
+// for snapshots.
 #include "model/call_words.h"
 #include "model/ledger/ledger.h"
 #include "model/recorded_work.h"
@@ -74,7 +74,7 @@ Table heldAtEndTable(const AnalysedTrace& analysed) {
   add(table, ColumnKind::kInteger, "device", "NULL: not known, or memory of the host",
       devices(h.device));
   addKind(table, h.kind);
-  addEnum(table, "memory", "device, host, framework: of which kinds add up",
+  addEnum(table, "memory", "device, host or framework; add up bytes of one of them only",
           stored(h.kind,
                  [](model::MemoryKind kind) -> int64_t {
                    return kind == model::MemoryKind::kBlock ? 2 : model::isHostMemory(kind) ? 1 : 0;

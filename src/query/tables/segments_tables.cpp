@@ -8,7 +8,7 @@ namespace {
 using model::Action;
 using model::Device;
 
-// The step, if its event is one of the two actions on that segment: else the end was not seen.
+// The step, if its event is one of the two actions on that segment; NULL if the end was not seen.
 Fill seenStep(const model::Trace& trace, const Table& table, const std::vector<model::Step>& steps,
               Action one, Action other) {
   return [&trace, devices = table.devices, &steps, one, other](const Row* rows, size_t count,

@@ -1,4 +1,4 @@
-// devices, annotations, streams, pools, settings, issues: a handful of rows each.
+// devices, annotations, streams, pools, settings, issues: a few rows each.
 #include <fmt/format.h>
 
 #include <map>
@@ -24,7 +24,7 @@ Column& addRowText(Table& table, std::string name, std::string doc,
       [make = std::move(make)](int64_t key) { return make(static_cast<size_t>(key)); });
 }
 
-// Which device uses each stream or pool: its ordinal, or NULL if none or several do.
+// The device that uses each stream or pool: its ordinal, or NULL if none or several do.
 template <class Id>
 std::vector<int64_t> ownerOf(const model::Trace& trace, const std::vector<Id>& of_event,
                              const std::vector<Id>& of_segment, size_t ids) {

@@ -11,8 +11,8 @@ using model::StackId;
 
 StackId stackOf(Row row) { return StackId(static_cast<uint32_t>(row)); }
 
-// Which stack each of stack_frames' rows belongs to. Rows come in order, so the last answer is
-// mostly right again.
+// The stack that each row of stack_frames belongs to. Rows come in order, so the last answer is
+// usually right again.
 Fill stackOfFrameRow(const model::Stacks& stacks) {
   return [&begin = stacks.begin](const Row* rows, size_t count, int64_t* keys) {
     size_t at = 0;

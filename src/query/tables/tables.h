@@ -15,7 +15,7 @@ namespace tidegauge::query {
 
 using analysis::AnalysedTrace;
 
-// All of them refer to `trace`, which must live as long.
+// All of them refer to `trace`, which must outlive them.
 Table eventsTable(const AnalysedTrace& trace);
 Table allocationsTable(const AnalysedTrace& trace);
 Table segmentsTable(const AnalysedTrace& trace);
@@ -31,7 +31,7 @@ Table poolsTable(const AnalysedTrace& trace);
 Table settingsTable(const AnalysedTrace& trace);
 Table issuesTable(const AnalysedTrace& trace);
 Table fileTable(const AnalysedTrace& trace);
-// Of recordings; empty for snapshots.
+// Tables of recordings; empty for snapshots.
 Table processesTable(const AnalysedTrace& trace);
 Table functionsTable(const AnalysedTrace& trace);
 Table kernelsTable(const AnalysedTrace& trace);
@@ -56,10 +56,10 @@ struct DeviceBlocks {
 std::vector<DeviceBlocks> finalBlocks(const AnalysedTrace& trace);
 Table blocksTable(const AnalysedTrace& trace, std::vector<DeviceBlocks> blocks);
 
-// What a table-valued function returns: some rows of a table, or a table of its own.
+// The result of a table-valued function: some rows of a table, or its own table.
 struct View {
   const Table* table = nullptr;
-  std::shared_ptr<const Table> made;  // keeps `table` alive if it was made for this call
+  std::shared_ptr<const Table> made;  // keeps `table` alive if this call created it
   std::vector<uint32_t> rows;         // ascending; meaningful if !all_rows
   bool all_rows = true;
 };
@@ -69,8 +69,8 @@ struct TableFunction {
   std::string doc;
   std::vector<std::string> arguments;        // all are integers
   const Table* shape = nullptr;              // its columns
-  std::shared_ptr<const Table> own_shape{};  // keeps `shape` alive if it is no table of the file
-  // Errors say which argument is wrong, and what it may be.
+  std::shared_ptr<const Table> own_shape{};  // keeps `shape` alive if it is not a table of the file
+  // Errors say which argument is wrong, and list valid values.
   std::function<base::Result<View>(const std::vector<int64_t>& arguments)> call;
 
   std::string signature() const;  // "live_at(device, step)"

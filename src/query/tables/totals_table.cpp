@@ -7,7 +7,7 @@ namespace {
 using analysis::Totals;
 using model::Step;
 
-// Bytes of live blocks that lie in no known segment, as changes in step order with a running sum.
+// Bytes of live blocks outside known segments, as changes in step order with a running sum.
 struct OutsideBytes {
   std::vector<Step> step;
   std::vector<int64_t> after_bytes;
@@ -44,7 +44,7 @@ OutsideBytes outsideBytes(const model::Trace& trace, const model::Device& device
 }
 
 // Totals of a batch of rows. Neighbouring rows are read in one run over the steps between them;
-// rows far apart are looked up one by one.
+// distant rows are looked up one by one.
 class TotalsReader {
  public:
   explicit TotalsReader(const AnalysedTrace& analysed) : analysed_(analysed) {}

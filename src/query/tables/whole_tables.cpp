@@ -126,7 +126,7 @@ Table allHeldTable(const Whole& whole) {
               [](auto& h) { return h.device < 0 ? kNull : int64_t{h.device}; });
   rows.text("kind", "device, managed, pinned host, pool, …; block: of the framework",
             [](auto& h) { return model::name(h.kind); });
-  rows.text("memory", "device, host, framework: of which kinds add up",
+  rows.text("memory", "device, host or framework; add up bytes of one of them only",
             [](auto& h) -> std::string_view {
               if (h.kind == model::MemoryKind::kBlock) return "framework";
               return model::isHostMemory(h.kind) ? "host" : "device";

@@ -1,6 +1,5 @@
-// all_processes, all_held, part, gpus, gpu_processes, device_memory: what a recording says of all
-// its processes and of the driver's own figures. The same from each of its processes; empty for
-// snapshots.
+// all_processes, all_held, part, gpus, gpu_processes, device_memory: facts about all processes of a
+// recording, and the driver's own figures. The same for each process; empty for snapshots.
 #pragma once
 
 #include <memory>
@@ -12,7 +11,7 @@ namespace tidegauge::query {
 
 using Whole = std::shared_ptr<const analysis::WholeRecording>;
 
-// Of null they are empty.
+// With null they are empty.
 Table allProcessesTable(const Whole& whole);
 Table allHeldTable(const Whole& whole);
 Table partTable(const Whole& whole);

@@ -46,7 +46,7 @@ class TraceBuilder {
     DriverRows of_driver;
     model::Ledger ledger([&](const model::Effect& effect) {
       rows_.take(effect);
-      stackOf(effect.stack);  // numbered by time: a number stays when more is recorded
+      stackOf(effect.stack);  // numbered by time: numbers do not change when more is recorded
       if (driver != nullptr) of_driver.take(effect);
       if (effect.what == model::What::kFailure) addRefusal(effect);
       if (effect.what == model::What::kAnswered) addAnswer(effect);
@@ -71,7 +71,7 @@ class TraceBuilder {
     writeCarried();
     writeFinalState();
     for (model::Device& device : trace_.devices) {
-      device.told = rows_.toldOf(device.ordinal);
+      device.known = rows_.knownOf(device.ordinal);
       device.has_allocator = rows_.hasAllocator(device.ordinal);
     }
     markLowerBounds();
@@ -165,7 +165,7 @@ class TraceBuilder {
     }
   }
 
-  // What the calls leave open about the driver's memory.
+  // Bounds of what the calls show about the driver's memory.
   void noteBounds(const model::Ledger& ledger, model::DriverMemory& driver) const {
     if (process_.calls.empty()) return;
     driver.first_call_ns = process_.calls.front().end_ns;
@@ -173,12 +173,12 @@ class TraceBuilder {
     const model::LedgerCounts& counts = ledger.find(process_.calls.front().process)->counts();
     driver.frees_of_older = counts.frees_of_older;
     driver.bytes_without_address = counts.bytes_without_address;
-    if (process_.carried > 0) return;  // what was before is not here
+    if (process_.carried > 0) return;  // earlier memory is in an earlier part
     for (const model::MemoryCall& call : process_.calls) {
       if (call.code != 0 || call.plane != model::Plane::kDriver) continue;
       bool makes = call.verb == model::Verb::kCreate || call.verb == model::Verb::kRetain;
       driver.is_from_start = call.kind == model::MemoryKind::kContext && makes;
-      break;  // the first that succeeded tells
+      break;  // the first success decides
     }
   }
 
@@ -206,7 +206,7 @@ class TraceBuilder {
     return at->second;
   }
 
-  // A frame without a name is told by its place in its module.
+  // A frame without a name is identified by its place in its module.
   model::FrameId frameOf(uint32_t row) {
     model::FrameId& id = frame_ids_[row];
     if (id.valid()) return id;
@@ -244,16 +244,16 @@ class TraceBuilder {
     return id;
   }
 
-  // Stacks and streams are numbered as they were first used, whatever the device: so that a number
-  // stays when more is recorded.
+  // Stacks and streams are numbered by first use on any device, so that numbers do not change when
+  // more is recorded.
   void numberByTime() {
     const std::vector<EventRow>& rows = rows_.rows();
-    std::vector<std::pair<size_t, size_t>> devices;  // what is left of their rows
+    std::vector<std::pair<size_t, size_t>> devices;  // the rest of their rows
     for (size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
       while (end < rows.size() && rows[end].device == rows[begin].device) ++end;
       devices.emplace_back(begin, end);
     }
-    if (devices.size() < 2) return;  // their own order is that of time
+    if (devices.size() < 2) return;  // their order is already by time
     auto later = [&](size_t a, size_t b) {
       return rows[devices[a].first].time_ns > rows[devices[b].first].time_ns;
     };
@@ -316,7 +316,7 @@ class TraceBuilder {
     events.time_us.reserve(count);
   }
 
-  // Segments of one device after another, ascending by address.
+  // Writes the segments of one device after another, by ascending address.
   void writeFinalState() {
     std::vector<std::pair<uint64_t, const LiveSegment*>> order;
     for (const auto& [begin, segment] : rows_.segments()) order.emplace_back(begin, &segment);
@@ -377,7 +377,7 @@ class TraceBuilder {
     finals.block_end.push_back(trace_.final_blocks.size());
   }
 
-  // What shows one piece of older memory shows that there may be more.
+  // If some memory is older than the recording, there may be more of it.
   void markLowerBounds() {
     for (const model::Device& device : trace_.devices) {
       bool of_host = device.kind == model::DeviceKind::kPinnedHost;
@@ -387,14 +387,15 @@ class TraceBuilder {
   }
 
   void writeDriversWords() {
-    if (rows_.hasManaged()) return;  // it need not lie on the device: no sum with its total holds
+    // it may not be on the device, so its sum cannot be compared with the device's total
+    if (rows_.hasManaged()) return;
     for (model::Device& device : trace_.devices) {
       uint64_t total_bytes = rows_.totalBytesOf(device.ordinal);
       if (total_bytes > 0) device.total_bytes = total_bytes;
     }
   }
 
-  // The framework's blocks and the free parts between them.
+  // Adds the framework's blocks and the free parts between them.
   void closeSegment() {
     model::FinalSegments& finals = trace_.final_segments;
     uint64_t at = finals.address.back();
@@ -442,7 +443,7 @@ class TraceBuilder {
   boost::unordered_flat_map<uint64_t, model::StreamId> stream_ids_;
   uint64_t last_place_ = 0;
   bool last_has_blocks_ = false;
-  bool is_older_ = false, host_is_older_ = false;  // frees show it
+  bool is_older_ = false, host_is_older_ = false;  // shown by frees
   // Function, code, size, stack, device, kind.
   using RefusalKey = std::tuple<uint16_t, int32_t, uint64_t, uint32_t, int32_t, model::MemoryKind>;
   std::map<RefusalKey, size_t> refusals_;

@@ -6,7 +6,7 @@ namespace {
 using model::Action;
 using model::Trace;
 
-// A block of the driver is as large as was asked for, not rounded as a framework's.
+// A block of driver memory has the requested size; it is not rounded like a framework's block.
 void setBlockSizes(Trace& trace, const model::Device& device) {
   model::Allocations& a = trace.allocations;
   for (uint64_t row = device.allocation_begin; row < device.allocation_end; ++row) {

@@ -1,14 +1,14 @@
-// Memory of the driver that the program uses as it is: no allocator cuts it, so what the driver
-// handed out is a segment and an allocation, and both come and go at once.
+// Driver memory that the program uses directly: no allocator splits it, so it is a segment and an
+// allocation at once, with the same life.
 //
 //   event      segment_alloc   alloc   …   free_requested   free_completed   segment_free
 //   block                      ├───────────────────────────┤
 //   piece      ├ ─ ─ ─ ─ ─ ─ ─ ├───────────────────────────┤ ─ ─ ─ ─ ─ ─ ─ ─ ┤
 //
-// One call of the driver makes several events. In the states between them the piece would be owned
+// One call of the driver makes several events. In the states between them, the piece would be owned
 // but not used: a reserve that such memory never has. So it is owned exactly as long as its block
-// lives. (A mapping that is unmapped in part ends as a block, and its rests begin again: there a
-// gap remains.) Cost: O(allocations + pieces).
+// lives. (A mapping that is unmapped in part ends as a block, and its remaining parts begin new
+// blocks: a gap remains there.) Cost: O(allocations + pieces).
 #pragma once
 
 #include <vector>
@@ -17,8 +17,7 @@
 
 namespace tidegauge::readers::recording {
 
-// To be called once the lives are built. `is_driver_block`, by event: an alloc or free of such
-// memory.
+// Call it once the lives are built. `is_driver_block`, by event: an alloc or free of such memory.
 void joinDriverBlocks(model::Trace& trace, const std::vector<bool>& is_driver_block);
 
 }  // namespace tidegauge::readers::recording

@@ -22,7 +22,7 @@ DriversFigures::DriversFigures(const model::RecordedRun& run, int64_t process_id
         memory.time_ns[i] >= processes.began_ns[row] && memory.time_ns[i] <= ended_ns;
     if (in_its_life) rows.push_back(i);
   }
-  // A row is written where the figure of one device is new: the others stand.
+  // A row gives a new figure for one device: the figures of the others still apply.
   std::map<int32_t, uint64_t> of_devices;
   uint64_t sum = 0;
   for (size_t i = 0; i < rows.size(); ++i) {

@@ -1,5 +1,5 @@
-// DriversFigure of a process: what the driver itself said that it used (table device_memory),
-// beside what the ledger held at that time, where the former is largest.
+// DriversFigure of a process: its memory use as the driver reported it (table device_memory), at
+// its peak, and what the ledger held at that time.
 //
 //   DriversFigures figures(run, process_id);
 //   for (call) { figures.upTo(call.end_ns, ledger); ledger.take(call); }
@@ -21,7 +21,7 @@ namespace tidegauge::readers::recording {
 class DriversFigures {
  public:
   DriversFigures(const model::RecordedRun& run, int64_t process_id);
-  // `ledger` as it was before `time_ns`; nullptr: it has taken no call yet.
+  // `ledger` in its state before `time_ns`; nullptr: no call yet.
   void upTo(int64_t time_ns, const model::ProcessLedger* ledger);
   bool isDue(int64_t time_ns) const { return next_ < sums_.size() && sums_[next_].first < time_ns; }
   std::optional<model::DriversFigure> most(const model::ProcessLedger* ledger);

@@ -26,7 +26,7 @@ constexpr size_t kHeadBytes = 100;
 
 struct Head {
   std::array<unsigned char, kHeadBytes> bytes{};
-  size_t size = 0;  // less, if the file is shorter
+  size_t size = 0;  // less if the file is shorter
 };
 
 Head headOf(int file) {
@@ -42,21 +42,20 @@ int32_t bigEndian(const Head& head, size_t at) {
   return static_cast<int32_t>(value);
 }
 
-// Which word a reader needs before it trusts the end. A recorder that was killed leaves its
-// journal.
+// The state that a reader must know before it trusts the end. A killed recorder leaves its journal.
 std::string formatOf(const model::RecordedRun& run, bool has_writer, bool is_open) {
   std::string format = "recording of GPU memory calls";
   if (run.ended_ns || !(has_writer || is_open)) return format;
   return format + (has_writer ? ", still being written" : ", without the recorder's end");
 }
 
-// The word of who writes is of the file that is read: taken before it, with both of one file.
+// Whether it had a writer was checked before the read, on the same file.
 struct Opened {
   SqliteFile file;
   bool has_writer = false, is_open = false;
 };
 
-// None: while it was opened the next part took the name, or was about to.
+// Absent: while it was opened, the next part took the name, or was about to.
 base::Result<std::optional<Opened>> openOnce(const std::string& path) {
   bool waits = letPartEnd(path);
   auto held = heldFile(path);
@@ -104,7 +103,7 @@ base::Result<Opened> openChecked(const std::string& path) {
 
 bool isSqliteFile(const std::string& path) {
   struct stat status {};
-  // A pipe must not lose its first bytes here.
+  // Never open a pipe: it would lose its first bytes.
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
   int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;

@@ -14,7 +14,7 @@ base::Error noSnapshot(std::string_view what) {
           "torch.cuda.memory._dump_snapshot(\"file.pickle\") writes one."};
 }
 
-// "a number", for a top level that is none.
+// "a number", for a top level that is not a dict.
 std::string_view kindOf(const Values& values, Value top) {
   switch (values.shapeOf(top)) {
     case Values::Shape::kEvent:
@@ -122,9 +122,10 @@ base::Status assemble(model::Trace& trace, Columns& columns, Value top) {
   assembleSettings(trace, columns, settings);
   assembleAnnotations(trace, columns, annotations);
   if (values.tree().exhausted()) {
-    return base::Error{base::ErrorKind::kLimit,
-                       "the same parts are named from so many places that the file cannot be read",
-                       std::nullopt, "No snapshot that PyTorch writes does that."};
+    return base::Error{
+        base::ErrorKind::kLimit,
+        "the same parts are referenced from too many places, so the file cannot be read",
+        std::nullopt, "No snapshot that PyTorch writes does that."};
   }
   std::erase_if(trace.devices, hasNoData);
   if (trace.events.size() == 0) {

@@ -1,6 +1,5 @@
-// assemble: from the top value of a file to a finished Trace. Events are rows by now; this puts
-// them in the order of the devices and reads everything else (segments, blocks, annotations,
-// settings).
+// assemble: turns the top value of a file into a finished Trace. Events are rows already; this
+// sorts them by device and reads everything else (segments, blocks, annotations, settings).
 //
 //   {"segments": […], "device_traces": [[event 0 … 999], []], …}  →  devices, final_segments, …
 //
@@ -23,7 +22,7 @@ base::Status assembleSegments(model::Trace& trace, Columns& columns, Value segme
 void assembleAnnotations(model::Trace& trace, Columns& columns, Value annotations);
 void assembleSettings(model::Trace& trace, Columns& columns, Value settings);
 
-// The device row with this ordinal, added if new. Ordinal −1 is pinned host memory.
+// The row of the device with this ordinal, added if new. Ordinal −1 is pinned host memory.
 model::Device& deviceRow(model::Trace& trace, int32_t ordinal);
 
 // A dict with items that is neither an event nor a frame.

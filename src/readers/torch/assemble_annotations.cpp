@@ -65,7 +65,7 @@ std::vector<Mark> marksOf(Columns& columns, Value list) {
   return marks;
 }
 
-// The lowest row of bands that is free: neighbours never share one while both are open.
+// The lowest free row of bands: neighbours never share one while both are open.
 class DepthPool {
  public:
   uint16_t take() {
@@ -74,7 +74,7 @@ class DepthPool {
     free_.pop();
     return depth;
   }
-  void giveBack(uint16_t depth) {
+  void release(uint16_t depth) {
     if (depth < 0xffff) free_.push(depth);
   }
 
@@ -100,7 +100,7 @@ int64_t earliestTime(const model::Trace& trace, const std::vector<Mark>& marks) 
 
 }  // namespace
 
-// START and END carry no thread, so ranges of one name on one device are matched as a stack.
+// START and END have no thread, so ranges of one name on one device are matched as a stack.
 void assembleAnnotations(model::Trace& trace, Columns& columns, Value list) {
   if (list.tag() != Tag::kNothing && list.tag() != Tag::kEmptyList && list.tag() != Tag::kNone &&
       !list.isSequence()) {
@@ -131,7 +131,7 @@ void assembleAnnotations(model::Trace& trace, Columns& columns, Value list) {
       add(mark, mark.time_us, model::kNoTime, pool.take());
     } else if (!stack.empty()) {
       rows.end_us[stack.back()] = mark.time_us;
-      pool.giveBack(rows.depth[stack.back()]);
+      pool.release(rows.depth[stack.back()]);
       stack.pop_back();
     } else {
       report(trace, model::IssueKind::kUnmatchedAnnotationEnd, mark);

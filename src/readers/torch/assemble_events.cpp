@@ -18,15 +18,15 @@ struct DeviceRows {
   std::vector<RowRun> runs;
 };
 
-// An event dict that is no row yet, or one without an action.
+// An event dict that is not a row yet, or one without an action.
 bool isEventDict(const Values& values, Value value) {
   return value.tag() == Tag::kDict && values.tree().itemCount(value.index()) > 0 &&
          values.shapeOf(value) != Values::Shape::kFrame;
 }
 
-// The rows of one device's list of events, in its order. Dicts that are no rows yet become some.
-// `named` counts over all lists; a list that is there several times is read several times, but
-// every event takes a byte of the input at least.
+// The rows of one device's list of events, in its order. Event dicts without a row get one. `named`
+// counts over all lists; a list that occurs several times is read several times, but every event
+// takes at least one byte of the input.
 std::vector<RowRun> rowsOf(Columns& columns, Value list, uint64_t& named) {
   std::vector<RowRun> runs;
   if (list.tag() == Tag::kEmptyList || list.tag() == Tag::kNothing) return runs;
@@ -69,7 +69,7 @@ void gather(std::vector<T>& column, const std::vector<DeviceRows>& devices, uint
   column = std::move(gathered);
 }
 
-// Such a column is empty if no event has the field; the gathered ones may be those without it.
+// Such a column is empty if no event has the field; gathered rows may be those without it.
 template <class T>
 void gatherOptional(std::vector<T>& column, T absent, const std::vector<DeviceRows>& devices,
                     uint64_t total) {
@@ -91,7 +91,7 @@ void gatherAll(model::Events& events, const std::vector<DeviceRows>& devices, ui
   gatherOptional(events.category, model::StringId(), devices, total);
 }
 
-// Are the rows in the order of the devices already? True for every file that torch writes.
+// Are the rows sorted by device already? True for every file that torch writes.
 bool inOrder(const std::vector<DeviceRows>& devices, uint64_t rows) {
   uint64_t next = 0;
   for (const DeviceRows& device : devices) {

@@ -13,7 +13,7 @@ namespace {
 using model::IssueKind;
 
 struct SegmentRow {
-  std::optional<int32_t> device;  // none: the file names one that cannot be
+  std::optional<int32_t> device;  // absent: the file contains an impossible one
   uint64_t address = 0;
   uint64_t total_bytes = model::kUnknownBytes;
   uint64_t allocated_bytes = model::kUnknownBytes;
@@ -163,7 +163,7 @@ BlockRow SegmentReader::readBlock(Value dict) {
       }
       case Word::kSize:
         row.size_bytes = sizeOf(value, Place::kBlock, "size");
-        // Blocks follow each other, so there must be some size.
+        // Blocks are contiguous, so a size is needed.
         if (row.size_bytes == model::kUnknownBytes) row.size_bytes = 0;
         break;
       case Word::kRequestedSize:
@@ -186,7 +186,7 @@ BlockRow SegmentReader::readBlock(Value dict) {
   return row;
 }
 
-// torch 2.0: what the block was used for, newest first. Only the newest entry is about now.
+// torch 2.0: the uses of the block, newest first. Only the newest entry is current.
 void SegmentReader::readHistory(BlockRow& block) {
   if (!block.history.isSequence()) return;
   Value newest;
@@ -209,7 +209,7 @@ base::Status SegmentReader::addBlocks(const SegmentRow& segment) {
     return base::okStatus();
   }
   model::FinalBlocks& blocks = trace_.final_blocks;
-  // The same list in many segments must not grow beyond what the input can hold.
+  // If many segments share one list, the blocks must not outgrow the input.
   uint64_t count = values_.tree().itemCount(segment.blocks.index());
   if (blocks.size() + count > values_.input().size()) {
     return base::Error{base::ErrorKind::kLimit, "the file names more blocks than it can hold",
@@ -229,7 +229,7 @@ base::Status SegmentReader::addBlocks(const SegmentRow& segment) {
       if (active) columns_.oddities().missingKey(Place::kBlock, "requested_size");
       block.requested_bytes = active ? block.size_bytes : 0;
     }
-    // torch 2.0 has no addresses; where there are some, blocks follow each other without a gap.
+    // torch 2.0 has no addresses; if there are some, blocks are contiguous.
     if (block.address != model::kUnknownBytes && block.address != address) {
       columns_.oddities().badValue(Place::kBlock, "address");
     }
@@ -243,7 +243,7 @@ base::Status SegmentReader::addBlocks(const SegmentRow& segment) {
   return base::okStatus();
 }
 
-// Memory of a device that cannot be must not count as another's.
+// Memory of an impossible device must not count for another one.
 void SegmentReader::reportStray(const SegmentRow& segment) {
   bool known = segment.total_bytes != model::kUnknownBytes;
   columns_.oddities().badValue(Place::kSegment, "device", known ? segment.total_bytes : 0);
@@ -310,7 +310,7 @@ void permute(Column& column, const std::vector<size_t>& order) {
   column = std::move(sorted);
 }
 
-// The segments of a device are one range of rows, ascending by address. torch writes them so.
+// The segments of a device are one range of rows, by ascending address. torch writes them so.
 void SegmentReader::sortByDevice() {
   model::FinalSegments& segments = trace_.final_segments;
   std::vector<size_t> order(segments.size());

@@ -19,7 +19,7 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-// HTML pages pad the embedded pickle with NULs; anything else after the end is worth a word.
+// HTML pages pad the embedded pickle with NULs; anything else after the end is reported.
 void reportTrailing(model::Trace& trace, std::span<const uint8_t> input, uint64_t end_offset) {
   auto rest = input.subspan(end_offset);
   bool padding = std::all_of(rest.begin(), rest.end(), [](uint8_t byte) { return byte == 0; });
@@ -100,7 +100,7 @@ Attempt tryRead(std::span<const uint8_t> input, Mode mode, const ReadOptions& op
   if (auto status = assemble(trace, columns, pickle ? pickle_end.top : json_end.top);
       !status.ok()) {
     attempt.result = std::move(status.error());
-    // It is about the file as a whole.
+    // The error concerns the file as a whole.
     if (!attempt.result.error().byte_offset) attempt.result.error().byte_offset = 0;
     return attempt;
   }
@@ -125,7 +125,7 @@ bool isPickleOrJson(std::span<const uint8_t> input) {
 
 bool mayBecomeSnapshot(std::span<const uint8_t> start) {
   if (!isPickleOrJson(start)) return false;
-  // A number or escape that the start cuts in two is no error of the whole.
+  // A number or escape that is cut in two by the end of `start` is not an error of the whole.
   constexpr uint64_t kLongestPart = 64;
   Attempt attempt = readEitherWay(start, {});
   if (attempt.result.ok() || attempt.cut_off) return true;

@@ -1,12 +1,12 @@
-// readSnapshot: the bytes of one uncompressed snapshot become a Trace (without lives, see
+// readSnapshot: turns the bytes of one uncompressed snapshot into a Trace (without lives, see
 // model/lives.h).
 //
 //   pickle ─┐
 //   JSON ───┴► machine ─► columns (events, frames, stacks) ─┐
 //                     └─► tree (segments, settings, …) ─────┴► assemble ─► Trace
 //
-// Cost: one pass; peak memory = the input + what the Trace holds + 8 bytes per remembered object.
-// Source: docs/formats/snapshot.md.
+// Cost: one pass; peak memory = the input + the Trace + 8 bytes per memoized object. Source:
+// docs/formats/snapshot.md.
 #pragma once
 
 #include <cstdint>
@@ -23,23 +23,24 @@ namespace tidegauge::readers::torch {
 struct ReadOptions {
   // Called every few MiB, on the calling thread. May be empty.
   std::function<void(uint64_t bytes_done, uint64_t bytes_total)> progress;
-  // Keep every object until the end, as is done by itself where needed (machine.h). For tests.
+  // Keeps every object until the end, which is otherwise done only if needed (machine.h). For
+  // tests.
   bool careful = false;
 };
 
-// `name` is for people: the path, or the member of an archive. The input must outlive the call
-// only.
+// `name` is for people: the path, or the member of an archive. The input must only outlive the
+// call.
 base::Result<model::Trace> readSnapshot(std::span<const uint8_t> input, std::string name,
                                         const ReadOptions& options);
 
-// Does it start like something that readSnapshot() knows?
+// Does it start like something that readSnapshot() supports?
 bool isPickleOrJson(std::span<const uint8_t> input);
 
-// Is reading on of use? False if readSnapshot() fails for these first bytes already, whatever
+// Is it useful to read more? False if readSnapshot() fails for these first bytes already, whatever
 // follows them. Cost: reading them.
 bool mayBecomeSnapshot(std::span<const uint8_t> start);
 
-// How the error of a file begins that can be read, but is about something else.
+// The beginning of the error for a readable file that contains something else.
 inline constexpr std::string_view kNotASnapshot = "not a memory snapshot";
 
 }  // namespace tidegauge::readers::torch

@@ -14,8 +14,8 @@ AddressSpaces::~AddressSpaces() {
 
 namespace {
 
-// An address that is not known is looked for again, but a process whose stacks often lead astray
-// must not cost a reading of all its mappings each time.
+// An unknown address triggers another read of the mappings. A process whose stacks often contain
+// invalid addresses must not cause one each time.
 constexpr uint32_t kFreeLooks = 50;
 constexpr std::chrono::milliseconds kBetweenLooks{20};
 
@@ -38,7 +38,8 @@ std::optional<CodePlace> AddressSpaces::place(uint32_t pid, uint64_t address) {
     if (range.module == kNoModule) return CodePlace{kNoModule, address};
     return CodePlace{range.module, address - range.start + range.offset};
   }
-  if (space.ranges.empty()) return CodePlace{kNoModule, address};  // it was gone before we looked
+  // it ended before its mappings were read
+  if (space.ranges.empty()) return CodePlace{kNoModule, address};
   return std::nullopt;
 }
 

@@ -1,10 +1,10 @@
-// Where an address of a process leads: to a module (program or library) and an offset in its file,
-// which stay true when the process is gone.
+// The place of an address of a process: a module (program or library) and an offset in its file,
+// which stay valid when the process has ended.
 //
 //   0x7f12a0001234 ─► {module 3 = libtorch_cuda.so, offset 0x1234}
 //
-// Reads /proc/PID/maps when told to, and again for an address that it does not know. Opens
-// each module's file while the process lives, so that it can be read later.
+// Reads /proc/PID/maps on look(), and again for an unknown address. Opens each module's file while
+// the process lives, so that it can be read later.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ namespace tidegauge::record {
 inline constexpr uint32_t kNoModule = ~uint32_t{0};
 
 struct CodePlace {
-  uint32_t module = kNoModule;  // kNoModule: made at run time; then offset is the address
+  uint32_t module = kNoModule;  // kNoModule: generated at run time; then offset is the address
   uint64_t offset = 0;
   auto operator<=>(const CodePlace&) const = default;
 };
@@ -41,15 +41,16 @@ class AddressSpaces {
   AddressSpaces(const AddressSpaces&) = delete;
   AddressSpaces& operator=(const AddressSpaces&) = delete;
 
-  // Nothing: there is no code. Where frames are found by frame pointers and some code has none, the
-  // walk goes astray into data: such a stack ends there.
+  // Absent: there is no code. If frames are found by frame pointers and some code has none, the
+  // walk may enter data: such a stack ends there.
   std::optional<CodePlace> place(uint32_t pid, uint64_t address);
-  void look(uint32_t pid);                      // now: later it may be gone
+  void look(uint32_t pid);                      // immediately, since it may end
   void inherit(uint32_t pid, uint32_t parent);  // after a fork
   void forget(uint32_t pid);                    // it ended
   // By CodePlace::module.
   const Rows<Module>& modules() const { return modules_; }
-  // Those below `before` that neither `wanted` names nor a process has mapped: which they were.
+  // Forgets the modules below `before` that are neither in `wanted` nor mapped by a process.
+  // Returns them.
   std::vector<uint32_t> forgetModules(const std::set<uint32_t>& wanted, uint32_t before);
 
  private:

@@ -9,7 +9,8 @@ namespace tidegauge::record {
 namespace {
 
 constexpr size_t kMaxDemangled = 4096;
-// Each level that doubles the text needs two: at most 2^16 times what the name spells out.
+// Each level that doubles the text needs two, so the text is at most 2^16 times as long as the
+// name.
 constexpr size_t kMaxReferences = 32;
 constexpr size_t kLongestWithReferences = 1024;
 

@@ -1,8 +1,7 @@
-// C++ names as people write them: "_Z3addPfi" → "add(float*, int)". What is no such name stays as
-// it is.
+// C++ names as people write them: "_Z3addPfi" → "add(float*, int)". Other names are unchanged.
 //
-// Names come from other programs. A few bytes can stand for gigabytes, by references to what
-// was said before; a name with too many of them stays as it is, and no answer is longer than 4 KiB.
+// Names come from other programs. A few bytes can expand to gigabytes, by references to earlier
+// parts. A name with too many of them is unchanged, and no result is longer than 4 KiB.
 #pragma once
 
 #include <string>

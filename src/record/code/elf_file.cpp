@@ -17,7 +17,7 @@ namespace tidegauge::record {
 namespace {
 
 constexpr uint64_t kMaxSymbols = 20'000'000;  // of all tables
-constexpr size_t kMaxSymbolName = 16384;  // what is longer is no name: nobody reads it to its end
+constexpr size_t kMaxSymbolName = 16384;      // longer texts are not names
 
 bool isFunction(const GElf_Sym& symbol) {
   int type = GELF_ST_TYPE(symbol.st_info);
@@ -76,7 +76,7 @@ base::Result<ElfFile> ElfFile::open(const std::string& path) {
   if (handle->descriptor < 0 || fstat(handle->descriptor, &status) != 0)
     return unreadable(fmt::format("{}: {}", path, std::strerror(errno)));
   if (!S_ISREG(status.st_mode)) return unreadable(path + ": not a file");
-  // Read, not mapped: whoever may write to the file can cut it short at any moment.
+  // Read, not mapped: a process with write access can shorten the file at any moment.
   handle->elf = elf_begin(handle->descriptor, ELF_C_READ, nullptr);
   if (handle->elf == nullptr || elf_kind(handle->elf) != ELF_K_ELF)
     return unreadable(path + ": not an ELF program or library");
@@ -88,7 +88,7 @@ base::Result<ElfFile> ElfFile::open(const std::string& path) {
 
 namespace {
 
-// The first loaded part of the file for which found(header) gives something.
+// The first loaded part of the file for which found(header) returns a value.
 template <class Found>
 std::optional<uint64_t> inLoadedParts(Elf* elf, const Found& found) {
   size_t count = 0;

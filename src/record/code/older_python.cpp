@@ -19,7 +19,8 @@ std::string olderPython(std::string_view path) {
   while (end < version.size() && end < dot + 3 && version[end] >= '0' && version[end] <= '9')
     minor = 10 * minor + (version[end++] - '0');
   if (end == dot + 1) return {};
-  // "python3.11", "libpython3.11.so.1.0", "libpython3.7m.so": no helpers as python3.11-config.
+  // "python3.11", "libpython3.11.so.1.0", "libpython3.7m.so", but no helpers such as
+  // python3.11-config.
   std::string_view rest = version.substr(end);
   while (!rest.empty() && (rest[0] == 'm' || rest[0] == 'd' || rest[0] == 'u'))
     rest.remove_prefix(1);

@@ -1,5 +1,5 @@
-// Which Python tells nobody the names of its functions: CPython before 3.12, told by what a process
-// has mapped.
+// Detects a Python that cannot name its functions, CPython before 3.12, by the files that a process
+// maps.
 //
 //   olderPython("/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0")   "3.11"
 //   olderPython("/usr/bin/python3.12")                              ""
@@ -10,7 +10,7 @@
 
 namespace tidegauge::record {
 
-// "3.11"; empty: no Python, or one that names its functions where it is asked to.
+// "3.11"; empty: not Python, or one that names its functions on request.
 std::string olderPython(std::string_view path);
 
 }  // namespace tidegauge::record

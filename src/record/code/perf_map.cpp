@@ -19,7 +19,7 @@ constexpr size_t kMaxBytes = size_t{64} << 20;
 constexpr size_t kMaxNames = 500'000;
 constexpr size_t kLongestLine = 4096;
 constexpr uint32_t kMaxTries = 1000;
-constexpr size_t kMaxRoots = 256;  // open folders
+constexpr size_t kMaxRoots = 256;  // open root folders
 constexpr int kMaxParents = 16;
 
 bool takeHex(std::string_view& text, uint64_t& value) {
@@ -29,7 +29,7 @@ bool takeHex(std::string_view& text, uint64_t& value) {
   return true;
 }
 
-// "NSpid:  4711  12  1": the pid that the process knows itself by is the last.
+// "NSpid:  4711  12  1": the last is the pid in the process's own namespace.
 std::string ownPid(uint32_t tgid) {
   std::ifstream file(fmt::format("/proc/{}/status", tgid));
   std::string line, word, last;
@@ -42,7 +42,7 @@ std::string ownPid(uint32_t tgid) {
   return last;
 }
 
-// Every link on the way is followed within the process's own root, as the process would.
+// Follows every link within the process's own root, as the process would.
 int openInside(int root, const std::string& path) {
   open_how how{};
   how.flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;

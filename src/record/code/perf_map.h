@@ -1,14 +1,14 @@
-// PerfMaps: names of code that was made at run time, from /tmp/perf-PID.map, which CPython 3.12 and
-// newer (`python -X perf`), Node.js, Java's agents and others write for profilers, a line a
+// PerfMaps: names of code generated at run time, from /tmp/perf-PID.map. CPython 3.12 and newer
+// (`python -X perf`), Node.js, Java's agents and others write it for profilers, one line per
 // function:
 //
 //   7fedcd075a92 b py::train:/home/me/train.py   → function "train", file "/home/me/train.py"
 //   7fedcd075aa0 40 LazyCompile:~foo             → function "LazyCompile:~foo"
 //
-// The file is looked for in the process's own /tmp, under its pid in its own namespace, and must be
-// a plain file of the process's user or of root. It is read once, and its new end when an address
-// is asked for that is not in it. A fork has its parent's names until it says others. Bounded: 64
-// MiB a file, 500,000 names a process, 4 KiB a name.
+// The file is opened in the process's own /tmp, under its pid in its own namespace, and must be a
+// plain file of the process's user or of root. It is read once; its new end is read when an unknown
+// address is looked up. A fork uses its parent's names until it writes its own. Bounded: 64 MiB per
+// file, 500,000 names per process, 4 KiB per name.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,14 @@
 namespace tidegauge::record {
 
 struct CodeName {
-  std::string function, file;  // file: only of Python
+  std::string function, file;  // file: only for Python
   auto operator<=>(const CodeName&) const = default;
 };
 
-// What the lines of a map say. Lines that are damaged say nothing; a later one replaces what it
-// overlaps at the same start.
+// The lines of a map. Damaged lines are ignored; a later line replaces one with the same start.
 class PerfMap {
  public:
-  void add(std::string_view text);  // may end within a line: the rest comes with the next text
+  void add(std::string_view text);  // may end within a line: the next text continues it
   const CodeName* find(uint64_t address) const;
   size_t size() const { return entries_.size(); }
 
@@ -41,7 +40,7 @@ class PerfMap {
   };
   std::map<uint64_t, Entry> entries_;
   std::string rest_;
-  bool skip_ = false;  // up to the next line: this one is too long
+  bool skip_ = false;  // skip to the next line: this one is too long
 };
 
 class PerfMaps {
@@ -51,7 +50,7 @@ class PerfMaps {
   PerfMaps(const PerfMaps&) = delete;
   PerfMaps& operator=(const PerfMaps&) = delete;
 
-  void look(uint32_t tgid);  // while it runs: where its files are, for when it does no more
+  void look(uint32_t tgid);  // while it runs: remembers where its files are
   const CodeName* find(uint32_t tgid, uint64_t address);
   void inherit(uint32_t tgid, uint32_t parent);
   void forget(uint32_t tgid);
@@ -59,11 +58,11 @@ class PerfMaps {
  private:
   struct File {
     int root = -1;        // of the process
-    std::string own_pid;  // as it knows itself
+    std::string own_pid;  // in its own namespace
     uint32_t user = 0;
     int descriptor = -1;
     uint64_t read_bytes = 0;
-    uint32_t tries = 0;  // to open it, in vain
+    uint32_t tries = 0;  // failed attempts to open it
     PerfMap names;
     uint32_t parent = 0;
   };

@@ -1,10 +1,11 @@
-// Rows by number, in order from 0, of which old ones may be forgotten: numbers stay, memory goes.
+// Rows by number, in order from 0. Old rows may be forgotten: their numbers stay, their memory is
+// freed.
 //
 //   Rows<Stack> stacks; uint32_t id = stacks.add(frames); …
 //   stacks.forget(id);  stacks.find(id) → nullptr
 //
-// size() is the next number, as of a vector that is never shortened; a loop goes over what is kept.
-// Cost: O(log kept) each.
+// size() is the next number, as in a vector that never shrinks; a loop visits the kept rows. Cost:
+// O(log kept) each.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +22,13 @@ class Rows {
     return next_++;
   }
   void push_back(T row) { add(std::move(row)); }
-  // nullptr: forgotten, or never there.
+  // nullptr: forgotten, or never existed.
   const T* find(uint32_t number) const {
     auto found = rows_.find(number);
     return found == rows_.end() ? nullptr : &found->second;
   }
   bool contains(uint32_t number) const { return rows_.contains(number); }
-  // Of one that is kept; of any other an empty row, which keeps nothing.
+  // A kept row; for any other number an empty row, which does not store it.
   const T& operator[](size_t number) const {
     static const T kEmpty{};
     const T* found = find(static_cast<uint32_t>(number));
@@ -54,7 +55,7 @@ class Rows {
     uint32_t number() const { return Base::operator*().first; }
   };
   template <class Base>
-  Values(Base) -> Values<Base>;  // clang 14 asks for it
+  Values(Base) -> Values<Base>;  // required by clang 14
   auto begin() const { return Values(rows_.begin()); }
   auto end() const { return Values(rows_.end()); }
   auto begin() { return Values(rows_.begin()); }

@@ -14,7 +14,7 @@
 namespace tidegauge::record {
 namespace {
 
-// Lines of one module, through elfutils: it finds separate debug information by build id.
+// Line numbers of one module, through elfutils: it finds separate debug information by build id.
 class Lines {
  public:
   explicit Lines(int descriptor) {
@@ -64,14 +64,14 @@ struct Table {
   void fill(uint64_t offset, SymbolAnswer& answer) const {
     auto address = file != nullptr ? file->addressOfOffset(offset) : std::nullopt;
     if (!address) return;
-    // A return address: the call is before it.
+    // The address is a return address: the call is before it.
     uint64_t call = *address > 0 ? *address - 1 : 0;
     auto after = std::upper_bound(
         functions.begin(), functions.end(), call,
         [](uint64_t at, const FunctionSymbol& function) { return at < function.address; });
     if (after != functions.begin()) {
       const FunctionSymbol& function = *std::prev(after);
-      // A symbol without a size reaches to the next one.
+      // A symbol without a size extends to the next one.
       if (function.size_bytes == 0 || call - function.address < function.size_bytes)
         answer.function = demangled(function.name);
     }

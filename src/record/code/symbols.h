@@ -1,11 +1,11 @@
-// Symbols: names for places in code, found by a thread of its own: the table of a large library
-// takes a second to read, and the recorder must drain its ring every few milliseconds.
+// Symbols: names for places in code, found on a separate thread: reading the table of a large
+// library takes a second, and the recorder must drain its ring every few milliseconds.
 //
 //   ask(frame 7, {libc10_cuda.so, 0x4a173}) … take() → {frame 7, "c10::cuda::…::malloc(…)", "", 0}
 //
-// Functions come from the symbol tables (the static one where there is one), demangled; file and
-// line from DWARF, if the module carries it or a separate file of debug information is installed. A
-// place without a name stays module + offset.
+// Functions come from the symbol tables (the static one if it exists), demangled; file and line
+// come from DWARF, if the module contains it or a separate file of debug information is installed.
+// A place without a name stays module + offset.
 #pragma once
 
 #include <condition_variable>
@@ -20,14 +20,14 @@
 namespace tidegauge::record {
 
 struct SymbolQuestion {
-  uint32_t frame = 0;   // the asker's own number
-  int descriptor = -1;  // of the module; −1: it could not be opened
+  uint32_t frame = 0;   // the caller's number
+  int descriptor = -1;  // of the module; −1: could not be opened
   uint32_t module = 0;
   uint64_t offset = 0;
 };
 struct SymbolAnswer {
   uint32_t frame = 0;
-  std::string function, file;  // empty: not known
+  std::string function, file;  // empty: unknown
   uint32_t line = 0;
 };
 
@@ -39,11 +39,11 @@ class Symbols {
   Symbols& operator=(const Symbols&) = delete;
 
   void ask(SymbolQuestion question);
-  bool isIdle();  // nothing is asked that was not answered
-  // Of these modules nothing will be asked again.
+  bool isIdle();  // every question was answered
+  // There will be no more questions about these modules.
   void forget(const std::vector<uint32_t>& modules);
-  std::vector<SymbolAnswer> take();    // what has been found since
-  std::vector<SymbolAnswer> finish();  // waits for the rest
+  std::vector<SymbolAnswer> take();    // the answers since the last call
+  std::vector<SymbolAnswer> finish();  // waits for the remaining answers
 
  private:
   struct Tables;
@@ -56,7 +56,7 @@ class Symbols {
   std::vector<uint32_t> forgotten_;
   bool stop_ = false;
   bool busy_ = false;
-  std::unique_ptr<Tables> tables_;  // of the thread
+  std::unique_ptr<Tables> tables_;  // used by the thread only
   std::thread thread_;
 };
 

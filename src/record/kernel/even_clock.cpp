@@ -24,7 +24,7 @@ uint64_t EvenClock::ofSystem_ns(clockid_t clock) {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// The step between the two clocks, by the closest pair of several readings.
+// The offset between the two clocks, from the closest pair of several readings.
 EvenClock::EvenClock(Read read) : read_(read), namespace_offset_ns_(namespaceOffset()) {
   uint64_t closest = ~uint64_t{0};
   for (int i = 0; i < 5; ++i) {

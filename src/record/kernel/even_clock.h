@@ -1,6 +1,6 @@
-// EvenClock: times since the epoch that go on evenly. The wall clock is asked once; from then on
-// only CLOCK_MONOTONIC counts, so a step of the wall clock (by hand, by NTP) makes nothing end
-// before it began. The price: a step is not followed.
+// EvenClock: times since the epoch that advance evenly. The wall clock is read once; after that,
+// only CLOCK_MONOTONIC counts, so a step of the wall clock (by hand, by NTP) cannot make an event
+// end before it began. The price: steps are not followed.
 //
 //   evenClock().now_ns()              1,700,000,000,000,000,000
 //   evenClock().ofKernel_ns(ktime)    the same time from what a BPF program read
@@ -21,11 +21,11 @@ class EvenClock {
   explicit EvenClock(Read read = ofSystem_ns);
 
   int64_t now_ns() const { return of_ns(read_(CLOCK_MONOTONIC)); }
-  // Of CLOCK_MONOTONIC as this process and its children see it.
+  // For CLOCK_MONOTONIC as this process and its children see it.
   int64_t of_ns(uint64_t monotonic_ns) const {
     return static_cast<int64_t>(monotonic_ns) + epoch_offset_ns_;
   }
-  // Of CLOCK_MONOTONIC as the kernel sees it: in a time namespace that is another.
+  // For CLOCK_MONOTONIC as the kernel sees it: it differs in a time namespace.
   int64_t ofKernel_ns(uint64_t kernel_ns) const {
     return of_ns(kernel_ns + static_cast<uint64_t>(namespace_offset_ns_));
   }
@@ -39,7 +39,7 @@ class EvenClock {
   int64_t namespace_offset_ns_ = 0;
 };
 
-// The one of this process, read at its first use.
+// The clock of this process, read on first use.
 const EvenClock& evenClock();
 
 }  // namespace tidegauge::record

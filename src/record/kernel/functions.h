@@ -1,5 +1,5 @@
-// The watched functions as a table: what each does, and the cookie that tells the BPF programs
-// where its arguments are. Made from bpf/functions.h, the one list that both sides read.
+// The watched functions as a table: what each does, and the cookie that describes its arguments to
+// the BPF programs. Generated from bpf/functions.h, the one list for both sides.
 //
 //   functionNamed("cudaMalloc") → {plane runtime, verb allocate, kind device, cookie 0x1000…}
 #pragma once
@@ -15,7 +15,7 @@ namespace tidegauge::record {
 
 enum class FunctionGroup : uint8_t { kMemory, kContext, kCopy, kLaunch, kName };
 
-// Which file carries a function, by the start of its name.
+// Which file contains a function, by the start of its name.
 enum class Library : uint8_t { kDriver, kRuntime, kFramework };
 
 struct WatchedFunction {
@@ -25,11 +25,12 @@ struct WatchedFunction {
   model::Verb verb = model::Verb::kAllocate;            // kMemory and kContext only
   model::MemoryKind kind = model::MemoryKind::kDevice;  // same
   uint8_t copy_direction = 0;                           // kCopy: enum copy_direction
-  bool at_entry = false;                                // kName: the handle is given, not returned
+  // kName: the handle is an argument, not a result
+  bool at_entry = false;
   uint64_t cookie = 0;
 
   bool isRuntime() const { return library == Library::kRuntime; }
-  // What would be wrong if it were not watched.
+  // The figures that would be wrong if it were not watched.
   model::Figures figures() const {
     switch (group) {
       case FunctionGroup::kCopy:
@@ -44,7 +45,7 @@ struct WatchedFunction {
   }
 };
 
-// All of them; the place in the list is the id in cookies and records.
+// All of them; the index is the id in cookies and records.
 std::span<const WatchedFunction> watchedFunctions();
 model::Plane planeOf(const WatchedFunction& function);
 

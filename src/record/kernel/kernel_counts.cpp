@@ -14,19 +14,19 @@ constexpr std::chrono::milliseconds kLookEvery{5};
 constexpr uint32_t kBatchRows = 4096;
 constexpr uint32_t kMaxBatchRows = 1U << 20;
 
-// A batch that ends early (no room, the end) has told `count` rows all the same.
+// A batch that ends early (no space, end of table) has still returned `count` rows.
 template <class Key, class Value>
 void emptyByBatches(int map, std::vector<std::pair<Key, Value>>& rows) {
   std::vector<Key> keys(kBatchRows);
   std::vector<Value> values(kBatchRows);
-  uint64_t place = 0;  // the kernel's own
+  uint64_t place = 0;  // an opaque position of the kernel
   for (bool is_first = true;; is_first = false) {
     auto count = static_cast<uint32_t>(keys.size());
     int rc = bpf_map_lookup_and_delete_batch(map, is_first ? nullptr : &place, &place, keys.data(),
                                              values.data(), &count, nullptr);
-    if (rc != 0 && rc != -ENOENT && rc != -ENOSPC) count = 0;  // not there: by key
+    if (rc != 0 && rc != -ENOENT && rc != -ENOSPC) count = 0;  // batches are not supported: by key
     for (uint32_t i = 0; i < count && i < keys.size(); ++i) rows.emplace_back(keys[i], values[i]);
-    if (rc == -ENOSPC && keys.size() < kMaxBatchRows) {  // more rows in one bucket: once more
+    if (rc == -ENOSPC && keys.size() < kMaxBatchRows) {  // one bucket has more rows: try again
       keys.resize(keys.size() * 4);
       values.resize(keys.size());
     } else if (rc != 0 || count == 0) {
@@ -35,7 +35,7 @@ void emptyByBatches(int map, std::vector<std::pair<Key, Value>>& rows) {
   }
 }
 
-// What is left.
+// Takes the remaining rows.
 template <class Key, class Value>
 void emptyByKey(int map, std::vector<std::pair<Key, Value>>& rows) {
   Key key{};
@@ -105,13 +105,13 @@ std::vector<std::pair<Key, Value>> KernelCounts::take(Tables& tables) {
   int full = tables.inner[static_cast<size_t>(tables.current)];
   Key any{};
   if (bpf_map_get_next_key(full, nullptr, &any) != 0) return {};
-  // Before the change: a row that is added meanwhile is counted for the next time at most twice.
+  // Before the switch: a row added meanwhile is then counted twice at most, the next time.
   tables.rows_before = rowsOf(tables);
   uint32_t first = 0;
   int next = 1 - tables.current;
   if (bpf_map_update_elem(tables.outer, &first, &tables.inner[static_cast<size_t>(next)],
                           BPF_ANY) != 0)
-    return {};  // goes on in the same table; the next try may do better
+    return {};  // continues with the same table; the next attempt may succeed
   tables.current = next;
   return emptyTable<Key, Value>(full);
 }
@@ -126,7 +126,7 @@ TakenCounts KernelCounts::take() {
   std::lock_guard lock(mutex_);
   takeNow();
   TakenCounts taken = std::exchange(taken_, {});
-  // Few rows if any, and they stay: each program adds to its own while it runs.
+  // Few rows, if any, and they stay: each program adds to its own while it runs.
   beyond_key key{}, next{};
   for (void* from = nullptr; bpf_map_get_next_key(beyond_, from, &next) == 0; from = &key) {
     key = next;

@@ -1,16 +1,16 @@
-// KernelCounts: launches and copies, which BPF programs add up in the kernel, taken from there.
+// KernelCounts: takes launches and copies, which BPF programs sum in the kernel.
 //
 //   programs ── count ──► table a      every second, or when 16,384 of its rows are in use:
-//                         table b      a and b change places, then a is read and emptied
+//                         table b      a and b are switched, then a is read and emptied
 //
-// A thread of its own looks every few milliseconds: who hands out what was taken may be busy.
+// A separate thread checks every few milliseconds, since the consumer of the counts may be busy.
 //
-// The kernel answers the change of places only when no program can still be in the old table
+// The kernel completes the switch only when no program can still use the old table
 // (synchronize_rcu), so nothing is counted while it is read: every launch is in exactly one row
-// that is taken exactly once, however many geometries there are. What comes faster than that is
-// counted without its geometry (launches_beyond), and as a loss.
+// that is taken exactly once, however many geometries there are. Launches that arrive faster than
+// that are counted without their geometry (launches_beyond), and as a loss.
 //
-// Cost: 5 to 30 ms of waiting (no work) per change, none where nothing was counted; 0.2 µs per row.
+// Cost: 5 to 30 ms of waiting (no work) per switch, none if nothing was counted; 0.2 µs per row.
 #pragma once
 
 #include <array>
@@ -27,14 +27,14 @@
 
 namespace tidegauge::record {
 
-// Takes away all rows of a hash that nobody writes to. It does not matter what the kernel can do
-// and where a batch ends: each row is told once.
+// Removes and returns all rows of a hash that nothing writes to. Each row is returned once,
+// whatever the kernel supports and wherever a batch ends.
 template <class Key, class Value>
 std::vector<std::pair<Key, Value>> emptyTable(int map);
 
 struct TakenCounts {
   std::vector<std::pair<launch_key, uint64_t>> launches;
-  std::vector<std::pair<beyond_key, uint64_t>> beyond;  // launches whose geometry is not known
+  std::vector<std::pair<beyond_key, uint64_t>> beyond;  // launches without a known geometry
   std::vector<std::pair<copy_key, copy_sum>> copies;
 };
 
@@ -45,18 +45,18 @@ class KernelCounts {
   KernelCounts(const KernelCounts&) = delete;
   KernelCounts& operator=(const KernelCounts&) = delete;
   void start();  // its thread
-  // Since the last time.
+  // The counts since the last call.
   TakenCounts take();
-  // Nothing of this program comes any more.
+  // This program has ended: it adds no more counts.
   void forget(uint32_t program);
 
  private:
   struct Tables {
     int outer = -1;
     std::array<int, 2> inner{-1, -1};
-    int current = 0;  // of `inner`: where programs count now
+    int current = 0;  // index into `inner`: where programs count now
     uint32_t counted = 0;
-    uint64_t rows_before = 0;  // of rows_added, when they last changed places
+    uint64_t rows_before = 0;  // of rows_added, at the last switch
   };
   bool isFilling() const;
   void takeNow();  // into `taken_`
@@ -64,7 +64,7 @@ class KernelCounts {
   template <class Key, class Value>
   std::vector<std::pair<Key, Value>> take(Tables& tables);
 
-  std::mutex mutex_;  // of all that follows
+  std::mutex mutex_;  // guards everything below
   std::condition_variable ends_;
   bool is_over_ = false;
   std::thread keeper_;

@@ -14,14 +14,14 @@ namespace {
 
 constexpr uint32_t kUprobeMultiReturn = 1;
 
-// The number perf knows its uprobes by, or −1.
+// The number of uprobes in perf, or −1.
 int perfTypeOfUprobes() {
   std::ifstream file("/sys/bus/event_source/devices/uprobe/type");
   int type = -1;
   return file >> type ? type : -1;
 }
 
-// "config:0": the bit by which perf is told that returns are meant.
+// "config:0": the bit that selects returns.
 int perfBitOfReturns() {
   std::ifstream file("/sys/bus/event_source/devices/uprobe/format/retprobe");
   std::string text;
@@ -40,7 +40,7 @@ bool kernelLinksMany() {
     options.expected_attach_type = static_cast<bpf_attach_type>(kUprobeMulti);
     int program = bpf_prog_load(BPF_PROG_TYPE_KPROBE, nullptr, "GPL", nothing, 2, &options);
     if (program < 0) return false;
-    // A folder is no file to probe (EBADF); a kernel that does not know the link says EINVAL.
+    // A folder cannot be probed (EBADF); a kernel without this link returns EINVAL.
     int link = linkMany(program, "/", {0}, {0}, false);
     close(program);
     return link == -EBADF;
@@ -50,7 +50,7 @@ bool kernelLinksMany() {
 
 int linkMany(int program, const std::string& path, const std::vector<uint64_t>& offsets,
              const std::vector<uint64_t>& cookies, bool at_return) {
-  // The kernel's union bpf_attr, part link_create.uprobe_multi (Linux 6.6), by hand.
+  // The kernel's union bpf_attr, part link_create.uprobe_multi (Linux 6.6), written out.
   struct {
     uint32_t program, target, attach_type, flags;
     uint64_t path, offsets, reference_counters, cookies;
@@ -78,7 +78,7 @@ int linkOne(int program, const std::string& path, uint64_t offset, uint64_t cook
   event.config = at_return ? uint64_t{1} << return_bit : 0;
   event.config1 = reinterpret_cast<uint64_t>(path.c_str());
   event.config2 = offset;
-  // Every process, and so every processor, although perf wants one named.
+  // Every process, and so every processor, although perf needs one named.
   long perf = syscall(SYS_perf_event_open, &event, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
   if (perf < 0) return -errno;
   bpf_link_create_opts options{};
@@ -86,7 +86,7 @@ int linkOne(int program, const std::string& path, uint64_t offset, uint64_t cook
   options.perf_event.bpf_cookie = cookie;
   int link = bpf_link_create(program, static_cast<int>(perf), BPF_PERF_EVENT, &options);
   int why = link < 0 ? link : 0;
-  close(static_cast<int>(perf));  // the link holds it
+  close(static_cast<int>(perf));  // the link keeps it open
   return why < 0 ? why : link;
 }
 

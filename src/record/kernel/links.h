@@ -1,10 +1,10 @@
-// How a BPF program is put onto functions of a file, by system calls that libbpf 1.1 lacks:
+// Attaches a BPF program to functions of a file, by system calls that libbpf 1.1 lacks:
 //
 //   linkMany(program, "/usr/lib/libcuda.so.1", {0x1c40, …}, cookies, false)  Linux 6.6: one for all
 //   linkOne (program, "/usr/lib/libcuda.so.1", 0x1c40, cookie, false)        before: perf's uprobe
 //
-// Each gives the descriptor of the link, or −errno; closing it takes the probes away. A link by
-// perf costs about as much when it is hit, but each waits some 10 ms to go, so 300 need seconds.
+// Each returns the descriptor of the link, or −errno; closing it removes the probes. A perf link
+// costs about as much per hit, but takes some 10 ms to close, so 300 take seconds.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace tidegauge::record {
 
 inline constexpr int kUprobeMulti = 48;  // BPF_TRACE_UPROBE_MULTI: newer than Debian's header
 
-// Whether this kernel has links for many functions (BPF_TRACE_UPROBE_MULTI). Asks it once.
+// Whether this kernel has links for many functions (BPF_TRACE_UPROBE_MULTI). Queried once.
 bool kernelLinksMany();
 
 int linkMany(int program, const std::string& path, const std::vector<uint64_t>& offsets,

@@ -20,7 +20,7 @@
 namespace tidegauge::record {
 namespace {
 
-// Which programs watch a group of functions; nullptr: none there.
+// The programs that watch a group of functions; nullptr: none there.
 struct Pair {
   FunctionGroup group;
   const char* at_entry;
@@ -34,8 +34,8 @@ constexpr std::array<Pair, 5> kPairs = {{
     {FunctionGroup::kName, "name_enter", "name_exit"},
 }};
 
-// Every program that nvcc made has its kernels there; with the runtime in a library of its own it
-// also has the name of the function that registers them, as one that it wants.
+// Every program built by nvcc has its kernels there. If the runtime is a separate library, it also
+// imports the function that registers them.
 constexpr const char* kKernelsSection = ".nv_fatbin";
 constexpr const char* kRegisters = "__cudaRegisterFatBinary";
 
@@ -52,7 +52,7 @@ struct Places {
   }
 };
 
-// A function has two probes, which fail alike: told once.
+// A function has two probes, which fail alike: noted once.
 void noteUnwatched(std::string_view name, const std::string& why, WatchedLibrary& library) {
   for (const model::Unwatched& known : library.unwatched)
     if (known.function == name) return;
@@ -72,8 +72,8 @@ void noteUnwatchedLibrary(const std::string& why, model::FigureSet figures,
   library.unwatched.push_back({{}, {}, 0, library.path, {}, figures, why});
 }
 
-// One link for all; where the kernel refuses (it cannot probe some instructions, for example those
-// with a lock prefix) the list is halved until only the functions at fault are left out.
+// One link for all. If the kernel refuses (it cannot probe some instructions, for example those
+// with a lock prefix), the list is halved until only the functions at fault are left out.
 void attachPlaces(const Programs& programs, const char* program, const std::string& path,
                   const Places& list, bool at_return, std::vector<int>& links,
                   WatchedLibrary& library) {
@@ -126,23 +126,23 @@ std::optional<Library> libraryKind(std::string_view path) {
 
 Probes::Probes(Programs& programs, bool framework) : programs_(programs), framework_(framework) {}
 
-Probes::~Probes() { letGo(); }
+Probes::~Probes() { detach(); }
 
-void Probes::Attached::letGo() {
+void Probes::Attached::detach() {
   for (bpf_link* link : framework_links) bpf_link__destroy(link);
   for (int link : links) close(link);
   framework_links.clear();
   links.clear();
 }
 
-void Probes::letGo() {
-  for (auto& [file, attached] : attached_) attached.letGo();
+void Probes::detach() {
+  for (auto& [file, attached] : attached_) attached.detach();
   attached_.clear();
   for (int link : loader_links_) close(link);
   loader_links_.clear();
 }
 
-std::vector<std::string> Probes::letGoOfUnused(int64_t now_ns, int64_t unused_ns) {
+std::vector<std::string> Probes::releaseUnused(int64_t now_ns, int64_t unused_ns) {
   std::set<uint32_t> asked;
   for (auto& [file, attached] : attached_)
     asked.insert(attached.users.begin(), attached.users.end());
@@ -158,13 +158,14 @@ std::vector<std::string> Probes::letGoOfUnused(int64_t now_ns, int64_t unused_ns
   }
   std::vector<std::string> gone;
   if (!is_any_due) return gone;
-  users = mappedBy(runningProcesses());  // a child has what its parent mapped, and nobody told
+  // a child has its parent's mappings, which nothing reported
+  users = mappedBy(runningProcesses());
   for (auto at = attached_.begin(); at != attached_.end();) {
     Attached& attached = at->second;
     bool is_due = attached.unused_since_ns && now_ns - *attached.unused_since_ns >= unused_ns;
     if (is_due && users[at->first].empty()) {
       gone.push_back(attached.path);
-      letGo((at++)->first);
+      detach((at++)->first);
       continue;
     }
     if (is_due) {
@@ -173,14 +174,14 @@ std::vector<std::string> Probes::letGoOfUnused(int64_t now_ns, int64_t unused_ns
     }
     ++at;
   }
-  // Of files that carry nothing most are gone for good.
+  // Most files without watched functions are gone for good.
   if (!gone.empty()) std::erase_if(known_, [](const auto& entry) { return !entry.second.carries; });
   return gone;
 }
 
-void Probes::letGo(FileId file) {
+void Probes::detach(FileId file) {
   if (auto attached = attached_.find(file); attached != attached_.end()) {
-    attached->second.letGo();
+    attached->second.detach();
     attached_.erase(attached);
   }
   known_.erase(file);
@@ -198,10 +199,11 @@ std::optional<Probes::Stamp> Probes::stampOf(uint32_t tgid, const Mapping& mappi
   return Stamp{ns(file.st_ctim), ns(file.st_mtim), file.st_size};
 }
 
-// A link or another mode changes what is watched not at all; in what is not, everything counts.
+// A new link to the file or another mode does not matter for watched files; for others, any change
+// does.
 bool Probes::isAsBefore(const Examined& examined, uint32_t tgid, const Mapping& mapping) const {
   std::optional<Stamp> now = stampOf(tgid, mapping);
-  if (!now) return true;  // it is gone: nothing can be learnt
+  if (!now) return true;  // it is gone
   const std::optional<Stamp>& then = examined.stamp;
   return then && now->modified_ns == then->modified_ns && now->bytes == then->bytes &&
          (examined.carries || now->changed_ns == then->changed_ns);
@@ -219,7 +221,7 @@ LibrariesOf Probes::watchLibrariesOf(uint32_t tgid) {
   std::vector<Mapping> mappings = executableMappings(tgid);
   std::string program = programOf(tgid);
   std::set<FileId> seen;
-  auto tell = [&](const Mapping& mapping) {
+  auto addUnwatched = [&](const Mapping& mapping) {
     if (!seen.insert(mapping.file).second) return;
     if (auto gaps = unwatched_.find(mapping.file); gaps != unwatched_.end())
       found.unwatched.insert(found.unwatched.end(), gaps->second.begin(), gaps->second.end());
@@ -232,10 +234,10 @@ LibrariesOf Probes::watchLibrariesOf(uint32_t tgid) {
     if (mapping.file.inode == 0) continue;
     if (auto known = known_.find(mapping.file); known != known_.end()) {
       if (seen.contains(mapping.file) || isAsBefore(known->second, tgid, mapping)) {
-        tell(mapping);
+        addUnwatched(mapping);
         continue;
       }
-      letGo(mapping.file);
+      detach(mapping.file);
     }
     std::optional<Library> kind = libraryKind(mapping.path);
     // The runtime is usually linked statically into programs.
@@ -247,11 +249,11 @@ LibrariesOf Probes::watchLibrariesOf(uint32_t tgid) {
     WatchedLibrary& library = *watched;
     bool is_program = mapping.path == program && !libraryKind(mapping.path);
     known_[mapping.file] = {library.functions > 0, stamp};
-    // A program without CUDA in it: nothing to tell.
+    // A program without CUDA: nothing to report.
     if (is_program && library.functions == 0 && library.unwatched.empty()) continue;
     if (library.functions > 0) watched_[mapping.file] = *kind;
     if (!library.unwatched.empty()) unwatched_[mapping.file] = library.unwatched;
-    tell(mapping);
+    addUnwatched(mapping);
     libraries_.push_back(library);
     found.added.push_back(std::move(library));
   }
@@ -271,12 +273,12 @@ std::optional<WatchedLibrary> Probes::watch(uint32_t tgid, const Mapping& mappin
   library.file = mapping.file;
   library.path = mapping.path;
   library.kind = kind;
-  // Held open: its path leads through the process, which may end at any moment.
+  // Keep it open: its path leads through the process, which may end at any moment.
   int descriptor = open(pathFromHere(tgid, mapping).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
     int why = errno;
     if (kill(static_cast<pid_t>(tgid), 0) != 0 && errno == ESRCH) return std::nullopt;
-    bool is_program = !libraryKind(mapping.path);  // of which nothing is known: hardly CUDA
+    bool is_program = !libraryKind(mapping.path);  // unknown, so hardly CUDA
     std::string words = fmt::format("cannot be read: {}", std::strerror(why));
     if (is_program)
       library.problems.push_back(words);
@@ -318,7 +320,7 @@ void Probes::attachFunctions(const std::string& path, WatchedLibrary& library, A
       noteUnwatchedLibrary("none of the watched functions: it is stripped, or of another kind",
                            figuresOf(library.kind), library);
     } else if (file.hasSection(kKernelsSection) && !file.mentions(kRegisters)) {
-      // The driver's functions show what it does all the same, but not by which name.
+      // The driver's functions still show what it does, but not the names of its kernels.
       noteUnwatchedLibrary("the CUDA runtime is linked in and has no symbols: it is stripped",
                            {model::Figures::kKernelNames}, library);
     }
@@ -330,7 +332,7 @@ void Probes::attachFunctions(const std::string& path, WatchedLibrary& library, A
     if (function.library != library.kind || found == offsets.end()) continue;
     uint64_t skip =
         library.kind == Library::kDriver ? probeSkip(file.bytesAt(found->second, 16)) : 0;
-    library.behind_stub += skip > 0;
+    library.after_stub += skip > 0;
     library.functions += 1;
     auto add = [&](const char* program, bool at_return) {
       Places& list = places[{program, at_return}];
@@ -348,8 +350,8 @@ void Probes::attachFunctions(const std::string& path, WatchedLibrary& library, A
       if (pair.at_return != nullptr) add(pair.at_return, true);
     }
   }
-  // Returns first: a call between the two links is then one return without its entry, which is
-  // counted, and never an entry that waits for ever.
+  // Returns first: then a call between the two links is a return without its entry, which is
+  // counted, and never an entry that waits forever.
   for (bool at_return : {true, false}) {
     for (const auto& [key, list] : places)
       if (key.second == at_return)

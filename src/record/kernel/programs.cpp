@@ -21,7 +21,7 @@ extern "C" const unsigned char tidegauge_bpf_object_end[];
 namespace tidegauge::record {
 namespace {
 
-// What libbpf has to say is kept for the message, not printed.
+// Messages of libbpf are kept for the error, not printed.
 thread_local std::string last_words;
 int keepWords(libbpf_print_level level, const char* format, va_list arguments) {
   if (level > LIBBPF_WARN) return 0;
@@ -57,12 +57,12 @@ uint16_t idOf(std::string_view name) {
 struct Programs::Handle {
   bpf_object* object = nullptr;
   std::vector<bpf_link*> links;
-  void letGo() {
+  void detach() {
     for (bpf_link* link : links) bpf_link__destroy(link);
     links.clear();
   }
   ~Handle() {
-    letGo();
+    detach();
     if (object != nullptr) bpf_object__close(object);
   }
 };
@@ -128,7 +128,7 @@ base::Result<Programs> Programs::load(const ProgramSettings& wanted) {
   return Programs(std::move(handle), links_many);
 }
 
-void Programs::letGo() { handle_->letGo(); }
+void Programs::detach() { handle_->detach(); }
 
 bpf_program* Programs::program(const char* name) const {
   return bpf_object__find_program_by_name(handle_->object, name);

@@ -1,8 +1,8 @@
-// Programs: the BPF object of bpf/, from the bytes in this binary into the kernel. Loads, fixes the
-// settings, attaches what belongs to no library (processes), reads maps and counters.
+// Programs: loads the BPF object of bpf/ from this binary into the kernel. Sets the options,
+// attaches the programs that do not belong to a library (processes), reads maps and counters.
 //
-// Nothing stays in the kernel when the object goes, or when the recorder is killed: every link is
-// held by a descriptor of this process.
+// Nothing stays in the kernel when the object is destroyed or the recorder is killed: a descriptor
+// of this process holds every link.
 #pragma once
 
 #include <array>
@@ -30,31 +30,32 @@ struct ProgramSettings {
   uint32_t launch_arguments = 0;
   uint64_t cgroup = 0;
   uint32_t cgroup_level = 0;
-  bool link_each = false;          // a link per function, as on a kernel that has no other
+  bool link_each = false;          // one link per function, as on a kernel without multi-links
   uint32_t ring_bytes = 8U << 20;  // of memory_ring: a power of two of pages
 };
 
-// Lost events by reason, and what else is counted there (enum loss).
+// Lost events by reason, and other counts (enum loss).
 using Losses = std::array<uint64_t, COUNT_KINDS>;
 
 class Programs {
  public:
-  // kMissingFeature with what is missing: privilege, BTF, kernel.
+  // kMissingFeature with what is missing: privileges, BTF, kernel.
   static base::Result<Programs> load(const ProgramSettings& settings);
   Programs(Programs&&) noexcept;
   Programs& operator=(Programs&&) noexcept;
   ~Programs();
 
-  bpf_program* program(const char* name) const;  // nullptr: none of that name
-  int mapDescriptor(const char* name) const;     // −1: same
+  bpf_program* program(const char* name) const;  // nullptr: no such program
+  int mapDescriptor(const char* name) const;     // −1: no such map
   // Whether attachMany() takes more than one place at a time: see links.h.
   bool linksMany() const { return links_many_; }
-  // Many places of one file, entry or return. The descriptor of the link, or −errno.
+  // Attaches to many places of one file, entry or return. Returns the descriptor of the link, or
+  // −errno.
   int attachMany(const char* program, const std::string& path, const std::vector<uint64_t>& offsets,
                  const std::vector<uint64_t>& cookies, bool at_return) const;
   base::Status watchProcess(uint32_t tgid, bool may_stop);
   Losses losses() const;
-  void letGo();  // of what belongs to no library: processes are told no more
+  void detach();  // detaches from processes: no more process events follow
 
  private:
   struct Handle;

@@ -102,7 +102,7 @@ bool Rings::readAll(ring_buffer* ring, const RingPlaces& places) {
   return false;
 }
 
-// A full `waiting_` leaves the rest in the ring, where losses are counted.
+// If `waiting_` is full, the rest stays in the ring, where losses are counted.
 void Rings::drain() {
   if (waiting_.size() >= kMaxWaiting) return;
   uint64_t now_ns = evenClock().kernelNow_ns();

@@ -20,10 +20,10 @@
 namespace tidegauge::record {
 namespace {
 
-// What comes from the programs is bounded.
+// Input from the programs is bounded.
 constexpr size_t kMaxPrograms = 100'000;
-constexpr size_t kMaxStacks = 1'000'000;  // whose call did not come yet
-constexpr size_t kMaxNames = 1'000'000;   // of programs that were not told yet
+constexpr size_t kMaxStacks = 1'000'000;  // whose call has not arrived yet
+constexpr size_t kMaxNames = 1'000'000;   // of programs that are not known yet
 
 uint64_t monotonicNow() { return EvenClock::ofSystem_ns(CLOCK_MONOTONIC); }
 int64_t toEpoch(uint64_t monotonic_ns) { return evenClock().of_ns(monotonic_ns); }
@@ -45,7 +45,7 @@ struct PreloadRecorder::Program {
   int pidfd = -1;
 };
 
-// What was read, to be put in order of time.
+// The records of one read, to be sorted by time.
 struct PreloadRecorder::Batch {
   std::vector<memory_record> memory;
   std::vector<launch_record> launches;
@@ -89,7 +89,7 @@ PreloadRecorder::Program& PreloadRecorder::program(uint32_t image, uint32_t tgid
   auto found = programs_.find(image);
   if (found != programs_.end()) return found->second;
   uint64_t time_ns = seen != nullptr ? seen->time_ns : monotonicNow();
-  // The same process begins another program.
+  // The same process starts another program.
   if (auto before = image_of_.find(tgid); before != image_of_.end())
     end(before->second, time_ns, std::nullopt);
   Program& fresh = programs_[image];
@@ -133,7 +133,7 @@ void PreloadRecorder::end(uint32_t image, uint64_t time_ns, std::optional<int> s
     image_of_.erase(it);
   programs_.erase(found);
   if (auto left = stacks_.extract(image)) waiting_stacks_ -= left.mapped().size();
-  // What it had taken is free; what it wrote was read before.
+  // Its chunks are free now; their records were read before.
   for (uint32_t i = 0; i < std::min(loaded(area_->head.most_chunks), area_.chunks()); ++i) {
     preload_chunk& chunk = area_->chunks[i];
     if (loaded(chunk.state) == CHUNK_FREE || chunk.image != image) continue;
@@ -179,12 +179,12 @@ void PreloadRecorder::readEntry(uint32_t type, const uint8_t* bytes, uint32_t si
 }
 
 void PreloadRecorder::readChunk(preload_chunk& chunk, Batch& batch) {
-  bool is_full = loaded(chunk.state) == CHUNK_FULL;  // before `written`: no more comes then
+  // before `written`: then no more records follow
+  bool is_full = loaded(chunk.state) == CHUNK_FULL;
   uint32_t written = std::min<uint32_t>(loaded(chunk.written), sizeof(chunk.bytes));
   uint32_t at = std::min<uint32_t>(chunk.read, written);
   uint32_t image = chunk.image;
-  std::array<uint8_t, sizeof(chunk.bytes)>
-      bytes;  // a copy: the other side may change what it wrote
+  std::array<uint8_t, sizeof(chunk.bytes)> bytes;  // a copy: the program may change what it wrote
   std::memcpy(bytes.data() + at, chunk.bytes + at, written - at);
   while (at < written) {
     preload_entry entry{};
@@ -203,7 +203,7 @@ void PreloadRecorder::readChunk(preload_chunk& chunk, Batch& batch) {
   stored(chunk.state, static_cast<uint32_t>(CHUNK_FREE));
 }
 
-void PreloadRecorder::tellStack(const Program& program, uint32_t image, int32_t id) {
+void PreloadRecorder::reportStack(const Program& program, uint32_t image, int32_t id) {
   auto stacks = stacks_.find(image);
   if (stacks == stacks_.end()) return;
   auto stack = stacks->second.extract(id);
@@ -213,7 +213,7 @@ void PreloadRecorder::tellStack(const Program& program, uint32_t image, int32_t 
 }
 
 size_t PreloadRecorder::poll(int timeout_ms) {
-  // All that these wrote is there to be read now; what is found to be gone below may write until
+  // Everything that these wrote can be read now. Programs found to be gone below may write until
   // then.
   std::vector<uint32_t> gone = std::exchange(gone_, {});
   std::array<epoll_event, 64> events{};
@@ -225,7 +225,8 @@ size_t PreloadRecorder::poll(int timeout_ms) {
     epoll_ctl(epoll_, EPOLL_CTL_DEL, found->second.pidfd, nullptr);
     gone.push_back(image);
   }
-  // What was written from here on may be read without what came before it: it waits for next time.
+  // Records from here on may be read before earlier ones of other programs: they wait for the next
+  // time.
   uint64_t until_ns = monotonicNow();
   Batch batch = std::move(*waiting_);
   *waiting_ = {};
@@ -251,7 +252,7 @@ size_t PreloadRecorder::poll(int timeout_ms) {
     } else if (row.kind == 1) {
       const memory_record& record = batch.memory[row.place];
       Program& from = program(row.image, record.tgid, nullptr);
-      tellStack(from, row.image, record.stack);
+      reportStack(from, row.image, record.stack);
       model::MemoryCall call = decoded(record, true);
       call.start_ns = toEpoch(record.start_ns);
       call.end_ns = toEpoch(record.end_ns);
@@ -261,8 +262,8 @@ size_t PreloadRecorder::poll(int timeout_ms) {
     } else {
       const launch_record& record = batch.launches[row.place];
       Program& from = program(row.image, record.tgid, nullptr);
-      takeNames(batch);  // the kernel's was written before it
-      tellStack(from, row.image, record.stack);
+      takeNames(batch);  // the kernel's name was written before it
+      reportStack(from, row.image, record.stack);
       Launch launch = decoded(record);
       launch.what.process = from.index;
       launch.time_ns = toEpoch(record.time_ns);
@@ -274,8 +275,7 @@ size_t PreloadRecorder::poll(int timeout_ms) {
   return calls;
 }
 
-// Not before the program was told of: it may be another one of a process that has not been ended
-// yet.
+// Not before the program is known: it may be another program of a process that has not ended yet.
 void PreloadRecorder::takeNames(Batch& batch) {
   for (Batch::Name& it : batch.names) {
     auto from = programs_.find(it.image);
@@ -305,14 +305,15 @@ void PreloadRecorder::endThese(const std::vector<uint32_t>& gone) {
 }
 
 void PreloadRecorder::finish() {
-  poll(0);  // all until now: programs that go on may write as fast as it reads
+  poll(0);  // everything until now: running programs may write as fast as this reads
   poll(0);
-  poll(0);  // and who was found to be gone meanwhile
+  poll(0);  // and the programs found to be gone meanwhile
 }
 
 void PreloadRecorder::tellCounts() { takeCounts(0); }
 
-// Of one program, whose rows are free then, or of all (0). What a program adds meanwhile stays.
+// Takes the counts of one program, which frees its rows, or of all (0). Counts that a program adds
+// meanwhile stay.
 void PreloadRecorder::takeCounts(uint32_t image) {
   std::vector<LaunchCount> launches;
   for (preload_launch& row : area_->launches) {

@@ -1,15 +1,15 @@
-// PreloadRecorder: the way that needs no privilege. A library is loaded into the programs
-// (LD_PRELOAD), whose wrappers of the watched functions write the same records that the BPF
-// programs write, into memory that both share (preload/shared.h).
+// PreloadRecorder: records without privileges. A library is loaded into the programs (LD_PRELOAD);
+// its wrappers of the watched functions write the same records as the BPF programs, into shared
+// memory (preload/shared.h).
 //
 //   PreloadArea area = PreloadArea::make(options)          // two files in memory: library, records
 //   Child::start(command, area.environment())              // LD_PRELOAD=/proc/RECORDER/fd/7
 //   PreloadRecorder recorder(std::move(area), session); recorder.watchCommand(child);
 //
-// Seen: programs that are linked dynamically and are not setuid, which the recorder starts, and
-// what they start. Not seen: PyTorch's own blocks, a runtime linked in statically (its driver calls
-// are). Nothing is left behind by either side's death: the files in memory go with the recorder, a
-// program whose recorder is gone goes on. One thread. Cost: docs/performance.md.
+// Recorded: dynamically linked programs that are not setuid, started by the recorder, and their
+// children. Not recorded: PyTorch's own blocks, a statically linked runtime (its driver calls are).
+// If either side dies, nothing remains: the files in memory vanish with the recorder, and a program
+// whose recorder is gone continues. One thread. Cost: docs/performance.md.
 #pragma once
 
 #include <map>
@@ -33,7 +33,7 @@ class PreloadRecorder final : public Source {
   void tellCounts() override;
   Losses losses() const override;
   bool anyTargetRuns() const override;
-  // Some program has loaded the library; the command itself may have refused it (static, setuid).
+  // A program has loaded the library; the command itself may be unable to (static, setuid).
   bool wasLoaded() const { return next_index_ > 0; }
 
  private:
@@ -42,7 +42,7 @@ class PreloadRecorder final : public Source {
   Program& program(uint32_t image, uint32_t tgid, const system_record* seen);
   void readChunk(preload_chunk& chunk, Batch& batch);
   void readEntry(uint32_t type, const uint8_t* bytes, uint32_t size, uint32_t image, Batch& batch);
-  void tellStack(const Program& program, uint32_t image, int32_t id);
+  void reportStack(const Program& program, uint32_t image, int32_t id);
   void end(uint32_t image, uint64_t time_ns, std::optional<int> status);
   void endThese(const std::vector<uint32_t>& images);
   void takeNames(Batch& batch);
@@ -53,13 +53,13 @@ class PreloadRecorder final : public Source {
   Child* child_ = nullptr;
   int epoll_ = -1;
   std::map<uint32_t, Program> programs_;  // by image
-  // By image and the library's id: their first call is on its way.
+  // By image and the library's id: stacks whose first call has not arrived.
   std::map<uint32_t, std::map<int32_t, std::vector<uint64_t>>> stacks_;
   size_t waiting_stacks_ = 0;              // all of them
-  std::map<uint32_t, uint32_t> image_of_;  // tgid → the program that it runs
-  std::vector<uint32_t> gone_;             // images: gone, but not all was read yet
+  std::map<uint32_t, uint32_t> image_of_;  // tgid → its current program
+  std::vector<uint32_t> gone_;             // images: ended, but not completely read
   std::unique_ptr<Batch> waiting_;         // read too early to be in order
-  uint64_t damaged_ = 0;                   // entries that no library of ours wrote
+  uint64_t damaged_ = 0;                   // entries that Tidegauge's library did not write
   uint32_t next_index_ = 0;
 };
 

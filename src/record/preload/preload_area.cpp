@@ -52,7 +52,8 @@ base::Result<PreloadArea> PreloadArea::make(const PreloadOptions& options) {
     return unreadable(fmt::format("no memory to share with programs: {}", std::strerror(why)));
   }
   (void)fcntl(library, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-  (void)prctl(PR_SET_DUMPABLE, 1);  // else programs of the same user may not open what is ours
+  // without this, programs of the same user may not open these files
+  (void)prctl(PR_SET_DUMPABLE, 1);
   PreloadArea area(library, records, static_cast<preload_area*>(mapped), bytes, chunks);
   preload_head& head = area->head;
   head.magic = PRELOAD_MAGIC;

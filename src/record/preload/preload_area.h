@@ -1,11 +1,10 @@
-// PreloadArea: two files in memory that programs find by their environment: the library that is
-// loaded into them (LD_PRELOAD), and the memory into which it writes records (preload/shared.h).
+// PreloadArea: two files in memory that programs find through their environment: the library to
+// preload (LD_PRELOAD), and the memory for its records (preload/shared.h).
 //
 //   PreloadArea area = PreloadArea::make(options) // LD_PRELOAD=/proc/RECORDER/fd/7
 //   area->head.losses[LOSS_STACK]                 // programs may write anything there, at any time
 //
-// Both go with the recorder, however it ends. Cost: the memory of the ring, 8 MiB if not told
-// otherwise.
+// Both vanish with the recorder, however it ends. Cost: the memory of the ring, 8 MiB by default.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +29,7 @@ class PreloadArea {
   PreloadArea& operator=(PreloadArea&&) = delete;
   ~PreloadArea();
 
-  // What a program's environment must say. LD_PRELOAD keeps what stands there.
+  // Variables for a program's environment. LD_PRELOAD keeps its existing entries.
   std::vector<std::string> environment() const;
   preload_area& operator*() const { return *area_; }
   preload_area* operator->() const { return area_; }

@@ -1,4 +1,4 @@
-// A cgroup (v2) by its folder: the id that BPF programs see, and how deep it lies.
+// A cgroup (v2) by its folder: the id that BPF programs see, and its depth.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,6 @@ struct Cgroup {
 
 // "/sys/fs/cgroup/system.slice/x.service", or from the root of the hierarchy: "/system.slice/x…".
 base::Result<Cgroup> findCgroup(const std::string& folder);
-std::string mountOfCgroup2();  // empty: there is none
+std::string mountOfCgroup2();  // empty: none
 
 }  // namespace tidegauge::record

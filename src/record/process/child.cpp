@@ -20,7 +20,7 @@
 namespace tidegauge::record {
 namespace {
 
-// Of this process, but for those that are named anew. Points into both.
+// This process's variables, except those that are set anew. Points into both.
 std::vector<char*> variablesWith(const std::vector<std::string>& more) {
   std::vector<char*> list;
   for (char** it = environ; *it != nullptr; ++it) {
@@ -122,7 +122,7 @@ std::string findProgram(const std::string& name) {
 
 std::string interpreterOfScript(const std::string& path) {
   std::string file = path;
-  for (int depth = 0; depth < 4; ++depth) {  // as the kernel does
+  for (int depth = 0; depth < 4; ++depth) {  // the same limit as the kernel
     std::ifstream stream(file, std::ios::binary);
     std::string line(256, '\0');
     stream.read(line.data(), static_cast<std::streamsize>(line.size()));

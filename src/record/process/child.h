@@ -1,5 +1,5 @@
-// Child: the program that `record -- CMD` starts. It waits, before its first instruction, until the
-// probes are there; signals that reach the recorder go on to it, and its exit status becomes the
+// Child: the program that `record -- CMD` starts. It waits before its first instruction until the
+// probes are attached. Signals to the recorder are forwarded to it, and its exit status becomes the
 // recorder's.
 //
 //   start ── fork ── wait on a pipe ─────────────► go ── exec CMD
@@ -19,7 +19,7 @@ namespace tidegauge::record {
 
 class Child {
  public:
-  // `environment`: "NAME=value", beside (or in place of) what this process has.
+  // `environment`: "NAME=value", added to (or replacing) this process's variables.
   static base::Result<Child> start(const std::vector<std::string>& command,
                                    const std::vector<std::string>& environment = {});
   Child(Child&& other) noexcept;
@@ -28,7 +28,7 @@ class Child {
   ~Child();  // lets it run if it still waits
 
   pid_t pid() const { return pid_; }
-  // Lets it run. An error if the command could not be run: there is no such program.
+  // Lets it run. An error if there is no such program.
   base::Status go();
   // Its wait() status once it has ended.
   std::optional<int> ended();
@@ -36,16 +36,16 @@ class Child {
  private:
   Child(pid_t pid, int gate, int verdict) : pid_(pid), gate_(gate), verdict_(verdict) {}
   pid_t pid_ = -1;
-  int gate_ = -1;     // closed: it may go
-  int verdict_ = -1;  // errno of a failed exec comes out; closed by a successful one
+  int gate_ = -1;     // closed: it may run
+  int verdict_ = -1;  // returns errno of a failed exec; closed by a successful one
   std::string name_;
   std::optional<int> status_;
 };
 
-// Where the shell would find it: the path of a program in PATH, or the name itself if it has a
+// Where the shell would find it: the path of a program in PATH, or the name itself if it contains a
 // slash.
 std::string findProgram(const std::string& name);
-// The program's own file, through "#!" lines: for its dynamic loader.
+// The actual program, through "#!" lines: for its dynamic loader.
 std::string interpreterOfScript(const std::string& path);
 
 }  // namespace tidegauge::record

@@ -1,4 +1,4 @@
-// Errors of the recorder in one line each.
+// Errors of the recorder.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace tidegauge::record {
 inline base::Error unreadable(std::string what) {
   return {base::ErrorKind::kUnreadable, std::move(what), {}, {}};
 }
-// Of the machine or of the user's rights: exit code 4.
+// Caused by the machine or the user's privileges: exit code 4.
 inline base::Error missing(std::string what, std::string hint) {
   return {base::ErrorKind::kMissingFeature, std::move(what), {}, std::move(hint)};
 }

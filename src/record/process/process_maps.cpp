@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMaxText = size_t{64} << 20;
 
-// Takes a number off the front of `text`, and what follows it if that is `end`.
+// Removes a number from the front of `text`, and `end` if that follows.
 bool take(std::string_view& text, int base, char end, uint64_t& value) {
   auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
   if (error != std::errc() || rest == text.data() + text.size() || *rest != end) return false;
@@ -62,7 +62,7 @@ std::string readable(const std::string& path, bool* is_whole) {
   ssize_t got = 0;
   while ((got = read(file, part.data(), part.size())) > 0 && text.size() < kMaxText)
     text.append(part.data(), static_cast<size_t>(got));
-  // Of a process that is gone /proc has nothing to read, and says no more than that it is the end.
+  // For a process that is gone, /proc reports nothing but the end of the file.
   if (is_whole != nullptr) *is_whole = got == 0 && pread(file, part.data(), 1, 0) == 1;
   close(file);
   return text;

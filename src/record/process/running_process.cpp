@@ -55,7 +55,7 @@ std::vector<uint32_t> runningProcesses() {
 }
 
 bool isInOwnPidNamespace() {
-  constexpr ino_t kFirst = 0xEFFFFFFC;  // PROC_PID_INIT_INO: the kernel's own, always
+  constexpr ino_t kFirst = 0xEFFFFFFC;  // PROC_PID_INIT_INO: a constant of the kernel
   struct stat own {};
   return stat("/proc/self/ns/pid", &own) == 0 && own.st_ino != kFirst;
 }

@@ -1,4 +1,4 @@
-// What /proc says of a process while it runs; empty once it is gone.
+// Facts from /proc about a running process; empty once it is gone.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@ namespace tidegauge::record {
 
 std::string commandOf(uint32_t tgid);  // its arguments, 4 KiB at most
 std::string nameOf(uint32_t tgid);     // comm
-// The file that it runs, as it sees it: also of one that is no longer at that path.
+// The file of its program, as it sees it: also one that is no longer at that path.
 std::string programOf(uint32_t tgid);
-std::vector<uint32_t> runningProcesses();  // all of the machine
-// Here processes have other numbers than in the kernel: in a container, mostly.
+std::vector<uint32_t> runningProcesses();  // on the whole machine
+// Processes have other numbers here than in the kernel: usually in a container.
 bool isInOwnPidNamespace();
-// A process that has ended but was not waited for yet does not run.
+// False for a process that has ended but was not waited for yet.
 bool isRunning(uint32_t tgid);
 
 }  // namespace tidegauge::record

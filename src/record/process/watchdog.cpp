@@ -18,7 +18,7 @@ Watchdog::Watchdog() {
   if (pid_ == 0) {
     close(ends[1]);
     for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGUSR1, SIGUSR2})
-      ::signal(signal, SIG_IGN);  // from the keyboard they reach the whole group
+      ::signal(signal, SIG_IGN);  // signals from the keyboard reach the whole group
     prctl(PR_SET_NAME, "tidegauge-go-on");
     char word = 0;
     ssize_t got = 0;

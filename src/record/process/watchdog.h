@@ -1,11 +1,11 @@
-// Watchdog: a process that waits for nothing but the recorder's death. If that comes by SIGKILL in
-// the very moment in which a program is stopped for it, somebody must let the program go on.
+// Watchdog: a process that only waits for the recorder's death. If SIGKILL ends the recorder while
+// a program is stopped for it, the watchdog lets that program continue.
 //
-//   recorder ══ pipe ══► watchdog: reads; end of file without a word → SIGCONT to its process group
+//   recorder ══ pipe ══► watchdog: reads; an unexpected end of file → SIGCONT to its process group
 //
-// The group is the recorder's: the command that it started and what that started, as long as they
-// did not make groups of their own. SIGCONT means nothing to who is not stopped. Make it before
-// anything else is open: it keeps copies of descriptors.
+// The group is the recorder's: its command and that command's children, unless they created groups
+// of their own. SIGCONT has no effect on a process that is not stopped. Create it before anything
+// else is open: it keeps copies of descriptors.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@ namespace tidegauge::record {
 class Watchdog {
  public:
   Watchdog();
-  ~Watchdog();  // no more needed
+  ~Watchdog();  // no longer needed
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 

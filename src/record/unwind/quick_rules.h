@@ -1,4 +1,4 @@
-// The recorder's side of bpf/quick_rules.h: puts rules where walks find them soonest.
+// The recorder's side of bpf/quick_rules.h: stores rules where stack walks find them fastest.
 //
 //   QuickRules quick(programs.mapDescriptor("quick_rules")); quick.set({place, code, 0}, rule);
 #pragma once
@@ -12,7 +12,7 @@ namespace tidegauge::record {
 
 class QuickRules {
  public:
-  explicit QuickRules(int map);  // where it cannot be mapped, nothing is set
+  explicit QuickRules(int map);  // if it cannot be mapped, nothing is set
   ~QuickRules();
   QuickRules(const QuickRules&) = delete;
   QuickRules& operator=(const QuickRules&) = delete;
@@ -24,7 +24,7 @@ class QuickRules {
   quick_rule* slots_ = nullptr;
 };
 
-// Nothing where the rule does not fit: large frames, stacks that are aligned anew.
+// False if the rule does not fit: large frames, realigned stacks.
 bool packRule(const unwind_rule& rule, uint64_t& packed);
 
 }  // namespace tidegauge::record

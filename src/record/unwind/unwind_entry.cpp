@@ -77,14 +77,14 @@ std::optional<FunctionRange> readRange(ByteReader& fde, uint8_t encoding, uint64
 
 std::vector<UnwindRow> indexOf(std::span<const uint8_t> section, uint64_t address) {
   std::vector<UnwindRow> rows;
-  std::unordered_map<size_t, std::optional<uint8_t>> encodings;  // by place of the CIE
+  std::unordered_map<size_t, std::optional<uint8_t>> encodings;  // by position of the CIE
   size_t at = 0;
   while (section.size() - at >= 4 && rows.size() < kMaxIndexed) {
     size_t length = ByteReader(section.subspan(at, 4)).number(4);
-    size_t begin = at + 4;  // of the entry, where its place counts from
+    size_t begin = at + 4;  // of the entry: its position is relative to this
     if (length > section.size() - begin) break;
     at = begin + length;
-    if (length < 4) continue;  // 0: an end, behind which another object's part may follow
+    if (length < 4) continue;  // 0: an end, after which another object's part may follow
     ByteReader entry(section.subspan(begin, length));
     size_t back = entry.number(4);
     if (back == 0 || back > begin) continue;  // 0: a CIE

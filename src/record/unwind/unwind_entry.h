@@ -1,10 +1,10 @@
-// The entries of .eh_frame: a CIE says what many functions share, an FDE which addresses are one
-// function's. An index of all FDEs, for files that bring none (.eh_frame_hdr).
+// The entries of .eh_frame: a CIE has the common part of many functions, an FDE the addresses of
+// one function. An index of all FDEs, for files without one (.eh_frame_hdr).
 //
 //   CIE {data step −8, addresses relative, 4 bytes} ◄── FDE {0x1130, 0x40 bytes, program}
 //   indexOf(section) → {0x1130, where its FDE is}, … by address
 //
-// Hostile input: bounded lengths, nothing recurses. Cost: one pass over the section, when asked.
+// Hostile input: bounded lengths, no recursion. Cost: one pass over the section, on request.
 // Source: Linux Standard Base 5.0, chapter 10.6.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace tidegauge::record {
 
-// Encodings of addresses: low four bits the form, the next three what it counts from.
+// Encodings of addresses: the low four bits are the form, the next three the base.
 enum UnwindEncoding : uint8_t {
   kForm = 0x0f,
   kFrom = 0x70,
@@ -25,7 +25,7 @@ enum UnwindEncoding : uint8_t {
   kIndirect = 0x80,
   kOmitted = 0xff,
 };
-size_t bytesOf(uint8_t encoding);  // 0: of no fixed length, which no linker writes
+size_t bytesOf(uint8_t encoding);  // 0: no fixed length, which no linker writes
 
 struct Cie {
   UnwindProgram program;  // its part of_cie
@@ -37,14 +37,14 @@ std::optional<Cie> readCie(std::span<const uint8_t> bytes);  // without the leng
 struct FunctionRange {
   uint64_t begin = 0, length = 0;
 };
-// The next two fields of an FDE; `here` is the address of the first of them.
+// The next two fields of an FDE; `here` is the address of the first one.
 std::optional<FunctionRange> readRange(ByteReader& fde, uint8_t encoding, uint64_t here);
 
 struct UnwindRow {
   uint64_t function = 0, fde = 0;  // addresses
 };
 inline constexpr size_t kMaxIndexed = 4'000'000;
-// All functions of a section that begins at `address`, by address; as far as it is in order.
+// All functions of a section at `address`, by address, up to the first damage.
 std::vector<UnwindRow> indexOf(std::span<const uint8_t> section, uint64_t address);
 
 }  // namespace tidegauge::record

@@ -6,10 +6,10 @@
 namespace tidegauge::record {
 namespace {
 
-constexpr uint64_t kRbp = 6, kRsp = 7, kReturn = 16;  // as the x86-64 psABI numbers them
+constexpr uint64_t kRbp = 6, kRsp = 7, kReturn = 16;  // numbers of the x86-64 psABI
 constexpr size_t kMaxRemembered = 32;
 
-// Of DWARF expressions, as many as compilers use here.
+// The DWARF expressions that compilers use here.
 constexpr uint8_t kDeref = 0x06, kPlusUconst = 0x23, kBreg0 = 0x70;
 
 enum class Where : uint8_t { kSame, kAtCfa, kExpression, kOther };
@@ -22,7 +22,7 @@ struct Row {
   bool cfa_known = false;
   uint64_t cfa_register = 0;
   int64_t cfa_offset = 0;
-  std::span<const uint8_t> cfa_expression;  // not empty: instead
+  std::span<const uint8_t> cfa_expression;  // if not empty, used instead
   Saved bp;
   Saved ra{Where::kOther, 0, {}};
   bool outermost = false;  // the return address is undefined
@@ -33,7 +33,7 @@ bool fits(int64_t offset) {
          offset <= std::numeric_limits<int32_t>::max();
 }
 
-// `breg N, offset` alone at the front of an expression.
+// A single `breg N, offset` at the front of an expression.
 bool takeRegister(ByteReader& expression, uint64_t& number, int64_t& offset) {
   uint64_t opcode = expression.number(1);
   if (opcode < kBreg0 || opcode > kBreg0 + 31) return false;
@@ -57,7 +57,7 @@ class Machine {
   }
 
  private:
-  // False: damaged, or of a kind that is not known.
+  // False: damaged, or of an unknown kind.
   bool execute(std::span<const uint8_t> instructions) {
     ByteReader reader(instructions);
     while (!reader.atEnd() && !reached_) {
@@ -108,7 +108,7 @@ class Machine {
       case 0x08:  // same_value
         put(reader.uleb(), {Where::kSame, 0, {}});
         return true;
-      case 0x09: {  // register: in another one, which the walk does not follow
+      case 0x09: {  // register: saved in another one, which the walk does not follow
         uint64_t number = reader.uleb();
         reader.uleb();
         put(number, {Where::kOther, 0, {}});
@@ -172,7 +172,7 @@ class Machine {
       case 0x2e:  // GNU_args_size
         reader.uleb();
         return true;
-      default:  // set_loc: no compiler writes it; vendors' others
+      default:  // set_loc: not written by any compiler; vendor extensions
         return false;
     }
   }
@@ -219,8 +219,8 @@ class Machine {
 bool setCfa(const Row& row, unwind_rule& rule) {
   uint64_t number = row.cfa_register;
   int64_t offset = row.cfa_offset, more = 0;
-  bool behind = !row.cfa_expression.empty();
-  if (behind) {  // breg N, offset · deref [· plus_uconst]
+  bool is_indirect = !row.cfa_expression.empty();
+  if (is_indirect) {  // breg N, offset · deref [· plus_uconst]
     ByteReader expression(row.cfa_expression);
     if (!takeRegister(expression, number, offset) || expression.number(1) != kDeref) return false;
     if (!expression.atEnd()) {
@@ -231,8 +231,8 @@ bool setCfa(const Row& row, unwind_rule& rule) {
   }
   if ((number != kRsp && number != kRbp) || !fits(offset) || more < 0 || more > 0x7fff)
     return false;
-  rule.cfa =
-      number == kRsp ? (behind ? UNWIND_AT_SP : UNWIND_SP) : (behind ? UNWIND_AT_BP : UNWIND_BP);
+  rule.cfa = number == kRsp ? (is_indirect ? UNWIND_AT_SP : UNWIND_SP)
+                            : (is_indirect ? UNWIND_AT_BP : UNWIND_BP);
   rule.cfa_offset = static_cast<int32_t>(offset);
   rule.cfa_more = static_cast<int16_t>(more);
   return true;
@@ -265,7 +265,7 @@ unwind_rule ruleOf(const UnwindProgram& program, uint64_t address) {
   if (!row) return cut;
   unwind_rule rule{};
   if (program.of_signal) {
-    // The kernel's frame, as libc tells it: CFA = the interrupted rsp, *(rsp + 160).
+    // The kernel's signal frame as libc describes it: CFA = the interrupted rsp, *(rsp + 160).
     bool as_known = setCfa(*row, rule) && rule.cfa == UNWIND_AT_SP && rule.cfa_offset == 160;
     rule = {};
     rule.cfa = UNWIND_SIGNAL;

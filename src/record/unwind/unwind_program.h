@@ -1,9 +1,9 @@
-// The little programs of .eh_frame that say, row by row, where the caller's registers are.
+// The small programs of .eh_frame that define, row by row, where the caller's registers are.
 //
 //   CIE: CFA = rsp + 8, return address at CFA − 8
 //   FDE: advance 1 · CFA + 8 · rbp at CFA − 16 · advance 3 · CFA by rbp …  → the row for an address
 //
-// Only what a walk needs is followed: the CFA, rbp and the return address. Source: DWARF 5, 6.4.2.
+// Evaluates only what a walk needs: the CFA, rbp and the return address. Source: DWARF 5, 6.4.2.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ struct UnwindProgram {
   std::span<const uint8_t> of_cie, of_fde;
 };
 
-// UNWIND_CUT for what is in no form that the walk knows, and for damaged programs.
+// UNWIND_CUT for forms that the walk does not support, and for damaged programs.
 unwind_rule ruleOf(const UnwindProgram& program, uint64_t address);
 
-// Numbers of a hostile file: past the end everything is 0 and ok() false.
+// Reads numbers of a hostile file: beyond the end, everything is 0 and ok() is false.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const uint8_t> bytes) : bytes_(bytes) {}

@@ -103,14 +103,14 @@ bool UnwindTable::readIndexOfLinker() {
   size_t pointer = bytesOf(head[1]);
   if (head[0] != 1 || pointer < 4 || head[2] != kCountEncoding || head[3] != kTableEncoding)
     return false;
-  std::memcpy(&rows_, head.data() + 4 + pointer, 4);  // at most 16: 4 + 8 + 4
+  std::memcpy(&rows_, head.data() + 4 + pointer, 4);  // at most offset 16: 4 + 8 + 4
   rows_ = std::min<uint64_t>(rows_ & 0xffffffffU, kMaxRows);
   rows_at_ = header_ + 4 + pointer + 4;
   return true;
 }
 
-// GCC leaves .eh_frame_hdr out of programs linked with -static. Only section headers say then where
-// .eh_frame is; `strip` leaves them.
+// GCC omits .eh_frame_hdr in programs linked with -static. Then only section headers locate
+// .eh_frame; `strip` keeps them.
 base::Status UnwindTable::makeIndex(const Elf64_Ehdr& file, const std::string& path) {
   std::vector<Elf64_Shdr> sections(std::min<size_t>(file.e_shnum, kMaxSections));
   if (sections.empty() || file.e_shentsize != sizeof(Elf64_Shdr) ||
@@ -120,7 +120,7 @@ base::Status UnwindTable::makeIndex(const Elf64_Ehdr& file, const std::string& p
                       ": no .eh_frame_hdr, and no section "
                       "headers that would say where .eh_frame is");
   uint64_t names = sections[file.e_shstrndx].sh_offset;
-  constexpr std::string_view kName{".eh_frame", 10};  // with its end
+  constexpr std::string_view kName{".eh_frame", 10};  // including its terminator
   for (const Elf64_Shdr& section : sections) {
     std::array<char, kName.size()> name{};
     if ((section.sh_flags & SHF_ALLOC) == 0 || section.sh_size > kLongestSection ||
@@ -153,7 +153,7 @@ std::optional<uint64_t> UnwindTable::addressOfOffset(uint64_t offset) const {
   return std::nullopt;
 }
 
-// Rows are {function, its FDE}, both from header_ on, by function.
+// Rows are {function, its FDE}, both relative to header_, by function.
 std::optional<uint64_t> UnwindTable::findFde(uint64_t address) const {
   if (rows_at_ == 0) {
     auto after =

@@ -20,13 +20,13 @@ namespace {
 
 constexpr size_t kMaxTables = 256;       // open files
 constexpr size_t kMaxRules = 1'000'000;  // of one code; the kernel's table has 2^20 rows for all
-constexpr size_t kMaxTold = 100'000;     // waiting for the call that names them
-// An address that is not known is looked for again; a walk that went astray must not cost a reading
-// of all mappings each time.
+constexpr size_t kMaxWaitingStacks = 100'000;  // stacks waiting for their call
+// An unknown address triggers another read of the mappings. A walk with invalid addresses must not
+// cause one each time.
 constexpr uint32_t kMaxLooks = 1000;
 constexpr size_t kStackHeadBytes = offsetof(stack_record, frame);
 
-// What a walk needs of a thread that was elsewhere in the meantime.
+// The registers that a walk needs.
 struct Registers {
   uint64_t place = 0, sp = 0, bp = 0;
 };
@@ -54,7 +54,7 @@ class Copy {
   uint32_t pages_;
 };
 
-// One frame up, as stepUp() of bpf/unwind.bpf.h.
+// One frame up, like stepUp() of bpf/unwind.bpf.h.
 std::optional<Registers> stepUp(const Registers& now, const unwind_rule& rule, const Copy& copy) {
   Registers next = now;
   if (rule.cfa <= UNWIND_CUT) return std::nullopt;
@@ -66,9 +66,9 @@ std::optional<Registers> stepUp(const Registers& now, const unwind_rule& rule, c
   bool by_sp = rule.cfa == UNWIND_SP || rule.cfa == UNWIND_AT_SP;
   uint64_t cfa = (by_sp ? now.sp : now.bp) + static_cast<uint64_t>(int64_t{rule.cfa_offset});
   if (rule.cfa >= UNWIND_AT_SP) {
-    auto behind = copy.word(cfa);
-    if (!behind) return std::nullopt;
-    cfa = *behind + static_cast<uint64_t>(int64_t{rule.cfa_more});
+    auto stored = copy.word(cfa);
+    if (!stored) return std::nullopt;
+    cfa = *stored + static_cast<uint64_t>(int64_t{rule.cfa_more});
   }
   if (cfa <= now.sp) return std::nullopt;
   auto place = copy.word(cfa - 8);
@@ -115,7 +115,7 @@ std::optional<unwind_rule> ruleOfEpilogue(std::span<const uint8_t> code) {
   }
   std::optional<int32_t> bp_at;
   while (byte(0) >= 0) {
-    bool is_pop = byte(0) >= 0x58 && byte(0) <= 0x5f && byte(0) != 0x5c;  // but of rsp
+    bool is_pop = byte(0) >= 0x58 && byte(0) <= 0x5f && byte(0) != 0x5c;  // except rsp
     bool is_long = byte(0) == 0x41 && byte(1) >= 0x58 && byte(1) <= 0x5f;
     if (!is_pop && !is_long) break;
     if (is_pop && byte(0) == 0x5d) bp_at = popped;
@@ -153,8 +153,8 @@ void Unwinder::learnAsItComes() {
   sigset_t all;  // signals are for the thread that waits for them
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
-  // It hardly ever runs, but a program's thousand threads that do must not keep it waiting. Linux
-  // means this thread alone by 0; without the right to it things go on as they are.
+  // It rarely runs, but a thousand busy threads of a program must not delay it. In Linux, 0 means
+  // this thread alone; without the privilege, the priority stays.
   (void)setpriority(PRIO_PROCESS, 0, -20);
   std::array<pollfd, 2> news{{{ring_buffer__epoll_fd(ring_), POLLIN, 0}, {end_, POLLIN, 0}}};
   while (news[1].revents == 0) {
@@ -185,44 +185,45 @@ UnwindCounts Unwinder::counts() const {
 
 std::optional<std::vector<uint64_t>> Unwinder::take(uint32_t id) {
   std::lock_guard lock(mutex_);
-  auto found = told_.find(id);
-  if (found == told_.end()) return std::nullopt;
+  auto found = waiting_.find(id);
+  if (found == waiting_.end()) return std::nullopt;
   std::vector<uint64_t> frames = std::move(found->second.frames);
-  told_.erase(found);
+  waiting_.erase(found);
   return frames;
 }
 
 void Unwinder::add(const stack_record& record, std::span<const uint8_t> copy) {
-  Told told;
-  told.tgid = record.tgid;
+  WalkedStack walked;
+  walked.tgid = record.tgid;
   size_t frames = std::min<size_t>(record.frames, record.room);
-  told.frames.assign(record.frame, record.frame + frames);
+  walked.frames.assign(record.frame, record.frame + frames);
   uint16_t end = record.end;
-  if (end == STACK_UNKNOWN && frames > 0) end = goOn(record, copy, told);
+  if (end == STACK_UNKNOWN && frames > 0) end = continueWalk(record, copy, walked);
   if (record.id == 0) return;
   counts_.stacks += 1;
   counts_.cut += end == STACK_CUT;
   counts_.deep += end == STACK_DEEP;
-  // Calls that found no room in their ring name none of these: the oldest matter least.
-  if (told_.size() >= kMaxTold) told_.clear();
-  told_[record.id] = std::move(told);
+  // Calls that did not fit into their ring will never refer to these: the oldest matter least.
+  if (waiting_.size() >= kMaxWaitingStacks) waiting_.clear();
+  waiting_[record.id] = std::move(walked);
 }
 
-uint16_t Unwinder::goOn(const stack_record& record, std::span<const uint8_t> copy, Told& told) {
+uint16_t Unwinder::continueWalk(const stack_record& record, std::span<const uint8_t> copy,
+                                WalkedStack& walked) {
   counts_.completed += record.id != 0;
   Space& space = spaces_[record.tgid];
   if (space.codes.try_emplace(record.code, true).second) users_[record.code] += 1;
   Rules& known = rules_[record.code];
   Copy stack(record.sp, copy, record.copied_pages);
-  Registers now{told.frames.back(), record.sp, record.bp};
-  uint64_t guessed_at = 0;  // the place below, if how to leave it was a guess
+  Registers now{walked.frames.back(), record.sp, record.bp};
+  uint64_t guessed_at = 0;  // the place below, if the rule for it was a guess
   while (true) {
     auto rule = known.find(now.place);
     if (rule == known.end()) {
       const Range* range = rangeOf(record.tgid, now.place - 1);
       if (range == nullptr && guessed_at != 0) {
-        set(record.code, guessed_at, {kCut, false});  // rbp was no frame pointer there
-        told.frames.pop_back();
+        set(record.code, guessed_at, {kCut, false});  // rbp was not a frame pointer there
+        walked.frames.pop_back();
         return STACK_CUT;
       }
       Rule found = range == nullptr ? Rule{kCut, false} : ruleFor(record.tgid, *range, now.place);
@@ -233,9 +234,9 @@ uint16_t Unwinder::goOn(const stack_record& record, std::span<const uint8_t> cop
     if (rule->second.rule.cfa == UNWIND_END) return STACK_WHOLE;
     auto next = stepUp(now, rule->second.rule, stack);
     if (!next) return STACK_CUT;
-    if (told.frames.size() == STACK_FRAMES) return STACK_DEEP;
+    if (walked.frames.size() == STACK_FRAMES) return STACK_DEEP;
     guessed_at = rule->second.guessed ? now.place : 0;
-    told.frames.push_back(next->place);
+    walked.frames.push_back(next->place);
     now = *next;
   }
 }
@@ -245,7 +246,7 @@ void Unwinder::set(uint32_t code, uint64_t place, const Rule& rule) {
   if (known.size() >= kMaxRules) return;
   unwind_key key{place, code, 0};
   if (bpf_map_update_elem(rules_map_, &key, &rule.rule, BPF_ANY) != 0) {
-    // Full: begin anew. What is needed comes back by itself.
+    // Full: start again. Needed rules are added again when they are used.
     while (!rules_.empty() && rules_.begin()->first != code) dropCode(rules_.begin()->first);
     while (!rules_.empty() && rules_.rbegin()->first != code) dropCode(rules_.rbegin()->first);
     (void)bpf_map_update_elem(rules_map_, &key, &rule.rule, BPF_ANY);
@@ -310,7 +311,7 @@ Unwinder::Module* Unwinder::moduleOf(uint32_t tgid, const Mapping& mapping) {
   return module.get();
 }
 
-// The child may have been here already: its stacks do not wait for the news that it was born.
+// The child may have run already: its stacks do not wait for the record of its fork.
 void Unwinder::inherit(uint32_t tgid, uint32_t parent) {
   std::lock_guard lock(mutex_);
   auto from = spaces_.find(parent);
@@ -332,7 +333,7 @@ void Unwinder::forget(uint32_t tgid) {
     dropCode(code);
   }
   spaces_.erase(space);
-  std::erase_if(told_, [&](const auto& entry) { return entry.second.tgid == tgid; });
+  std::erase_if(waiting_, [&](const auto& entry) { return entry.second.tgid == tgid; });
 }
 
 void Unwinder::dropCode(uint32_t code) {

@@ -1,17 +1,17 @@
 // Unwinder: the recorder's half of the stack walk. The kernel's half (bpf/unwind.bpf.h) walks by
-// rules; where it has none it sends what it has and a copy of the rest of the stack. Here the walk
-// goes on, by .eh_frame, and every place on the way gets its rule, so that this is needed once per
+// rules. Without a rule, it sends its frames and a copy of the rest of the stack. The walk
+// continues here, by .eh_frame, and every place on the way gets its rule, so this happens once per
 // return address.
 //
 //   stack_ring ── {frames so far, rsp, rbp, copy} ─► drain() ─► rules (kernel) + frames (here)
 //   memory_record.stack = 7 ──────────────────────► take(7) ─► the frames of stack 7
 //
 // Code without .eh_frame: at the start of an epilogue (`add $8,%rsp; ret`: CPython's trampolines
-// and other small stubs) the bytes say it all; else rbp is tried as a frame pointer, and never
-// again at a place where that led astray. A thread of its own, which the kernel wakes for each
-// copy: until the rules are there every other thread that comes to the same place sends one too.
-// All functions may be called meanwhile; they wait for it. Cost: under 10 µs per new return
-// address; nothing once they are known. docs/decisions/0017
+// and other small stubs), the bytes suffice. Elsewhere rbp is tried as a frame pointer, and never
+// again at a place where that failed. A separate thread, which the kernel wakes for each copy:
+// until the rules are set, every other thread at the same place sends one too. All functions may be
+// called meanwhile; they wait for it. Cost: under 10 µs per new return address; nothing once they
+// are known. docs/decisions/0017
 #pragma once
 
 #include <cstdint>
@@ -35,10 +35,10 @@ struct ring_buffer;
 namespace tidegauge::record {
 
 struct UnwindCounts {
-  uint64_t stacks = 0;     // different ones
-  uint64_t cut = 0;        // of them, end where the caller could not be found
-  uint64_t deep = 0;       // of them, more than STACK_FRAMES: the outermost are not there
-  uint64_t completed = 0;  // of them, finished here and not in the kernel
+  uint64_t stacks = 0;     // distinct ones
+  uint64_t cut = 0;        // of these, end where the caller was not found
+  uint64_t deep = 0;       // of these, more than STACK_FRAMES: the outermost are missing
+  uint64_t completed = 0;  // of these, finished here and not in the kernel
   uint64_t rules = 0;
 };
 
@@ -50,12 +50,13 @@ class Unwinder {
   Unwinder& operator=(const Unwinder&) = delete;
 
   bool ok() const { return thread_.joinable(); }
-  void drain();  // everything that waits in the ring
+  void drain();  // reads everything in the ring
   void look(
-      uint32_t tgid);  // what it has mapped is new: drain() before, the old stacks are by the old
+      // has new mappings: call drain() before, since older stacks belong to the older mappings
+      uint32_t tgid);
   void inherit(uint32_t tgid, uint32_t parent);
   void forget(uint32_t tgid);
-  // Frames of a stack that was drained, as places (unwind_key), innermost first; once.
+  // Frames of a drained stack, as places (unwind_key), innermost first; only once.
   std::optional<std::vector<uint64_t>> take(uint32_t id);
   UnwindCounts counts() const;
 
@@ -66,14 +67,14 @@ class Unwinder {
   };
   struct Range {
     uint64_t start = 0, end = 0, offset = 0;
-    Module* module = nullptr;  // of no file
+    Module* module = nullptr;  // nullptr: not a file
   };
   struct Space {
     std::vector<Range> ranges;
     std::map<uint32_t, bool> codes;  // numbers under which it has had rules
     uint32_t looks = 0;
   };
-  struct Told {
+  struct WalkedStack {
     uint32_t tgid = 0;
     std::vector<uint64_t> frames;
   };
@@ -85,10 +86,11 @@ class Unwinder {
 
   static int onRecord(void* self, void* data, size_t bytes);
   void learnAsItComes();
-  // From here on with the mutex held.
+  // Call everything below with the mutex held.
   void readMappings(uint32_t tgid);
   void add(const stack_record& record, std::span<const uint8_t> copy);
-  uint16_t goOn(const stack_record& record, std::span<const uint8_t> copy, Told& told);
+  uint16_t continueWalk(const stack_record& record, std::span<const uint8_t> copy,
+                        WalkedStack& walked);
   const Range* rangeOf(uint32_t tgid, uint64_t address);
   Module* moduleOf(uint32_t tgid, const Mapping& mapping);
   Rule ruleFor(uint32_t tgid, const Range& range, uint64_t place);
@@ -101,17 +103,17 @@ class Unwinder {
   std::map<uint32_t, Space> spaces_;  // by tgid
   std::map<FileId, std::unique_ptr<Module>> modules_;
   std::map<uint32_t, Rules> rules_;     // by unwind_space::code
-  std::map<uint32_t, uint32_t> users_;  // of a code: processes that run
-  std::unordered_map<uint32_t, Told> told_;
+  std::map<uint32_t, uint32_t> users_;  // by code: processes that run it
+  std::unordered_map<uint32_t, WalkedStack> waiting_;
   size_t open_tables_ = 0;
   UnwindCounts counts_;
-  mutable std::mutex mutex_;  // of all above
-  int end_ = -1;              // an event: the thread shall end
+  mutable std::mutex mutex_;  // guards everything above
+  int end_ = -1;              // an event that ends the thread
   std::thread thread_;
 };
 
-// The rule for a return address whose next bytes leave the function: [add to rsp] [pops] ret.
-// Nothing if they do not.
+// The rule for a return address at which the function ends: [add to rsp] [pops] ret. Absent for
+// other code.
 std::optional<unwind_rule> ruleOfEpilogue(std::span<const uint8_t> code);
 
 }  // namespace tidegauge::record

@@ -20,7 +20,7 @@ Allocator::Allocator(const Settings& settings, uint64_t device_bytes, Driver& dr
 
 // ---- choosing -----------------------------------------------------------------------------------
 
-// Whoever allocates from it holds it.
+// An owner that is allocated from is in use.
 Owner& Allocator::ownerFor(OwnerIndex owner) {
   if (owner >= owners_.size()) {
     owners_.resize(size_t{owner} + 1);
@@ -33,14 +33,14 @@ Owner& Allocator::ownerFor(OwnerIndex owner) {
   return it;
 }
 
-// What it could reach if the hole behind it was mapped.
+// Its size if the hole after it were mapped.
 uint64_t Allocator::growable(const Block& block) const {
   bool has_hole = block.next.valid() && !blocks_[block.next].is_mapped;
   return block.bytes + (has_hole ? blocks_[block.next].bytes : 0);
 }
 
-// Best fit on one stream; it stays where it is. The oversize rules are asked of the one that was
-// found, and nothing larger is looked at.
+// Best fit on one stream; the block stays in its set. The oversize rules apply to the block that
+// was found; larger ones are not tried.
 std::optional<BlockId> Allocator::findFreeBlock(Pool& pool, StreamRank stream, uint64_t bytes) {
   const std::set<FreeKey>& shelf = pool.on(stream).mapped;
   auto at = shelf.lower_bound(FreeKey{bytes, 0, BlockId(), 0});
@@ -48,7 +48,7 @@ std::optional<BlockId> Allocator::findFreeBlock(Pool& pool, StreamRank stream, u
     return segments_[blocks_[key.block].segment].page_bytes > 0;
   };
   if (settings_.expandable) {
-    // Rather a slightly larger hole inside than the end that can grow.
+    // Prefers a slightly larger inner block to the end that can grow.
     for (; at != shelf.end() && isExpandable(*at); ++at, ++searched_) {
       auto next = std::next(at);
       if (next == shelf.end() || growable(blocks_[next->block]) >= growable(blocks_[at->block]))
@@ -104,8 +104,8 @@ std::optional<BlockId> Allocator::malloc(uint64_t request_bytes, StreamRank stre
   return handOut(*block, want.rounded_bytes, request_bytes, name);
 }
 
-// alloc_found_block: the front becomes the allocation, the rest goes back to the free set. `id` is
-// in none.
+// alloc_found_block: the front becomes the allocation, the rest returns to the free set. `id` is in
+// no set.
 BlockId Allocator::handOut(BlockId id, uint64_t rounded_bytes, uint64_t request_bytes,
                            uint32_t name) {
   bool was_split = blocks_[id].isSplit(), is_small = blocks_[id].is_small;
@@ -163,7 +163,7 @@ void Allocator::free(BlockId id, bool is_shared) {
   }
 }
 
-// FREE_COMPLETED: merges with its neighbours and goes back to its pool.
+// FREE_COMPLETED: merges with its neighbours and returns to its pool.
 void Allocator::freeBlock(BlockId id) {
   Block& block = blocks_[id];
   write(Action::kFreeCompleted, block.address, block.requested_bytes, block.stream, block.owner);
@@ -171,7 +171,7 @@ void Allocator::freeBlock(BlockId id) {
   uint64_t bytes = block.bytes;
   uint64_t requested_bytes = block.requested_bytes;
   int64_t splits = 0;
-  uint64_t split_bytes = 0;  // one change of each: peaks and sums are of nets
+  uint64_t split_bytes = 0;  // one change of each: peaks and sums count net changes
   for (BlockId neighbour : {block.prev, block.next}) {
     uint64_t absorbed = merge(id, neighbour);
     splits -= absorbed > 0 ? 1 : 0;
@@ -191,7 +191,8 @@ void Allocator::freeBlock(BlockId id) {
   stats_[Quantity::kRequestedBytes].add(is_small, minus(requested_bytes));
 }
 
-// Absorbs a neighbour that is as free and as mapped; returns its bytes. `id` is in no set.
+// Absorbs a neighbour that is free and mapped in the same way; returns its bytes. `id` is in no
+// set.
 uint64_t Allocator::merge(BlockId id, BlockId other_id) {
   if (!other_id.valid()) return 0;
   Block& block = blocks_[id];
@@ -302,7 +303,7 @@ void Allocator::releasePool(OwnerIndex owner) {
 
 // ---- what was recorded --------------------------------------------------------------------------
 
-// carve() cuts without counting: what is split is counted here.
+// carve() splits without counting: splits are counted here.
 void Allocator::beginCounting() {
   StatOfKinds& splits = stats_[Quantity::kInactiveSplit];
   StatOfKinds& split_bytes = stats_[Quantity::kInactiveSplitBytes];

@@ -8,7 +8,8 @@ namespace tidegauge::replay {
 using model::Action;
 
 std::optional<BlockId> Allocator::allocBlock(const Want& want) {
-  // As if the driver had refused. The size is that of cudaMalloc, whatever is mapped.
+  // The same effect as a refusal by the driver. The compared size is that of cudaMalloc, even if
+  // pages are mapped.
   if (cap_bytes_ != kUnlimited &&
       (want.segment_bytes > cap_bytes_ || reserved_bytes_ > cap_bytes_ - want.segment_bytes))
     return std::nullopt;
@@ -60,7 +61,7 @@ std::optional<BlockId> Allocator::allocExpandable(const Want& want) {
   if (!blocks_[id].is_mapped && !mapBlock(id, std::min(blocks_[id].bytes, want.rounded_bytes)))
     return std::nullopt;
   while (blocks_[id].bytes < want.rounded_bytes) {
-    BlockId hole = blocks_[id].next;  // takes the block in when it is mapped
+    BlockId hole = blocks_[id].next;  // merges with the block when it is mapped
     uint64_t missing_bytes = want.rounded_bytes - blocks_[id].bytes;
     if (!mapBlock(hole, std::min(missing_bytes, blocks_[hole].bytes))) return std::nullopt;
     id = hole;
@@ -69,7 +70,7 @@ std::optional<BlockId> Allocator::allocExpandable(const Want& want) {
   return id;
 }
 
-// The lowest hole from which on, with a free block before it, free and unmapped blocks are enough.
+// The lowest hole from which, with a free block before it, free and unmapped blocks suffice.
 std::optional<BlockId> Allocator::findExpandable(const Want& want) {
   Pool& pool = ownerFor(want.owner).of(want.is_small);
   for (const HoleKey& hole : pool.on(want.stream).holes) {
@@ -89,9 +90,9 @@ std::optional<BlockId> Allocator::findExpandable(const Want& want) {
                want.is_small);
 }
 
-// Pages at the front of a hole; false, and nothing is done, if the driver has not all of them.
+// Maps pages at the front of a hole. False, without effect, if the driver lacks any of them.
 bool Allocator::mapBlock(BlockId hole, uint64_t bytes) {
-  // One that is older than the recording may end within a page: where the next segment begins.
+  // A segment older than the recording may end within a page: where the next one begins.
   bytes =
       std::min(roundUp(bytes, segments_[blocks_[hole].segment].page_bytes), blocks_[hole].bytes);
   if (!driver_->map(blocks_[hole].address, bytes)) return false;

@@ -1,4 +1,5 @@
-// How the allocator gives memory back to the driver: garbage, oversize blocks, all that is cached.
+// How the allocator returns memory to the driver: garbage collection, oversize blocks, the whole
+// cache.
 #include <algorithm>
 #include <vector>
 
@@ -8,8 +9,8 @@ namespace tidegauge::replay {
 
 using model::Action;
 
-// garbage_collect_cached_blocks: whole cudaMallocs of the default large pool, those at least as old
-// as the average, again and again until reserved memory is below the threshold.
+// garbage_collect_cached_blocks: whole cudaMalloc segments of the default large pool that are at
+// least as old as the average, repeatedly until reserved memory is below the threshold.
 void Allocator::collectGarbage() {
   auto limit_bytes =
       static_cast<uint64_t>(settings_.gc_threshold * static_cast<double>(cap_bytes_));
@@ -49,18 +50,18 @@ void Allocator::collectGarbage() {
 }
 
 // release_available_cached_blocks: just enough oversize blocks of the stream; only with a finite
-// max_split_size. What was given back stays so, even if it was not enough.
+// max_split_size. Released blocks stay released, even if they do not suffice.
 bool Allocator::releaseAvailable(const Want& want) {
   uint64_t limit_bytes = settings_.max_split_bytes;
   if (limit_bytes == kUnlimited) return false;
   uint64_t wanted_bytes = std::max(want.rounded_bytes, limit_bytes);
   const std::set<FreeKey>& shelf = ownerFor(want.owner).of(want.is_small).on(want.stream).mapped;
-  // One that is split is only met under settings that PyTorch would refuse.
+  // A split one only occurs under settings that PyTorch would reject.
   auto isWhole = [&](BlockId id) {
     return segments_[blocks_[id].segment].page_bytes == 0 && !blocks_[id].isSplit();
   };
-  // Only the first that is large enough is asked; if that may not go, those below it do, from the
-  // largest on.
+  // Only the first large enough block is tried; if it may not be released, smaller ones follow,
+  // largest first.
   auto at = shelf.lower_bound(FreeKey{wanted_bytes, 0, BlockId(), 0});
   if (at != shelf.end() && isWhole(at->block)) {
     releaseBlock(at->block);
@@ -79,7 +80,7 @@ bool Allocator::releaseAvailable(const Want& want) {
   return released_bytes >= wanted_bytes;
 }
 
-// release_cached_blocks: waits for all streams, then gives back all that is whole.
+// release_cached_blocks: waits for all streams, then releases all whole segments.
 void Allocator::releaseCachedBlocks() {
   synchronize();
   releaseBlocks(0, false);
@@ -102,7 +103,7 @@ void Allocator::releaseCachedBlocks() {
 
 void Allocator::releaseBlocks(OwnerIndex owner, bool is_small) {
   Pool& pool = owners_[owner].of(is_small);
-  if (!pool.has_news) return;  // all that is whole went with the flush before
+  if (!pool.has_news) return;  // an earlier flush released all whole segments
   std::vector<BlockId> whole, mapped;
   searched_ += pool.shelves().size();
   for (const auto& [stream, shelf] : pool.shelves())
@@ -123,10 +124,10 @@ void Allocator::releaseBlocks(OwnerIndex owner, bool is_small) {
 
 void Allocator::releaseBlock(BlockId id) {
   driver_->free(blocks_[id].address, blocks_[id].bytes);
-  giveBack(id);
+  releaseSegment(id);
 }
 
-void Allocator::giveBack(BlockId id) {
+void Allocator::releaseSegment(BlockId id) {
   remove(id);
   const Block block = blocks_[id];
   dropSegment(block.segment, block.owner);
@@ -154,7 +155,7 @@ void Allocator::unmapBlock(BlockId id) {
   unmapPages(id);
 }
 
-// What sticks out on either side stays free; the rest becomes a hole.
+// The parts on either side stay free; the rest becomes a hole.
 void Allocator::unmapPages(BlockId id) {
   SegmentIndex segment_id = blocks_[id].segment;
   const SegmentRow segment = segments_[segment_id];

@@ -1,10 +1,10 @@
-// The blocks of a simulated device: every range of addresses that the allocator tells apart, in
-// use, free, or (of an expandable segment) not mapped. Rows with 32-bit ids: a copy of the state is
-// a copy of a vector.
+// The blocks of a simulated device: every range of addresses that the allocator distinguishes: in
+// use, free, or (in an expandable segment) unmapped. Rows with 32-bit ids: a copy of the state is a
+// copy of a vector.
 //
 //   segment 3   [ b7 in use ][ b2 free      ][ b9 in use ]    prev and next stay within the segment
 //
-// Cost: 56 bytes a block; ids of merged blocks are given out again.
+// Cost: 56 bytes per block; ids of merged blocks are reused.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ using BlockId = base::Id<struct BlockTag>;
 using SegmentIndex = base::Id<struct SimulatedSegmentTag>;
 using StreamRank = uint16_t;  // in the order of the streams' pointers
 using OwnerIndex =
-    uint16_t;  // of a pair of pools: 0, the default one; others are private (graphs, MemPool)
+    uint16_t;  // of a pair of pools: 0 is the default; others are private (graphs, MemPool)
 
 struct Block {
   uint64_t address = 0;
@@ -26,27 +26,27 @@ struct Block {
   uint64_t requested_bytes = 0;
   SegmentIndex segment{};
   BlockId prev{}, next{};
-  uint32_t waits_at = 0;  // its place among those that wait for other streams
-  uint32_t searches = 0;  // of its pool, when it became free
-  uint32_t name = 0;      // who asked for it knows it by this
+  uint32_t waits_at = 0;  // its index among blocks that wait for other streams
+  uint32_t searches = 0;  // counter of its pool when it became free
+  uint32_t name = 0;      // identifies it to the caller
   StreamRank stream = 0;
   OwnerIndex owner = 0;
   bool is_small = false;  // the pool's kind
   bool is_mapped = true;
   bool is_allocated = false;
-  bool waits = false;  // freed, but other streams may use it still
+  bool waits = false;  // freed, but other streams may still use it
 
   bool isFree() const { return !is_allocated && !waits; }
   bool isSplit() const { return prev.valid() || next.valid(); }
 };
 
-// What the driver gave: one cudaMalloc, or a range of addresses to map pages into.
+// Memory from the driver: one cudaMalloc, or a range of addresses to map pages into.
 struct SegmentRow {
   uint64_t address = 0;
   uint64_t bytes = 0;
-  uint32_t order = 0;       // how many were made before it
+  uint32_t order = 0;       // number of segments created before it
   uint64_t page_bytes = 0;  // 0: cudaMalloc
-  BlockId first{};          // at its lowest address; none: the row is not in use
+  BlockId first{};          // at its lowest address; invalid: the row is unused
 };
 
 template <class Row, class RowId>
@@ -68,7 +68,7 @@ class Rows {
     rows_[id.index()] = {};
     unused_.push_back(id);
   }
-  size_t size() const { return rows_.size(); }  // rows in use and not
+  size_t size() const { return rows_.size(); }  // used and unused rows
   size_t used() const { return rows_.size() - unused_.size(); }
 
  private:

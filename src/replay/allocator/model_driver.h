@@ -1,12 +1,12 @@
-// ModelDriver: a device of a given size that places what it gives by a simple rule.
+// ModelDriver: a device of a given size that places allocations by a simple rule.
 //
-//   kLowest    [ a ][ c ][ b ]→      into the lowest gap that holds it
-//   kHighest   ←[ b ][ c ][ a ]      the same from above: later ones lie lower
+//   kLowest    [ a ][ c ][ b ]→      in the lowest gap that is large enough
+//   kHighest   ←[ b ][ c ][ a ]      the same from above: later ones are lower
 //   kRising    [ a ]     [ b ][ c ]→ never where something was
 //
-// Source: cudaMalloc's granularity is 2 MiB, and all that the allocator asks for is a multiple of
-// it. Where it lies matters under TieBreak::kAddress alone; there real drivers do what none of
-// these does. Cost: O(gaps).
+// Source: cudaMalloc's granularity is 2 MiB, and all requests of the allocator are multiples of it.
+// The place only matters under TieBreak::kAddress; there, real drivers do none of these. Cost:
+// O(gaps).
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ enum class Placement : uint8_t { kLowest, kHighest, kRising };
 
 class ModelDriver final : public Driver {
  public:
-  // `base`: the first address that it gives; `used_bytes`: what it gave before, below that.
+  // `base`: its first address; `used_bytes`: allocated before, below that.
   explicit ModelDriver(uint64_t capacity_bytes, uint64_t base = kBase, uint64_t used_bytes = 0,
                        Placement placement = Placement::kLowest)
       : capacity_bytes_(capacity_bytes),
@@ -37,14 +37,14 @@ class ModelDriver final : public Driver {
   uint64_t freeBytes() const override {
     return capacity_bytes_ > used_bytes_ ? capacity_bytes_ - used_bytes_ : 0;
   }
-  // Gaps that were passed by: a hostile file may leave very many that are too small.
+  // Gaps skipped in searches: a hostile file may leave very many that are too small.
   uint64_t searched() const { return searched_; }
 
   static constexpr uint64_t kBase = 0x700000000000;
 
  private:
   static constexpr uint64_t kTop = uint64_t{1}
-                                   << 62;  // kHighest: [a, b) is kept as [kTop − b, kTop − a)
+                                   << 62;  // kHighest: [a, b) is stored as [kTop − b, kTop − a)
   uint64_t place(uint64_t bytes);
 
   uint64_t capacity_bytes_, used_bytes_;

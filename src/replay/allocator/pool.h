@@ -1,10 +1,10 @@
-// Pool: the free blocks of one size kind and owner, in the order in which they are searched.
+// Pool: the free blocks of one size kind and owner, in search order.
 //
 //   stream 0   512 B at 0x…  |  2 KiB at 0x…  |  2 KiB at 0x… of a later segment  |  1 MiB …
 //   stream 1   …
 //
-// Blocks of one size: of the segment that came first, then by address; or by address alone
-// (TieBreak). Holes of expandable segments are kept beside, by address. Cost: O(log n) for each
+// Blocks of one size: those of the earliest segment first, then by address; or by address alone
+// (TieBreak). Holes of expandable segments are stored separately, by address. Cost: O(log n) per
 // change.
 #pragma once
 
@@ -37,7 +37,7 @@ struct HoleKey {
 
 struct StreamShelf {
   std::set<FreeKey> mapped;
-  // Of expandable segments that are older than settings without: nobody may take them.
+  // In expandable segments that are older than settings without them: they serve no request.
   std::set<FreeKey> idle;
   std::set<HoleKey> holes;
 };
@@ -45,11 +45,11 @@ struct StreamShelf {
 class Pool {
  public:
   StreamShelf& on(StreamRank stream) { return shelves_[stream]; }
-  // In the order of the streams. Only those that were asked about: a trace may name 65,000 of them,
+  // In the order of the streams. Only streams that were used: a trace may contain 65,000 of them,
   // and as many pools.
   const std::map<StreamRank, StreamShelf>& shelves() const { return shelves_; }
 
-  // A trace may name 65,000 streams that never free anything, and flush as often.
+  // A trace may contain 65,000 streams that never free anything, and flush as often.
   void dropEmptyShelves() {
     std::erase_if(shelves_, [](const auto& it) {
       return it.second.mapped.empty() && it.second.idle.empty() && it.second.holes.empty();
@@ -57,7 +57,7 @@ class Pool {
   }
 
   bool has_news = false;  // something became free since the last flush
-  uint32_t searches = 0;  // counted where garbage is collected: the clock of a free block's age
+  uint32_t searches = 0;  // counted for garbage collection: the clock for the age of a free block
 
  private:
   std::map<StreamRank, StreamShelf> shelves_;
@@ -66,8 +66,8 @@ class Pool {
 // The default pools, or those of a graph or MemPool.
 struct Owner {
   Pool small, large;
-  bool exists = false;       // somebody allocated from it
-  bool is_released = false;  // its last user let go: what is cached may go
+  bool exists = false;       // something was allocated from it
+  bool is_released = false;  // its last user released it: its cache may be released
   uint32_t segments = 0;
 
   Pool& of(bool is_small) { return is_small ? small : large; }

@@ -14,13 +14,13 @@ namespace {
 constexpr std::array<std::string_view, 2> kWithoutEffect{"release_lock_on_cudamalloc",
                                                          "expandable_segments_handle_type"};
 
-// Of pinned host memory, by their names; those that are still to come, too.
+// Settings of pinned host memory, by name, including future ones.
 bool isWithoutEffect(std::string_view key) {
   return key.starts_with("pinned_") ||
          std::ranges::find(kWithoutEffect, key) != kWithoutEffect.end();
 }
 
-// They change what is handed out, and how is not simulated; a value here is their default.
+// They change what is allocated, and are not simulated; the value here is their default.
 struct NotSimulated {
   std::string_view key, without_effect;
 };
@@ -30,7 +30,7 @@ constexpr NotSimulated kNotSimulated[] = {{"backend", "native"},
                                           {"expandable_segments_reserve", "0"}};
 
 struct Pair {
-  std::string key, value;  // a value in brackets has them
+  std::string key, value;  // a value in brackets includes them
 };
 
 base::Error wrong(std::string what, std::string hint) {
@@ -68,9 +68,9 @@ std::optional<Number> numberOf(std::string_view text) {
   return number;
 }
 
-// MiB, as bytes; nothing: less than `least`, or no number.
+// MiB as bytes; absent: less than `least`, or not a number.
 std::optional<uint64_t> mibOf(std::string_view text, uint64_t least_mib) {
-  constexpr uint64_t kMost = uint64_t{1} << 43;  // PyTorch takes what is more for this
+  constexpr uint64_t kMost = uint64_t{1} << 43;  // PyTorch replaces larger values by this
   auto mib = numberOf<uint64_t>(text);
   if (!mib || *mib < least_mib) return std::nullopt;
   return std::min(*mib, kMost) * kMiB;
@@ -118,7 +118,7 @@ bool readDivisions(std::string_view text, std::array<uint32_t, 16>& classes) {
   return true;
 }
 
-// What is wrong with the value, and then nothing is changed; nullptr: it was taken.
+// The error in the value, without any change; nullptr: it was applied.
 const char* take(Settings& settings, const Pair& pair) {
   const auto& [key, value] = pair;
   auto set = [](auto& to, auto from) {
@@ -200,7 +200,7 @@ std::optional<base::Error> takeAny(Settings& settings, const Pair& pair) {
 base::Result<Settings> parseConf(std::string_view conf, std::span<const std::string> known) {
   Settings settings;
   TG_ASSIGN_OR_RETURN(std::vector<Pair> pairs, pairsOf(conf));
-  // Before all others: they are measured by it.
+  // First, since others are checked against it.
   for (const Pair& pair : pairs)
     if (pair.key == "large_segment_size_mb")
       if (auto error = takeLarge(settings, pair)) return std::move(*error);
@@ -220,7 +220,7 @@ Settings settingsIn(std::string_view conf) {
   if (!pairs.ok()) return settings;
   for (const Pair& pair : pairs.value())
     if (pair.key == "large_segment_size_mb") (void)takeLarge(settings, pair);
-  constexpr size_t kMaxKept = 100;  // a made file may have any number
+  constexpr size_t kMaxKept = 100;  // a hostile file may have any number
   for (const Pair& pair : pairs.value()) {
     bool is_refused = takeAny(settings, pair).has_value();
     if (is_refused && !pair.key.empty() && settings.not_simulated.size() < kMaxKept)
@@ -232,8 +232,7 @@ Settings settingsIn(std::string_view conf) {
 
 namespace {
 
-// One number for all, or a list of sizes in MiB: the first fills what is below it, ">" what is
-// above.
+// One number for all, or a list of sizes in MiB: the first covers all below it, ">" all above.
 std::string divisionsText(const std::array<uint32_t, 16>& classes) {
   bool is_one = std::ranges::all_of(classes, [&](uint32_t it) { return it == classes[0]; });
   if (is_one) return fmt::format("{}", classes[0]);
@@ -243,8 +242,8 @@ std::string divisionsText(const std::array<uint32_t, 16>& classes) {
   std::string text = "[";
   for (size_t i = first; i < last; ++i)
     if (i == first || classes[i] != 0) text += fmt::format("{}:{},", uint64_t{1} << i, classes[i]);
-  // ">" begins behind the last that is named. Up to torch 2.8 it wrote over that one, too: so the
-  // first of the tail is named with the tail's own number.
+  // ">" begins after the last named class. Up to torch 2.8 it overwrote that one, too, so the first
+  // class of the tail is named with the tail's own number.
   return text + fmt::format("{}:{},>:{}]", uint64_t{1} << last, classes.back(), classes.back());
 }
 
@@ -268,7 +267,7 @@ std::string confOf(const Settings& settings, std::optional<double> known_fractio
     parts.push_back(fmt::format("garbage_collection_threshold:{}", settings.gc_threshold));
   if (settings.fraction && settings.fraction != known_fraction)
     parts.push_back(fmt::format("per_process_memory_fraction:{}", *settings.fraction));
-  // A recording's own value that PyTorch would refuse gives way to one that it would take.
+  // A recorded value that PyTorch would reject is replaced by one that it would accept.
   auto isWritten = [&, count = parts.size()](const std::string& pair) {
     std::string key = pair.substr(0, pair.find(':') + 1);
     return std::any_of(parts.begin(), parts.begin() + static_cast<ptrdiff_t>(count),

@@ -1,5 +1,5 @@
-// What decides how the caching allocator answers: PYTORCH_CUDA_ALLOC_CONF, the memory fraction, and
-// what differs between versions of PyTorch (docs/explain/replay.md).
+// The inputs of the caching allocator's decisions: PYTORCH_CUDA_ALLOC_CONF, the memory fraction,
+// and differences between versions of PyTorch (docs/explain/replay.md).
 //
 //   "max_split_size_mb:128,roundup_power2_divisions:[256:1,512:2,>:8]"  →  Settings
 //
@@ -24,13 +24,14 @@ inline constexpr uint64_t kMinBlockBytes = model::kMinBlockBytes;   // all are a
 inline constexpr uint64_t kSmallBytes = model::kSmallRequestBytes;  // at most: the small pool
 inline constexpr uint64_t kSmallSegmentBytes = 2 * kMiB;
 inline constexpr uint64_t kMinExactSegmentBytes =
-    10 * kMiB;                                           // from here on segments fit the request
-inline constexpr uint64_t kSegmentStepBytes = 2 * kMiB;  // and are a multiple of this
+    // from here on segments have the size of the request
+    10 * kMiB;
+inline constexpr uint64_t kSegmentStepBytes = 2 * kMiB;  // rounded up to a multiple of this
 inline constexpr uint64_t kUnlimited = UINT64_MAX;
 
-// Which of several free blocks of one size is taken.
+// Which of several free blocks of one size is used.
 enum class TieBreak : uint8_t {
-  kSegment,  // of the segment that came first, then by address (2.12 and later)
+  kSegment,  // of the earliest segment, then by address (2.12 and later)
   kAddress,  // the lowest address
 };
 
@@ -41,37 +42,37 @@ struct Settings {
   bool expandable = false;
   uint64_t large_segment_bytes = 20 * kMiB;
   uint64_t max_non_split_rounding_bytes = 20 * kMiB;
-  std::optional<double> fraction{};  // of the device's memory; not set: never said
+  std::optional<double> fraction{};  // of the device's memory; absent: never set
   TieBreak tie = TieBreak::kSegment;
-  bool gc_needs_fraction_below_1 = true;  // false: any fraction that was said arms it (2.4)
+  bool gc_needs_fraction_below_1 = true;  // false: any fraction that was set enables it (2.4)
   bool private_pools_expandable = true;   // false: cudaMalloc for private pools (2.4)
-  // What reserved memory may not exceed where the fraction, or what it is of, is not told: found
-  // out from a recording (limit.h).
+  // The limit of reserved memory if the fraction, or the size of the device, is unknown: inferred
+  // from a recording (limit.h).
   std::optional<uint64_t> limit_bytes{};
-  // "KEY:VALUE" as they were written: what changes nothing that is handed out, and what does and is
-  // not simulated.
+  // "KEY:VALUE" as written: settings without effect on allocations, and settings with effect that
+  // are not simulated.
   std::vector<std::string> without_effect{}, not_simulated{};
 
   bool operator==(const Settings&) const = default;
 
-  // The block that serves a request. Requests are at most 1 EiB.
+  // The block size for a request. Requests are at most 1 EiB.
   uint64_t roundedBytes(uint64_t request_bytes) const;
-  // What cudaMalloc is asked for, for such a block.
+  // The size passed to cudaMalloc for such a block.
   uint64_t segmentBytes(uint64_t rounded_bytes) const;
-  // What reserved memory may not exceed; kUnlimited: nothing is said.
+  // The limit of reserved memory; kUnlimited: none is set.
   uint64_t capBytes(uint64_t device_bytes) const;
 };
 
-// Of a string as PYTORCH_CUDA_ALLOC_CONF has it. Keys that do not change what is handed out
-// (pinned_*, release_lock_on_cudamalloc) are passed over; an unknown one, a value that PyTorch
-// would refuse, or one that is not simulated (backend:cudaMallocAsync) is an error that names it,
-// but for those of `known`, which are kept as they are.
+// Parses a PYTORCH_CUDA_ALLOC_CONF string. Keys without effect on allocations (pinned_*,
+// release_lock_on_cudamalloc) are skipped. An unknown key, a value that PyTorch would reject, or a
+// setting that is not simulated (backend:cudaMallocAsync) is an error that names it, except for
+// those in `known`, which are kept unchanged.
 base::Result<Settings> parseConf(std::string_view conf, std::span<const std::string> known = {});
-// Of a recording's own string, which PyTorch took: what is not understood in it is not simulated.
+// Parses a recording's own string, which PyTorch accepted: unknown parts are not simulated.
 Settings settingsIn(std::string_view conf);
 
-// The other way: what has to be written for these settings; empty: nothing, they are PyTorch's
-// defaults. Without the fraction where it is `known_fraction`: the program sets that itself.
+// The reverse: the string for these settings; empty: PyTorch's defaults. Without the fraction if it
+// equals `known_fraction`: the program sets that itself.
 std::string confOf(const Settings& settings, std::optional<double> known_fraction = {});
 
 inline uint64_t roundUp(uint64_t bytes, uint64_t step) { return (bytes + step - 1) / step * step; }

@@ -1,6 +1,6 @@
-// What torch.cuda.memory_stats() counts: each quantity now, at its peak, and both running sums, for
-// all, the small and the large pools. Names and rules as in PyTorch (CUDACachingAllocator,
-// StatArray).
+// The counts of torch.cuda.memory_stats(): for each quantity its current value, its peak, and both
+// running sums, for all, the small and the large pools. Names and rules as in PyTorch
+// (CUDACachingAllocator, StatArray).
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace tidegauge::replay {
 
-// Files may say 2^62 bytes again and again: their sums are nonsense, and must be no more than that.
+// A hostile file may repeat 2^62 bytes: the sums are meaningless then, but must not be undefined.
 inline int64_t wrappingSum(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
@@ -58,7 +58,7 @@ struct Stats {
   Stat oversize_allocations, oversize_segments;
   uint64_t retries = 0, ooms = 0, syncs = 0, driver_allocs = 0, driver_frees = 0;
 
-  // What is there stays; peaks and sums begin here.
+  // Keeps current values; peaks and sums restart here.
   void beginAnew();
 
   StatOfKinds& operator[](Quantity quantity) { return of[static_cast<size_t>(quantity)]; }

@@ -1,5 +1,6 @@
 // A comparison as JSON: `tidegauge diff --json` and the page's Diff view. Keys:
-// docs/formats/json.md, docs/schema/diff.schema.json. Bytes are exact integers; every row is there.
+// docs/formats/json.md, docs/schema/diff.schema.json. Bytes are exact integers; every row is
+// included.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,7 +13,7 @@
 
 namespace tidegauge::report {
 
-// Texts are as the file has them: dump with a handler that replaces what is no UTF-8.
+// Texts are as in the file: dump with a handler that replaces invalid UTF-8.
 nlohmann::json diffJson(const analysis::Diff& diff, const DiffTable& table,
                         const std::string& name_a, const std::string& name_b);
 nlohmann::json ranksJson(const std::vector<analysis::DiffSide>& sides,

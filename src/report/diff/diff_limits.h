@@ -4,7 +4,7 @@
 //   reserved  new  gone  stack  change
 //
 // `new` and `gone`: bytes in stacks that only B or only A has; `stack`: the largest growth of one
-// stack; `change`: all changes without signs. Percent of A's live (for reserved: reserved) bytes.
+// stack; `change`: sum of the absolute changes. Percent of A's live (for reserved: reserved) bytes.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct DiffLimit {
   Limit limit;
 };
 base::Result<DiffLimit> parseDiffLimit(const std::string& text);
-// "growth is 12.0 MiB, 2.3 % of A: “growth>1%” holds"; nothing if it does not.
+// "growth is 12.0 MiB, 2.3 % of A: “growth>1%” holds"; absent if it does not.
 std::optional<std::string> exceeded(const DiffLimit& limit, const analysis::Diff& diff);
 
 }  // namespace tidegauge::report

@@ -24,7 +24,8 @@ constexpr ByName kBys[] = {{"stack", "stack", "stacks"},
                            {"size", "size class", "size classes"},
                            {"segment", "kind of segment", "kinds of segment"}};
 
-// Names that only a stack's number sets apart have that of the joined stacks: say the file's own.
+// Names that only differ by a stack's number have the number of the joined stacks: replaces it by
+// the file's own.
 void nameOwnStack(ShownRow& shown) {
   std::string joined = fmt::format("(stack {})", shown.joined.value);
   if (!shown.joined.valid() || !shown.caller.ends_with(joined)) return;
@@ -123,7 +124,7 @@ DiffTable diffTable(const Diff& diff, DiffBy by, size_t named) {
 RowNumbers bytesNumbers(uint64_t a, uint64_t b) {
   uint64_t change = a > b ? a - b : b - a;
   base::ByteUnit unit = base::unitFor(std::max(a, b));
-  // A tenth of the unit is the least that two decimals show with two digits.
+  // Two decimals show two digits only from a tenth of the unit on.
   auto tooCoarse = [&] {
     uint64_t one = uint64_t{1} << (10 * static_cast<int>(unit));
     return unit != base::ByteUnit::kB && change < one / 10;

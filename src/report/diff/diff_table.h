@@ -1,5 +1,5 @@
-// The rows of a comparison as they are shown, whatever they are by: named, with how they were
-// matched, and the identity that they fulfil.
+// The rows of a comparison as shown, for every grouping: named, with their match, and the identity
+// that they fulfil.
 #pragma once
 
 #include <optional>
@@ -21,10 +21,10 @@ struct ShownRow {
   analysis::DiffRow row{};
   std::string key{};     // by stack: empty
   std::string label{};   // "model.py:340 forward (linear)", "activations", "1.0 MiB – 2.0 MiB"
-  std::string caller{};  // by stack: the next frame of the user's code, or what sets it apart
+  std::string caller{};  // by stack: the next frame of the user's code, or what distinguishes it
   // By stack only:
   analysis::StackMatch match = analysis::StackMatch::kExact;
-  std::optional<uint64_t> line_a{};  // of the frame that names it, where the two differ
+  std::optional<uint64_t> line_a{};  // of the frame that names it, if the two differ
   std::optional<uint64_t> line_b{};
   analysis::StackId joined{};  // in JoinedStacks, if there were any
   std::vector<analysis::StackId> stacks_a{};
@@ -42,7 +42,7 @@ struct DiffTable {
 // Rows after the first `named` have no label.
 DiffTable diffTable(const analysis::Diff& diff, DiffBy by, size_t named = SIZE_MAX);
 
-// A row's numbers in one unit: the larger side's, or as much smaller as the change needs to show.
+// A row's numbers in one unit: the larger side's, or a smaller one if the change needs it.
 //   {"34,549 MiB", "34,561 MiB", "+12.0 MiB"}     absent: "–"     no change: "0"
 struct RowNumbers {
   std::string a;

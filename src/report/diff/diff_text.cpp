@@ -32,7 +32,7 @@ class DiffPage {
   }
 
  private:
-  // The place is never cut: a long name of a file is, in its middle.
+  // The place is never cut; a long file name is, in its middle.
   void side(const char* which, const std::string& file, const analysis::DiffSide& of) {
     std::string place = ": " + placeText(of) + markOf(of);
     size_t room = options_.columns - std::min(options_.columns, 3 + base::displayWidth(place));
@@ -65,7 +65,7 @@ class DiffPage {
                                                     countedRows(table.by, table.sums.allRows()),
                                                     differing == 1 ? "differs" : "differ");
     page_.heading(fmt::format("By {}: {}", name(table.by), what), 2);
-    // What is the same is shown only where the rows are few: by stack it would push out the rest.
+    // Equal rows are shown only if there are few rows: by stack they would displace the rest.
     size_t most = options_.by == DiffBy::kStack ? differing : table.rows.size();
     size_t shown = std::min(options_.top, most);
     bool segments = table.by == DiffBy::kSegment;

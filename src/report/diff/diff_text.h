@@ -1,4 +1,4 @@
-// A comparison for a terminal: the verdict first, then what differs; the top of it fits 80 × 24.
+// A comparison for a terminal: the verdict first, then the differences; the top of it fits 80 × 24.
 #pragma once
 
 #include <string>

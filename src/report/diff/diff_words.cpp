@@ -26,7 +26,7 @@ using base::counted;
 using base::humanBytes;
 using base::withCommas;
 
-constexpr size_t kMaxShown = 4;  // devices, settings: named one by one
+constexpr size_t kMaxShown = 4;  // devices, settings: named individually
 
 std::string seconds(uint64_t us) { return fmt::format("{:.3f} s", static_cast<double>(us) / 1e6); }
 std::string milliseconds(uint64_t us) {
@@ -91,7 +91,7 @@ void sayPace(const DiffEvents& events, std::vector<std::string>& said) {
 }
 
 struct Ooms {
-  uint64_t requests = 0;  // that were refused
+  uint64_t requests = 0;  // refused requests
   uint64_t events = 0;    // of any kind
   const DiffSide* side = nullptr;
   std::optional<analysis::OomReport> worst{};
@@ -234,7 +234,7 @@ void sayReserved(const Diff& diff, std::vector<std::string>& said) {
                   numbers.a, numbers.b, numbers.change));
 }
 
-// A difference of lower bounds is none.
+// Two lower bounds have no known difference.
 std::string markOfBoth(const Diff& diff) {
   bool is_whole = markOf(diff.a).empty() && markOf(diff.b).empty();
   return is_whole ? "" : " (incomplete)";
@@ -306,8 +306,8 @@ std::vector<std::string> diffParticulars(const Diff& diff) {
       said.push_back("Devices are added up, each at its own place in time; --device N takes one.");
     }
     for (const std::string& note : side->notes) {
-      bool told = std::find(said.begin(), said.end(), note) != said.end();
-      if (!told) said.push_back(note);
+      bool exists = std::find(said.begin(), said.end(), note) != said.end();
+      if (!exists) said.push_back(note);
     }
   }
   return said;

@@ -166,7 +166,7 @@ std::vector<HolderName> rankRowNames(const RankTable& table, size_t limit) {
   std::vector<std::pair<const analysis::AnalysedTrace*, analysis::StackId>> stacks;
   limit = std::min(limit, table.rows.size());
   for (size_t i = 0; i < limit; ++i) stacks.emplace_back(table.rows[i].trace, table.rows[i].stack);
-  // Which of several files, by the shortest names that tell them apart.
+  // Which of several files, by the shortest names that distinguish them.
   std::vector<const analysis::AnalysedTrace*> traces;
   std::vector<std::string> paths;
   for (const RankRow& row : table.rows) {

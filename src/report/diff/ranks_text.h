@@ -1,4 +1,5 @@
-// Ranks of one job as a table: each against the median, the odd one named, and where it differs.
+// Ranks of one job as a table: each against the median, the rank that stands out, and where it
+// differs.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@ namespace tidegauge::report {
 struct RanksTextOptions {
   bool colour = false;
   size_t columns = 100;
-  size_t top = 8;  // rows, of ranks as well: the farthest first if there are more
+  size_t top = 8;  // rows, of ranks as well: if there are more, the largest distances
 };
 // `names` by rank.
 std::string ranksText(const std::vector<analysis::DiffSide>& sides,
@@ -20,7 +21,7 @@ std::string ranksText(const std::vector<analysis::DiffSide>& sides,
                       const RanksTextOptions& options);
 std::string ranksVerdict(const std::vector<analysis::DiffSide>& sides,
                          const analysis::RankTable& table, const std::vector<std::string>& names);
-// Of the first `limit` rows.
+// Names of the first `limit` rows.
 std::vector<HolderName> rankRowNames(const analysis::RankTable& table, size_t limit);
 
 }  // namespace tidegauge::report

@@ -6,7 +6,7 @@
 namespace tidegauge::report {
 namespace {
 
-// Shortest text that reads back as the same number; empty fields where no allocator is.
+// The shortest text that parses to the same number; empty fields without an allocator.
 std::string scoreText(const FragReport& report, const analysis::LayoutScore& score) {
   if (!report.hasScore()) return std::string(1 + analysis::kFeatureNames.size(), ',');
   std::string text = fmt::format(",{}", score.score);

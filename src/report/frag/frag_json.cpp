@@ -21,7 +21,7 @@ json timeJson(const analysis::DeviceAnalysis& device, analysis::Step step) {
   return time == model::kNoTime ? json() : json(time);
 }
 
-// null: no allocator cuts the device's memory, so it has no layout.
+// null: no allocator divides the device's memory, so it has no layout.
 json scoreJson(const model::Device& device, const analysis::LayoutScore& score) {
   if (!device.has_allocator) return nullptr;
   json features = {{"score", score.score}, {"band", name(analysis::bandOf(score.score))}};

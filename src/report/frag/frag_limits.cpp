@@ -26,7 +26,8 @@ constexpr std::array<Metric, 15> kMetrics = {{
     {{"score", LimitUnit::kNumber},
      [](const FragReport& r) { return scoreOf(r.now.sample, r.arena).score; }},
     {{"forecast", LimitUnit::kNumber},
-     [](const FragReport& r) {  // of the best model, the highest; without a forecast: as now
+     // of the best model, the highest; without a forecast: the current score
+     [](const FragReport& r) {
        if (!r.forecast.enough) return scoreOf(r.now.sample, r.arena).score;
        const analysis::Predicted& predicted = r.forecast.of(r.forecast.best).predicted;
        return *std::max_element(predicted.begin(), predicted.end());

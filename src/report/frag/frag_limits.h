@@ -1,7 +1,7 @@
 // --fail-on of frag, as in "score>60", "pinned>=2GiB", "external>30%": limit.h has the grammar.
 //
 //   auto limit = parseLimit("score>60");
-//   limit.value().isBroken(report)      the state after the last step of the range is what counts
+//   limit.value().isBroken(report)      tests the state after the last step of the range
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ class FragLimit {
  public:
   explicit FragLimit(Limit limit) : limit_(std::move(limit)) {}
   const std::string& metric() const { return limit_.metric; }
-  // Its number is of a layout, which memory without an allocator has not (FragReport::hasScore).
+  // Its number describes a layout, which memory without an allocator lacks (FragReport::hasScore).
   bool needsScore() const { return metric() == "score" || metric() == "forecast"; }
   double valueOf(const FragReport& report) const;
   bool isBroken(const FragReport& report) const { return holds(limit_, valueOf(report)); }
@@ -28,7 +28,7 @@ class FragLimit {
   Limit limit_;
 };
 
-// Errors (kUsage) name what there is.
+// Errors (kUsage) list the metrics.
 base::Result<FragLimit> parseLimit(std::string_view text);
 std::vector<std::string_view> limitMetrics();
 

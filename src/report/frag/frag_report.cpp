@@ -13,8 +13,8 @@ FitRow rowOf(const analysis::FreeBlocks& free, const analysis::FreeList& list) {
           .largest_request_bytes = analysis::largestRequest(free.rules, list)};
 }
 
-// How often the block holds the request. One that is large for the split limit is never split, and
-// without the setting no block of an expandable segment is taken.
+// How many requests fit into the block. A block above the split limit is never split, and without
+// the setting no block of an expandable segment is used.
 uint64_t timesIn(const analysis::AllocatorRules& rules, uint64_t rounded_bytes,
                  const analysis::FreeBlock& block) {
   if (block.expandable && !rules.expandable) return 0;

@@ -1,10 +1,10 @@
-// What `tidegauge frag` says about one device, gathered once and told in several ways.
+// The results of `tidegauge frag` for one device, computed once for several outputs.
 //
 //   FragReport report = gatherFrag(analysed, chosen, options);
 //   fragText(...)   a page for the terminal        fragJson(...)   docs/formats/json.md
 //   fragCsv(...)    one row per sample             fragSvg(...)    a picture, see frag_plot.h
 //
-// The state described is that after the last step of the range.
+// It describes the state after the last step of the range.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -27,22 +27,22 @@ enum class Arena : uint8_t { kReserved, kAddress };
 
 struct FragOptions {
   size_t samples = 200;
-  Arena arena = Arena::kReserved;  // whose score is forecast
+  Arena arena = Arena::kReserved;  // the arena whose score is forecast
   std::optional<uint64_t> request_bytes{};
-  std::optional<uint64_t> capacity_bytes{};  // of the device, where somebody told it
+  std::optional<uint64_t> capacity_bytes{};  // of the device, as given by the user
   analysis::LayoutOptions layout{};
 };
 
-// One free list of the allocator: what it would do with the request.
+// One free list of the allocator, and how it would serve the request.
 struct FitRow {
   analysis::FreeListKey key;
   uint64_t free_bytes = 0;
   uint64_t largest_request_bytes = 0;     // that it serves; 0: none
-  uint64_t times = 0;                     // that its free blocks hold the request, if one fits
-  std::optional<uint64_t> block_bytes{};  // of the free block it would take; absent: none fits
+  uint64_t times = 0;                     // how many requests its free blocks hold, if one fits
+  std::optional<uint64_t> block_bytes{};  // of the free block that it would use; absent: none fits
   uint64_t address = 0;                   // of that block
-  uint64_t stranded_bytes = 0;            // free, but of no use to requests of that size
-  uint64_t driver_bytes = 0;              // asked of the driver if none fits
+  uint64_t stranded_bytes = 0;            // free, but unusable for requests of that size
+  uint64_t driver_bytes = 0;              // requested from the driver if none fits
 };
 
 struct FragReport {
@@ -50,48 +50,49 @@ struct FragReport {
   std::optional<analysis::StepRange> range;
   analysis::FragmentationSeries series;
   analysis::FragmentationDetails now;  // after the last step of the range
-  analysis::Forecast forecast;         // of the arena's score, by slices of its own
+  analysis::Forecast forecast;         // of the arena's score, by its own slices
   analysis::Step forecast_steps_apart = 0;
   Arena arena = Arena::kReserved;
   analysis::Wall wall;  // of the whole recording
   analysis::Pinned pinned;
   std::vector<FitRow> lists;              // of the allocator, most free bytes first
-  std::optional<uint64_t> request_bytes;  // then `fits` says which list serves it
+  std::optional<uint64_t> request_bytes;  // if set, `fits` shows which list serves it
   uint64_t rounded_bytes = 0;             // the block that the request needs
   std::vector<FitRow> fits;
-  std::vector<FitRow> typical_fits;                 // the same of series.request_bytes
+  std::vector<FitRow> typical_fits;                 // the same for series.request_bytes
   std::optional<analysis::DriverFree> driver_free;  // only without an allocator
 
   const analysis::FragmentationSample& last() const { return series.samples.back(); }
-  // Of an allocator whose rules are not known, and of none, there are no lists and no fits; of none
-  // no score and no forecast either: nothing can lie free.
+  // Without known allocator rules, there are no lists and no fits. Without an allocator, no score
+  // and no forecast either: nothing can be free inside segments.
   analysis::AllocatorKind allocator() const { return analysis::allocatorOf(device->device); }
   bool hasScore() const { return device->device.has_allocator; }
   bool rulesKnown() const { return allocator() == analysis::AllocatorKind::kCaching; }
-  // True if a list of the main pool serves the request: no other pool's blocks are everybody's.
+  // True if a list of the main pool serves the request: blocks of other pools are not available to
+  // everyone.
   bool served() const;
 };
 
 FragReport gatherFrag(const analysis::AnalysedTrace& analysed, const Chosen& chosen,
                       const FragOptions& options);
-// What each list of the request's size class would do; `request_bytes` > 0.
+// How each list of the request's size class would serve it; `request_bytes` > 0.
 std::vector<FitRow> fitRows(const analysis::FreeBlocks& free, uint64_t request_bytes);
 
 const analysis::LayoutScore& scoreOf(const analysis::FragmentationSample& sample, Arena arena);
 std::string_view name(Arena arena);  // "reserved", "address"
-// The forecast has slices of its own, however fine the picture or the table is.
+// The forecast has its own slices, however fine the picture or the table is.
 inline constexpr size_t kForecastSlices = 200;
-// Not enough for one where no allocator keeps anything free: there is nothing to forecast.
+// Without an allocator there is nothing to forecast: reports too few samples.
 analysis::Forecast forecastOf(const model::Device& device,
                               const analysis::FragmentationSeries& slices, Arena arena);
-// Between the last two samples; 0 if there is one.
+// Between the last two samples; 0 if there is only one.
 analysis::Step stepsApart(const analysis::FragmentationSeries& slices);
 
 struct FragTextOptions {
   size_t columns = 100;
   bool colour = false;
   size_t rows = 12;   // of the tables
-  bool words = true;  // the heads of the table over time are explained
+  bool words = true;  // explains the heads of the table over time
 };
 std::string fragText(const analysis::AnalysedTrace& analysed, const FragReport& report,
                      const FragTextOptions& options);
@@ -99,9 +100,9 @@ std::string fragText(const analysis::AnalysedTrace& analysed, const FragReport& 
 std::string forecastSentence(const FragReport& report);
 
 nlohmann::json fragJson(const analysis::AnalysedTrace& analysed, const FragReport& report);
-// null: nothing tells.
+// null: not recorded.
 nlohmann::json driverFreeJson(const std::optional<analysis::DriverFree>& free);
-// The parts of it that the page asks for one by one.
+// The parts that the page requests individually.
 nlohmann::json sampleJson(const analysis::DeviceAnalysis& device,
                           const analysis::FragmentationSample& sample);
 nlohmann::json forecastJson(const analysis::Forecast& forecast);
@@ -109,7 +110,7 @@ nlohmann::json wallRowsJson(const analysis::Wall& wall);  // report_wall.cpp
 nlohmann::json detailsJson(const analysis::AnalysedTrace& analysed, const model::Device& device,
                            const analysis::FragmentationDetails& details);
 
-// CSV (base/csv.h) with a head; the rows of several devices under one head.
+// CSV (base/csv.h) with a header; the rows of several devices share it.
 std::string fragCsvHead();
 std::string fragCsv(const FragReport& report);
 

@@ -83,7 +83,7 @@ class Writer {
     return text + (stream == 0 ? ", default stream" : fmt::format(", stream {}", stream));
   }
 
-  // "1,000 B (…)": what was asked for to the byte where the short form is another size.
+  // "1,000 B (…)": the exact request, if its short form is another size.
   static std::string exactSize(uint64_t bytes) {
     std::string human = humanBytes(bytes);
     std::string tight = human;
@@ -159,14 +159,14 @@ class Writer {
                     blocks == 1 ? "it" : "them"));
   }
 
-  // A number of a recording that does not add up is worth no more than it.
+  // Figures of a contradictory recording are no more reliable than the recording.
   void contradictions() {
     for (const analysis::Identity& identity : analysis::identitiesOf(analysed_, *report_.device)) {
       if (!identity.holds) page_.bullet("The recording contradicts itself: " + identity.text + ".");
     }
   }
 
-  // The end of a recording is seldom the moment that matters.
+  // The end of a recording is rarely the decisive moment.
   void oomSentence() {
     analysis::Step first = report_.series.samples.front().step;
     std::optional<analysis::OomReport> worst;
@@ -190,7 +190,7 @@ class Writer {
                              sizes[0], sizes[1]));
   }
 
-  // Of the whole recording: of a part it would be another line.
+  // For the whole recording: a part would give another line.
   void wallSentence() {
     const analysis::WallLine& line = report_.wall.reserved;
     if (report_.range || !report_.wall.enough || !line.grows()) return;
@@ -372,7 +372,7 @@ class Writer {
     }
   }
 
-  // Nothing is kept free for it; what the driver had is known only as it was said.
+  // Nothing is kept free for it; the driver's free memory is known only as last reported.
   void askedOfDriver(uint64_t request) {
     if (report_.device->device.kind == model::DeviceKind::kPinnedHost) {
       page_.paragraph("Unknown: the recording does not contain the amount of free host memory.");
@@ -396,7 +396,7 @@ class Writer {
     if (free.taken_since_bytes != 0) {
       auto bytes = static_cast<uint64_t>(std::abs(free.taken_since_bytes));
       since = fmt::format(" Since then this program {} {}.",
-                          free.taken_since_bytes > 0 ? "took" : "gave back", humanBytes(bytes));
+                          free.taken_since_bytes > 0 ? "took" : "freed", humanBytes(bytes));
     }
     bool enough = free.leftBytes() >= pages_bytes;
     page_.bullet(fmt::format(
@@ -404,7 +404,7 @@ class Writer {
         free.is_answer ? "the program last asked the driver" : "the recorder last asked NVML",
         since,
         enough ? "That is enough, if other programs took no more"
-               : "That is too little, if other programs gave nothing back"));
+               : "That is too little, if other programs freed nothing"));
   }
 
   void overTime() {
@@ -415,10 +415,10 @@ class Writer {
     std::string last = withCommas(samples.back().step);
     size_t step_width = std::max<size_t>(6, last.size());
     constexpr size_t kSize = 10;
-    // Too narrow a page loses columns from the right; the score is the last.
+    // A narrow page loses columns from the right; the score is the last.
     std::vector<std::string> names = {"reserved", "active",  "free",
                                       "pinned",   "largest", "stranded"};
-    if (ofDriver()) names.resize(1);  // nothing else is not 0, or the same
+    if (ofDriver()) names.resize(1);  // the others would be 0, or equal to it
     size_t room = options_.columns - std::min(options_.columns, 2 + step_width + 7);
     names.resize(std::min(names.size(), room / kSize));
     std::string head = "  " + padLeft("step", step_width);
@@ -473,7 +473,7 @@ class Writer {
   const AnalysedTrace& analysed_;
   const FragReport& report_;
   const FragTextOptions& options_;
-  std::string driver_free_;  // at an out-of-memory event, as it was told
+  std::string driver_free_;  // at an out-of-memory event, as reported
   TextPage page_;
 };
 

@@ -80,7 +80,7 @@ json freeListKeyJson(const model::Trace& trace, const analysis::FreeListKey& key
           {"stream", known ? json(streamName(trace.streams[key.stream.index()].raw)) : json()}};
 }
 
-// Those that hold most first; a list without segments does not exist.
+// Lists with the most bytes first; a list without segments is omitted.
 json servableJson(const AnalysedTrace& analysed, const OomVerdict& v) {
   std::vector<const analysis::FreeList*> lists;
   for (const analysis::FreeList& list : v.free.lists) lists.push_back(&list);
@@ -106,7 +106,7 @@ json servableJson(const AnalysedTrace& analysed, const OomVerdict& v) {
   return rows;
 }
 
-// The largest free parts, wherever they lie.
+// The largest free parts, in any segment.
 json piecesJson(const AnalysedTrace& analysed, const OomVerdict& v) {
   struct Piece {
     const analysis::FreeList* list;

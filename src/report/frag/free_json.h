@@ -1,5 +1,4 @@
-// What lies free and who pins it as JSON, for every answer that tells it: report, frag and the
-// page.
+// Free memory and what pins it as JSON, for all outputs that include it: report, frag and the page.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,20 +12,20 @@ nlohmann::json poolJson(const analysis::AnalysedTrace& analysed, model::PoolId p
 
 // ---- free lists ---------------------------------------------------------------------------------
 
-// A list of the allocator: whose it is, how much lies in it, what it serves.
+// A list of the allocator: its owner, its bytes, its largest request.
 nlohmann::json freeListJson(const analysis::AnalysedTrace& analysed, const FitRow& row);
-// … and what it would do with the request.
+// … and how it would serve the request.
 nlohmann::json fitJson(const analysis::AnalysedTrace& analysed, const FitRow& row);
-// Of a verdict: the lists as they were at the event, most reserved bytes first; the largest free
-// parts, wherever they lie; whose list a request asks.
+// For a verdict: the lists at the event, most reserved bytes first; the largest free parts in any
+// segment; the list that the request belongs to.
 nlohmann::json servableJson(const analysis::AnalysedTrace& analysed, const analysis::OomVerdict& v);
 nlohmann::json piecesJson(const analysis::AnalysedTrace& analysed, const analysis::OomVerdict& v);
 nlohmann::json freeListKeyJson(const model::Trace& trace, const analysis::FreeListKey& key);
 
 // ---- pins ---------------------------------------------------------------------------------------
 
-// The sums and the first `limit` stacks. The oldest block of a stack is of no known age if it was
-// there before the recording: null.
+// The sums and the first `limit` stacks. If the oldest block of a stack is older than the
+// recording, its age is unknown: null.
 nlohmann::json pinsJson(const analysis::AnalysedTrace& analysed, const analysis::Pinned& pinned,
                         size_t limit);
 

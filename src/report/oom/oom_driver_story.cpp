@@ -15,12 +15,12 @@ using base::humanBytes;
 using base::sizeOrZero;
 
 // ", as it reported to the program 0.012 s before"
-std::string whenTold(const OomVerdict& v) {
-  if (!v.told) return ", as it reported right after";
-  std::string words =
-      v.told->is_answer ? ", as it reported to the program" : ", as NVML reported to the recorder";
-  if (!v.told_before_us) return words;
-  double seconds = static_cast<double>(*v.told_before_us) / 1e6;
+std::string whenReported(const OomVerdict& v) {
+  if (!v.driver_free) return ", as it reported right after";
+  std::string words = v.driver_free->is_answer ? ", as it reported to the program"
+                                               : ", as NVML reported to the recorder";
+  if (!v.driver_free_before_us) return words;
+  double seconds = static_cast<double>(*v.driver_free_before_us) / 1e6;
   const char* side = seconds < 0 ? "after" : "before";
   bool is_near = std::abs(seconds) < 0.0005;
   return words + (is_near ? fmt::format(" right {}", side)
@@ -29,13 +29,13 @@ std::string whenTold(const OomVerdict& v) {
 
 // "the driver had 552 MiB of 1,000 MiB free, as it reported to the program 0.012 s before"
 std::string whatTheDriverHad(const OomVerdict& v) {
-  uint64_t free = v.told ? v.told->free_bytes : v.driver_bytes.value_or(0);
+  uint64_t free = v.driver_free ? v.driver_free->free_bytes : v.driver_bytes.value_or(0);
   std::string words = "the driver had " + sizeOrZero(free);
   if (v.total_bytes) words += " of " + humanBytes(*v.total_bytes);
-  words += " free" + whenTold(v);
-  int64_t taken = v.told ? v.told->taken_since_bytes : 0;
+  words += " free" + whenReported(v);
+  int64_t taken = v.driver_free ? v.driver_free->taken_since_bytes : 0;
   if (taken != 0) {
-    words += fmt::format("; since then this process {} {}", taken > 0 ? "took" : "gave back",
+    words += fmt::format("; since then this process {} {}", taken > 0 ? "took" : "freed",
                          humanBytes(static_cast<uint64_t>(std::abs(taken))));
   }
   return words;

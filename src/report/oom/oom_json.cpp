@@ -92,7 +92,7 @@ json verdictWith(const AnalysedTrace& analysed, const OomVerdict& v, size_t most
           {"sum", sumJson(v)},
           {"wanted_bytes", orNull(v.wanted_bytes)},
           {"missing_bytes", orNull(v.missingBytes())},
-          {"driver_free", driverFreeJson(v.told)},
+          {"driver_free", driverFreeJson(v.driver_free)},
           {"from", of_driver ? json() : freeListKeyJson(analysed.trace, v.key)},
           {"pool_recorded", v.pool_recorded},
           {"before_step", v.before_step ? json(*v.before_step) : json()},

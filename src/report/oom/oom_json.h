@@ -1,4 +1,4 @@
-// Verdicts, who pins memory and advice as JSON: docs/formats/json.md and docs/formats/page-api.md.
+// Verdicts, pins and advice as JSON: docs/formats/json.md and docs/formats/page-api.md.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,8 +12,8 @@ nlohmann::json verdictJson(const analysis::AnalysedTrace& analysed,
                            const analysis::OomVerdict& verdict);
 nlohmann::json adviceJson(const std::vector<analysis::Advice>& advice);
 
-// What the page asks about one of the device's events: `verdict` with more rows, sentences, pieces
-// and advice.
+// The page's details of one event of the device: `verdict` with more rows, sentences, pieces and
+// advice.
 nlohmann::json oomPageJson(const analysis::AnalysedTrace& analysed,
                            const analysis::DeviceAnalysis& device,
                            const std::vector<analysis::OomReport>& ooms, size_t index,

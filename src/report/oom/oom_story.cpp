@@ -30,7 +30,7 @@ void append(Parts& parts, Parts more) {
                std::make_move_iterator(more.end()));
 }
 
-// Of the headline, so that a size reads the same wherever it stands.
+// The unit of the headline, so that a size reads the same everywhere.
 std::optional<base::ByteUnit> unitOf(const OomVerdict& v) {
   return base::sharedUnit({v.request_bytes.value_or(0), v.driver_bytes.value_or(0), v.free_bytes});
 }
@@ -146,7 +146,7 @@ std::string blockSizes(const analysis::StackPins& pins) {
   return fmt::format("{} to {}", humanBytes(pins.smallest_bytes), humanBytes(pins.largest_bytes));
 }
 
-// The numbers of the sentence on that reason.
+// The numbers in the sentence on that reason.
 std::string verdictSql(const OomVerdict& v, const analysis::VerdictRow& row) {
   std::string numbers = "bytes";
   if (row.verdict == Verdict::kFragmentation) {

@@ -1,4 +1,4 @@
-// The verdict on an out-of-memory event in sentences.
+// The verdict on an out-of-memory event, in sentences.
 //
 //   Fragmentation: 807 MiB lay free in 27 pieces, the largest 112 MiB, and 3,842 MiB at the driver:
 //   enough together, but for no piece alone. 166 MiB were missing.
@@ -15,24 +15,24 @@
 
 namespace tidegauge::report {
 
-// One per verdict, most bytes first. One that says so if nothing can be said.
+// One per verdict, most bytes first; if there is none, one that says so.
 std::vector<Sentence> verdictSentences(const analysis::OomVerdict& verdict);
-// "It was refused 120 times in a row, first at 2026-11-22 15:03:12 UTC, last 12.300 s later.", or
-// of a series "Its call site was refused 5 times in a row, from 8 GiB down to 512 MiB, …": one, or
-// none if that was once.
+// "It was refused 120 times in a row, first at 2026-11-22 15:03:12 UTC, last 12.300 s later."; for
+// a series "Its call site was refused 5 times in a row, from 8 GiB down to 512 MiB, …". One
+// sentence, or none for a single refusal.
 std::vector<Sentence> refusalSentences(const analysis::DeviceAnalysis& device,
                                        const std::vector<analysis::OomReport>& ooms, size_t index);
 // L + F + D + other = T, or L + F + D = C.
 Sentence sumSentence(const analysis::OomVerdict& verdict);
-// Of the major ones (pinned.h), where little keeps much first. Empty if nothing is pinned.
+// For the major ones (pinned.h), in their order. Empty if nothing is pinned.
 std::vector<Sentence> pinSentences(const analysis::AnalysedTrace& analysed, int device,
                                    const analysis::Pinned& pinned, analysis::Step step,
                                    size_t most);
 
-// Where SQL finds the verdict's numbers: "oom_verdicts(0)", or "oom_verdicts_at(0, 85899345920)" of
-// a device whose size was told.
+// The SQL table of the verdict's numbers: "oom_verdicts(0)", or "oom_verdicts_at(0, 85899345920)"
+// for a device whose size the user gave.
 std::string verdictTable(const analysis::OomVerdict& verdict);
-// The same of the advice.
+// The same for the advice.
 std::string adviceTable(int device, std::optional<uint64_t> capacity_bytes);
 std::string title(analysis::Verdict verdict);  // "Fragmentation", "Cached elsewhere"
 Link oomPage(analysis::Step step);

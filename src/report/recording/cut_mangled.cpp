@@ -7,7 +7,7 @@ constexpr std::string_view kAnonymous = "_GLOBAL__N_";
 
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
-// "6native…" → "native", and what follows; empty if it is none, or was cut.
+// "6native…" → "native", and the rest; empty if it is not a name, or was cut.
 std::string_view takeName(std::string_view& rest) {
   size_t length = 0, digits = 0;
   while (digits < rest.size() && isDigit(rest[digits]) && digits < 4)
@@ -20,7 +20,7 @@ std::string_view takeName(std::string_view& rest) {
 
 }  // namespace
 
-// Of the grammar of the Itanium C++ ABI (5.1.2) only what names a function: (N <names>) or one
+// Parses only names of functions in the grammar of the Itanium C++ ABI (5.1.2): (N <names>) or one
 // <name>.
 std::string readableName(std::string_view name) {
   std::string_view rest = name;

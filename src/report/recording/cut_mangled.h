@@ -1,10 +1,10 @@
-// C++ names that were cut before they could be demangled, as far as they can be read:
+// Readable parts of C++ names that were cut before they could be demangled:
 //
 //   "_ZN2at6native18elementwise_kernelILi128ELi4EZNS0_22gpu_kernel_impl…"
 //     →  "at::native::elementwise_kernel<…>"
 //
-// Recorders keep 239 bytes of a kernel's name, and a name of templates is often longer. Every other
-// name stays as it is. Cost: O(length).
+// Recorders keep 239 bytes of a kernel's name, and names of templates are often longer. Other names
+// are unchanged. Cost: O(length).
 #pragma once
 
 #include <string>

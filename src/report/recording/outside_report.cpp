@@ -28,7 +28,7 @@ using base::withCommas;
 using nlohmann::json;
 
 constexpr size_t kMaxOutsideJsonRows = 1000;
-constexpr size_t kMaxMissing = 5;  // told in words
+constexpr size_t kMaxMissing = 5;  // shown in sentences
 constexpr int64_t kClocksAgreeNs = 1'000'000;
 
 constexpr const char* kKeys[] = {"peak", "oom", "end"};
@@ -83,7 +83,7 @@ std::string clockWords(const analysis::SegmentMatch& match) {
          ". The figures of the recording are from a moment that far away.";
 }
 
-// What makes the figures less than exact, a sentence each.
+// What makes the figures inexact, one sentence each.
 std::vector<std::string> boundWords(const Outside& outside) {
   std::vector<std::string> words;
   for (size_t i = 0; i < outside.missing.size() && i < kMaxMissing; ++i) {

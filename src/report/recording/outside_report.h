@@ -1,4 +1,4 @@
-// The words and the JSON of memory outside PyTorch (analysis/outside.h), for `report --with`.
+// Text and JSON of memory outside PyTorch (analysis/outside.h), for `report --with`.
 //
 //   Memory outside PyTorch, by run.sqlite: pid 41 python
 //     - 212 of 212 pieces of PyTorch's segments are memory of this process …

@@ -46,10 +46,10 @@ std::string nameOf(const ProcessSum& sum) {
   return ending.empty() ? name : name + ", " + ending;
 }
 
-// What of a GPU's most used bytes is whose.
+// How a GPU's peak use is divided.
 struct Shares {
   uint64_t recorded = 0, untracked = 0, unrecorded = 0;  // bytes
-  size_t uses = 0, unrecorded_uses = 0, told = 0;        // processes
+  size_t uses = 0, unrecorded_uses = 0, named = 0;       // processes
 };
 
 Shares sharesOf(const WholeRecording& whole, int32_t device) {
@@ -62,7 +62,7 @@ Shares sharesOf(const WholeRecording& whole, int32_t device) {
       shares.unrecorded += use.used_bytes;
     }
     if (!use.recorded_bytes || use.used_bytes < *use.recorded_bytes) continue;
-    ++shares.told;
+    ++shares.named;
     shares.recorded += *use.recorded_bytes;
     shares.untracked += use.used_bytes - *use.recorded_bytes;
   }
@@ -101,7 +101,7 @@ Sentence untrackedSentence(const GpuSum& gpu, const Shares& shares) {
       "gpu_processes WHERE device = {}",
       gpu.device);
   Sentence sentence{{}, sqlLink(sql), sql};
-  if (shares.told > 0) {
+  if (shares.named > 0) {
     sentence.parts = {
         plain("Recorded calls had allocated "), strong(sizeOrZero(shares.recorded)), plain("; "),
         strong(sizeOrZero(shares.untracked)),
@@ -110,7 +110,7 @@ Sentence untrackedSentence(const GpuSum& gpu, const Shares& shares) {
   }
   if (shares.unrecorded_uses > 0) {
     sentence.parts.push_back(
-        plain(fmt::format("{}{} are of {} that {} not recorded.", shares.told > 0 ? " " : "",
+        plain(fmt::format("{}{} are of {} that {} not recorded.", shares.named > 0 ? " " : "",
                           humanBytes(shares.unrecorded),
                           shares.unrecorded_uses == 1
                               ? "one process"
@@ -156,7 +156,7 @@ Section gpuSection(const WholeRecording& whole, const GpuSum& gpu) {
   return section;
 }
 
-// Since when, and for how long; where that is not known: nothing.
+// The beginning and duration of the recording; empty if unknown.
 std::string recordedFor(const model::RecordedRun& run) {
   if (!run.began_ns) return {};
   std::string from = base::utcTime(*run.began_ns);
@@ -165,7 +165,7 @@ std::string recordedFor(const model::RecordedRun& run) {
   return fmt::format("recorded for {:.{}f} s, from {}", seconds, seconds < 10 ? 3 : 1, from);
 }
 
-// What the signs before the figures mean, if there are any.
+// Explains the signs before the figures, if there are any.
 void explainSigns(TextPage& page, const WholeRecording& whole) {
   bool at_least = false, incomplete = false;
   for (const ProcessSum& sum : whole.processes) {
@@ -217,7 +217,7 @@ std::string processesText(const WholeRecording& whole, size_t rows, const TextOp
   }
   if (count > rows) {
     std::vector<std::string> numbers = numbersOf(rest);
-    // Each has this at most; of lower bounds no most is known.
+    // Upper bound of each; lower bounds have no known maximum.
     numbers[0] = rest.memory == Sureness::kWhole ? "≤ " + sizeOrZero(rest.peak_bytes) : "";
     table.push_back({numbers, fmt::format("{} more", withCommas(count - rows))});
   }

@@ -1,5 +1,5 @@
-// What `report` says of a whole recording before it tells of its processes: which part of several
-// files it is, the processes, biggest first, and what the driver itself says of its GPUs.
+// The part of `report` about a whole recording, before its processes: which part of several files
+// it is, the processes, largest first, and the driver's figures for its GPUs.
 //
 //   3 processes called for memory, launched or copied
 //           peak        live   launches   copied   refused  process
@@ -15,19 +15,19 @@
 
 namespace tidegauge::report {
 
-// Rows of whole.processes, biggest peak first.
+// Rows of whole.processes, largest peak first.
 std::vector<size_t> biggestFirst(const analysis::WholeRecording& whole);
 
-// At most `rows`, the rest summed in one more.
+// At most `rows`; one more row sums the rest.
 std::string processesText(const analysis::WholeRecording& whole, size_t rows,
                           const TextOptions& options);
 
-// Of each GPU: how much of it was used at most, by whom, and what of it no call had handed out.
-// Empty where the driver told nothing.
+// For each GPU: its peak use, by whom, and the part that no call allocated. Empty if the driver
+// reported nothing.
 std::string gpusText(const analysis::WholeRecording& whole, const TextOptions& options);
 
-// Which part of a recording with --max-size it is; empty: it is whole. `beside`: names of the parts
-// before it that are still in its folder, oldest first.
+// Which part of a recording with --max-size it is; empty: it is complete. `beside`: names of
+// earlier parts that are still in its folder, oldest first.
 std::string partText(const analysis::WholeRecording& whole, const std::vector<std::string>& beside,
                      const TextOptions& options);
 

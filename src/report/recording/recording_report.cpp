@@ -77,7 +77,8 @@ Section processSection(const RecordedWork& work, size_t row) {
   words += watchedText(p, row) + "; ";
   words += howItEnded(work, row) + ".";
   if (command.empty()) {
-    words[0] = static_cast<char>(words[0] - 'a' + 'A');  // each of them begins with a small letter
+    // each of them begins with a lower-case letter
+    words[0] = static_cast<char>(words[0] - 'a' + 'A');
   } else {
     sentence.parts = {code(base::cutMiddle(base::printable(command), kMaxCommand)), plain(": ")};
   }
@@ -101,7 +102,7 @@ Section processSection(const RecordedWork& work, size_t row) {
   return section;
 }
 
-// What the driver itself says, and what of it no call tells.
+// The driver's own figure, and the part that no call shows.
 void addDriversFigure(const AnalysedTrace& analysed, size_t row, Section& section) {
   const RecordedWork& work = *analysed.trace.work;
   section.json["drivers_figure"] = nullptr;
@@ -137,7 +138,7 @@ void addDriversFigure(const AnalysedTrace& analysed, size_t row, Section& sectio
       {"untracked_bytes", is_more ? json(it.used_bytes - it.recorded_bytes) : json()}};
 }
 
-// ---- what it did not give back ------------------------------------------------------------------
+// ---- unfreed memory ----------------------------------------------------------------------------
 
 struct HeldSums {
   uint64_t device_bytes = 0, device_count = 0, host_bytes = 0, host_count = 0;
@@ -187,11 +188,11 @@ Section heldSection(const AnalysedTrace& analysed, size_t rows, std::optional<si
                             {strong(humanBytes(bytes)),
                              plain(fmt::format(" of {} in {}", of, counted(count, "allocation")))});
     };
-    // Then a framework's blocks may be in memory that nobody saw it take.
+    // Then a framework's blocks may be in memory whose allocation nobody saw.
     model::Incomplete incomplete = model::incompleteOf(work);
     constexpr model::FigureSet kMemory = {model::Figures::kMemory};
     bool is_whole = work.at_least.empty() && !incomplete.touches(kMemory);
-    // Where a free may have been missed, what is held may be less, too: then the heading says so.
+    // If a free may have been missed, less may be held, too: then the heading says so.
     bool has_older = !is_whole && (!incomplete.touches(kMemory) || incomplete.isAtLeast(kMemory));
     if (sums.device_count + sums.host_count == 0) {
       const char* none = is_whole ? "Nothing is held." : "Nothing of what was seen is held.";
@@ -222,7 +223,7 @@ Section heldSection(const AnalysedTrace& analysed, size_t rows, std::optional<si
             .link = sqlLink(list_sql)};
   std::vector<size_t> order(held.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  auto key = [&](size_t i) {  // as the SQL sorts: what is not known comes first
+  auto key = [&](size_t i) {  // the order of the SQL: unknown first
     int64_t stack = held.stack[i].valid() ? int64_t{held.stack[i].value} : -1;
     return std::tuple(model::name(held.kind[i]), stack, std::max(held.device[i], -1));
   };
@@ -274,7 +275,7 @@ std::string codeText(int32_t code) {
   return words.empty() ? std::to_string(code) : fmt::format("{} {}", code, words);
 }
 
-// No machine has so much: −1, say, was taken for a size.
+// No machine has that much: probably −1 was passed as a size.
 std::string askedText(uint64_t bytes) {
   return bytes > base::kMaxSizeBytes ? "more than 1,024 TiB" : humanBytes(bytes);
 }

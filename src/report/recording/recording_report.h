@@ -1,11 +1,11 @@
-// What `report` says of a recording beside its memory: the process, what it did not give back, what
-// was refused, kernels, copies. Nothing of a snapshot.
+// The part of `report` about a recording beside its memory: the process, its unfreed memory,
+// refusals, kernels, copies. Empty for snapshots.
 //
 //   Process 4711 python
 //   - python train.py: seen for 12.3 s; ended with exit status 3.
 //     › SQL · SELECT … FROM processes WHERE is_this;
 //
-// Sections as those of report_parts.h: every number beside the SQL that gives it.
+// Sections as in report_parts.h: every number has the SQL that gives it.
 #pragma once
 
 #include <string>
@@ -17,16 +17,16 @@
 
 namespace tidegauge::report {
 
-// Empty for snapshots. `rows` of a table.
+// Empty for snapshots. `rows` per table.
 std::vector<Section> recordingSections(const analysis::AnalysedTrace& analysed, size_t rows);
 
-// Keys are those of the sections: "process", "held_at_end", … Null for snapshots.
+// The keys are those of the sections: "process", "held_at_end", … Null for snapshots.
 nlohmann::json recordingJson(const analysis::AnalysedTrace& analysed);
 
-// How this trace's process ended, in a word: "exit 3", "SIGKILL", "ran on"; empty: not known.
+// How this trace's process ended, in a word: "exit 3", "SIGKILL", "ran on"; empty: unknown.
 std::string shortEnding(const analysis::AnalysedTrace& analysed);
 
-// The same of any row of processes.
+// The same for any row of processes.
 std::string endingInAWord(int64_t ended_ns, int64_t exit_status, std::string_view end_reason);
 
 // "ended with exit status 3", "was killed by SIGKILL (9)", as wait() gives the status.

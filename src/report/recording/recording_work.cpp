@@ -27,12 +27,12 @@ constexpr size_t kMaxWorkJsonRows = 50;
 using Geometry = std::array<int64_t, 6>;
 
 struct Launched {
-  std::string_view name;  // empty: not known
+  std::string_view name;  // empty: unknown
   Geometry geometry{};
   uint64_t launches = 0;
 };
 
-// "64×8", "256": what is 1 at the end is left out. A graph has none.
+// "64×8", "256": trailing dimensions of 1 are left out. A graph has none.
 std::string extent(const int64_t* of) {
   if (of[0] == 0) return "–";
   size_t shown = of[2] != 1 ? 3 : of[1] != 1 ? 2 : 1;
@@ -138,8 +138,7 @@ Section copiesSection(const RecordedWork& work) {
   for (size_t i = 0; i < c.size(); ++i) {
     std::string_view direction = work.run->strings.text(c.direction[i]);
     for (Sum* sum : {&sums[{direction, c.submitted[i]}], &whole}) {
-      sum->calls +=
-          c.count[i];  // all of them are sums that stay sums: readers/recording/sum_limit.h
+      sum->calls += c.count[i];  // none of these sums can overflow: readers/recording/sum_limit.h
       sum->bytes += c.size_bytes[i];
       sum->host_ns += c.host_ns[i];
       sum->failures += c.failures[i];
@@ -180,7 +179,7 @@ Section copiesSection(const RecordedWork& work) {
       double host_ms = static_cast<double>(sum.host_ns) / 1e6;
       double exact =
           timed ? 1e9 * static_cast<double>(sum.bytes) / static_cast<double>(sum.host_ns) : 0;
-      constexpr double kMost = 9e18;  // of a hostile file
+      constexpr double kMost = 9e18;  // for hostile files
       int64_t per_second = exact < kMost ? static_cast<int64_t>(exact) : INT64_MAX;
       if (list.size() == kMaxWorkJsonRows) {
         ++grid.more;

@@ -1,4 +1,4 @@
-// What a replay says of the advice that the page shows.
+// The replay's result for the advice on the page.
 #include <algorithm>
 
 #include "analysis/judgement.h"

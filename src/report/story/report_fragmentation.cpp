@@ -1,5 +1,5 @@
-// The section "fragmentation": what lay free inside segments and could not be used, at the moment
-// that matters: the worst out-of-memory event, else the end. `tidegauge frag` has all the rest.
+// The section "fragmentation": free memory inside segments that could not be used, at the decisive
+// moment: the worst out-of-memory event, else the end. `tidegauge frag` has the details.
 #include <fmt/format.h>
 
 #include "analysis/layout/fragmentation_details.h"

@@ -30,7 +30,7 @@ uint64_t wholeBytes(double bytes) {
 
 json idJson(analysis::StackId stack) { return stack.valid() ? json(stack.value) : json(); }
 
-// No two rows of a list read the same.
+// No two rows of a list have the same text.
 template <class Stacks, class GroupOf>
 std::vector<HolderName> namesOf(const analysis::AnalysedTrace& analysed, const Stacks& stacks,
                                 size_t limit, GroupOf&& group_of) {
@@ -42,7 +42,7 @@ std::vector<HolderName> namesOf(const analysis::AnalysedTrace& analysed, const S
   return holderNames(analysed, groups, limit);
 }
 
-// What a growing stack grew with.
+// The unit of a growing stack's growth.
 std::string eachOf(const SamplePoints& points) {
   return points.basis == SamplePoints::Basis::kEvents ? "every 1,000 events"
                                                       : "each " + points.name;
@@ -80,7 +80,7 @@ Sentence sentenceOf(const SectionContext& context, const GrowingStack& stack,
   return sentence;
 }
 
-// With one digit, or with as many more as show that it is below the bound: 4.95 is not 5.0.
+// With one digit, or with more if needed to show that it is below the bound: 4.95 is not 5.0.
 std::string textBelow(double number, double bound) {
   for (int digits : {1, 3}) {
     double rounded = std::round(number * std::pow(10, digits)) / std::pow(10, digits);
@@ -132,7 +132,8 @@ std::vector<Sentence> sentencesOf(const SectionContext& context,
           ? fmt::format("{} slices of equal numbers of events", withCommas(growth.points.size()))
           : fmt::format("{} × {}", withCommas(wholeBytes(growth.points.program_steps)),
                         growth.points.name);
-  // A leak that began late, or that many stacks share, is in the sum and in no stack's own line.
+  // A leak that began late, or is shared by many stacks, shows in the sum and in no stack's own
+  // line.
   bool rises = analysis::wallOf(context.analysed, *context.summary.device, {}).active.grows();
   sentences.push_back({{plain(rises ? "No stack holds steadily more, over "
                                     : "No stack holds more and more, over "),
@@ -213,7 +214,7 @@ Section growthSection(const SectionContext& context) {
 
 Section neverFreedSection(const SectionContext& context) {
   int device = context.summary.device->device.ordinal;
-  // Without events there is no recording that anything could be older than.
+  // Without events there is no recording, so nothing is older than it.
   bool has_steps = context.summary.device->totals.steps() > 0;
   analysis::Outstanding found = analysis::neverFreed(context.analysed, *context.summary.device);
   Section section{.key = "never_freed", .title = "Never freed", .json = {}};

@@ -224,7 +224,7 @@ json storyJson(const Story& story) {
           {"findings", evidenceJson(findings)}};
 }
 
-// With what a replay says of each that names a setting.
+// The advice, with the replay's result for each setting that it names.
 json provenAdviceJson(const std::vector<analysis::Advice>& advice,
                       const analysis::ReplayProof* proof) {
   json rows = adviceJson(advice);
@@ -256,7 +256,7 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
   }
   by_provenance["sql"] = provenanceSql(device.ordinal);
   using model::Action;
-  Story story = tellStory(analysed, summary, capacity_bytes);
+  Story story = makeStory(analysed, summary, capacity_bytes);
   auto proof = proofFor(analysed, *summary.device, story.advice, capacity_bytes, replays);
   json all = {
       {"device", device.ordinal},
@@ -306,7 +306,7 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
 json brimJson(const DeviceSummary& summary) {
   if (summary.ooms.empty()) return nullptr;
   const analysis::OomReport& oom = summary.ooms[summary.worst_oom];
-  if (!oom.known()) return nullptr;  // a picture of what was missing needs both
+  if (!oom.known()) return nullptr;  // a picture of the missing bytes needs both
   return {{"requested_bytes", *oom.requested_bytes},
           {"device_free_bytes", *oom.device_free_bytes},
           {"reserved_bytes", oom.totals.reserved_bytes},
@@ -318,7 +318,7 @@ json brimJson(const DeviceSummary& summary) {
           {"ceiling_bytes", *oom.ceilingBytes()}};
 }
 
-// Beside each figure why it is not the whole truth; nothing where it is.
+// Adds to each incomplete figure the reason why.
 void markIncomplete(const model::Incomplete& incomplete, json& device) {
   auto mark = [&](json& section, model::FigureSet figures) {
     if (section.is_object() && incomplete.touches(figures))
@@ -394,7 +394,7 @@ json reportJson(const AnalysedTrace& analysed, const std::vector<Chosen>& chosen
 json sessionFileJson(const AnalysedTrace& analysed, size_t file_id, const std::string& name) {
   json file = fileJson(analysed);
   file["id"] = file_id;
-  // People know the file by its last name; the rest of the path is in the tooltip.
+  // People identify the file by its last name; the tooltip shows the whole path.
   file["path"] = clean(analysed.trace.source.name);
   file["name"] = clean(name);
   json devices = json::array();
@@ -412,7 +412,7 @@ json sessionFileJson(const AnalysedTrace& analysed, size_t file_id, const std::s
                         {"device_free_bytes", orNull(oom.device_free_bytes)},
                         {"reserved_bytes", oom.totals.reserved_bytes}});
       }
-      ceiling = std::max(ceiling, oom.ceilingBytes());  // absent = least
+      ceiling = std::max(ceiling, oom.ceilingBytes());  // absent counts as the least
     }
     const model::Device& d = device->device;
     bool timed = device->time.present();
@@ -443,14 +443,14 @@ json overviewJson(const AnalysedTrace& analysed, int32_t device_ordinal) {
   const analysis::DeviceAnalysis* device = analysed.findDevice(device_ordinal);
   if (device == nullptr) return nullptr;
   DeviceSummary summary = summarise(analysed, *device);
-  Story told = tellStory(analysed, summary);
-  std::vector<Sentence> sentences = told.sentences;
+  Story story = makeStory(analysed, summary);
+  std::vector<Sentence> sentences = story.sentences;
   if (!summary.growth.stacks.empty()) {
     sentences.push_back(growthSections({analysed, summary}).front().sentences.front());
   }
   constexpr const char* kSeverities[] = {"high", "medium", "low"};
   json findings = json::array();
-  for (const Finding& finding : told.findings) {
+  for (const Finding& finding : story.findings) {
     findings.push_back({{"severity", kSeverities[static_cast<size_t>(finding.severity)]},
                         {"parts", partsJson(finding.parts)},
                         {"bytes", finding.bytes ? json(*finding.bytes) : json()},
@@ -460,13 +460,13 @@ json overviewJson(const AnalysedTrace& analysed, int32_t device_ordinal) {
   constexpr const char* kKinds[] = {"oom", "peak", "state"};
   const char* at = summary.at_oom ? "oom" : device->totals.steps() == 0 ? "end" : "peak";
   return {{"eyebrow",
-           {{"kind", kKinds[static_cast<size_t>(told.kind)]},
-            {"text", told.eyebrow},
-            {"step", told.step ? json(*told.step) : json()},
-            {"time_us", told.step ? timeJson(*device, *told.step) : json()}}},
-          {"headline", told.headline},
+           {{"kind", kKinds[static_cast<size_t>(story.kind)]},
+            {"text", story.eyebrow},
+            {"step", story.step ? json(*story.step) : json()},
+            {"time_us", story.step ? timeJson(*device, *story.step) : json()}}},
+          {"headline", story.headline},
           {"story", sentencesJson(sentences)},
-          {"advice", adviceJson(told.advice)},
+          {"advice", adviceJson(story.advice)},
           {"findings", findings},
           {"brim", brimJson(summary)},
           {"holders", holdersJson(analysed, device_ordinal,

@@ -13,22 +13,22 @@ namespace tidegauge::report {
 
 // The whole file, all devices: {"file": …, "devices": […], "issues": […], "settings": {…}}.
 nlohmann::json reportJson(const analysis::AnalysedTrace& analysed);
-// Of these devices, as choose() gives them; of a range: its totals, peaks, holders and ooms. A
-// capacity of the devices is for the verdicts and the time to the wall.
+// These devices, from choose(); for a range: its totals, peaks, holders and ooms. A capacity of the
+// devices is used for the verdicts and the time to the wall.
 nlohmann::json reportJson(const analysis::AnalysedTrace& analysed,
                           const std::vector<Chosen>& devices,
                           std::optional<uint64_t> capacity_bytes = std::nullopt,
                           Replays replays = Replays::kShort);
 
-// FileInfo of the page's session; `name` as distinctNames() gives it.
+// FileInfo of the page's session; `name` from distinctNames().
 nlohmann::json sessionFileJson(const analysis::AnalysedTrace& analysed, size_t file_id,
                                const std::string& name);
 
 // The page's overview of one device.
 nlohmann::json overviewJson(const analysis::AnalysedTrace& analysed, int32_t device_ordinal);
 
-// What a replay says of the advice of that overview or, of an out of memory, of the advice at that
-// step; null: nothing is replayed unasked (proofFor, Replays::kShort).
+// The replay's result for the advice of that overview or, for an out-of-memory event, for the
+// advice at that step. Null: not replayed, since it was not requested (proofFor, Replays::kShort).
 nlohmann::json proofJson(const analysis::AnalysedTrace& analysed,
                          const analysis::DeviceAnalysis& device,
                          std::optional<analysis::Step> oom_step);

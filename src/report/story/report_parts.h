@@ -9,8 +9,8 @@
 
 namespace tidegauge::report {
 
-// In the order of the report. Sections that have nothing to say have no sentences and no grid: they
-// are in the JSON only; null there: not asked for.
+// In the order of the report. Empty sections have no sentences and no grid: they only appear in
+// JSON; null there: not requested.
 std::vector<Section> sectionsOf(const SectionContext& context);
 
 Section fragmentationSection(const SectionContext& context);
@@ -19,8 +19,7 @@ Section churnSection(const SectionContext& context);
 Section wallSection(const SectionContext& context);
 Section replaySection(const SectionContext& context);
 
-// Of an advice that names a setting: what that would have done. None: it names none, or nothing was
-// replayed.
+// The replay's result for advice with a setting. Absent: it names none, or nothing was replayed.
 std::optional<Sentence> proofSentence(const SectionContext& context, size_t advice);
 std::string replaysTable(int device, std::optional<uint64_t> capacity_bytes);
 

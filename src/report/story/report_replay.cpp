@@ -1,5 +1,5 @@
-// The section "replay": is the recording explained by the allocator's rules, and what other
-// settings would have done.
+// The section "replay": whether the allocator's rules explain the recording, and the effect of
+// other settings.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::string nameOf(const Replayed& it) {
   return it.conf.empty() ? std::string("PyTorch's defaults") : it.conf;
 }
 
-// Texts of SQL hold no quotes but their own: a conf comes from the file.
+// An SQL string literal. A conf comes from the file, so its quotes are escaped.
 std::string quoted(const std::string& text) {
   std::string all = "'";
   for (char c : text) all += c == '\'' ? "''" : std::string(1, c);
@@ -87,7 +87,7 @@ Sentence bestSentence(const analysis::WhatIf& report, const std::string& from) {
   return sentence;
 }
 
-// Nothing that was tried is better than the recording's own settings by more than a little.
+// Nothing that was tried is noticeably better than the recording's own settings.
 Sentence noneSentence(const analysis::WhatIf& report, const std::string& from) {
   const Replayed& own = report.own;
   Sentence sentence;
@@ -143,13 +143,13 @@ std::string rangeText(const Replayed& it) {
   return text;
 }
 
-// Where the tie-break is by address, of the recording's own settings and of the best.
+// If ties are broken by address: for the recording's own settings and the best.
 std::optional<Sentence> rangeSentence(const analysis::WhatIf& report, const std::string& from) {
-  std::vector<std::string> told;
-  if (report.own.hasRange()) told.push_back("its own settings " + rangeText(report.own));
+  std::vector<std::string> ranges;
+  if (report.own.hasRange()) ranges.push_back("its own settings " + rangeText(report.own));
   if (report.best_helps && report.candidates.front().hasRange())
-    told.push_back("the best " + rangeText(report.candidates.front()));
-  if (told.empty()) return std::nullopt;
+    ranges.push_back("the best " + rangeText(report.candidates.front()));
+  if (ranges.empty()) return std::nullopt;
   Sentence sentence;
   sentence.sql = fmt::format(
       "SELECT least_peak_reserved_bytes, most_peak_reserved_bytes, least_ooms, most_ooms FROM {} "
@@ -158,7 +158,7 @@ std::optional<Sentence> rangeSentence(const analysis::WhatIf& report, const std:
   sentence.parts = {
       plain(fmt::format("This PyTorch takes the lowest address among blocks of one "
                         "size, so the driver's placement moves the peak: under {}.",
-                        fmt::join(told, ", under ")))};
+                        fmt::join(ranges, ", under ")))};
   return sentence;
 }
 
@@ -227,7 +227,7 @@ Section replaySection(const SectionContext& context) {
   section.sentences.push_back(report.best_helps ? bestSentence(report, from)
                                                 : noneSentence(report, from));
   if (auto range = rangeSentence(report, from)) section.sentences.push_back(std::move(*range));
-  // Rows that are all alike say nothing more.
+  // A grid of equal rows shows nothing.
   if (report.best_helps || report.own.mostOoms() > 0) section.grid = gridOf(report, from);
   const replay::Verification& it = report.verified;
   section.json = {

@@ -62,7 +62,7 @@ class Report {
     std::string format =
         source.container.empty() ? source.format : source.format + " in " + source.container;
     const std::vector<model::Provenance>& all = analysed_.trace.allocations.provenance;
-    // Without events there is no recording that anything could be older than.
+    // Without events there is no recording, so nothing is older than it.
     uint64_t older = analysed_.trace.events.size() == 0
                          ? 0
                          : static_cast<uint64_t>(std::count_if(
@@ -90,7 +90,7 @@ class Report {
   static int ordinalOf(const analysis::DeviceAnalysis& device) { return device.device.ordinal; }
 
   void deviceSection(const DeviceSummary& summary) {
-    Story story = tellStory(analysed_, summary, options_.capacity_bytes);
+    Story story = makeStory(analysed_, summary, options_.capacity_bytes);
     std::string place;
     if (story.step && summary.device->totals.steps() > 0) {
       place = fmt::format(" at step {}", withCommas(*story.step));
@@ -178,14 +178,14 @@ class Report {
                         ordinalOf(device), range.first, range.last));
   }
 
-  // Seconds since the device's first event; unsigned: times of a hostile file may overflow.
+  // Seconds since the device's first event; unsigned: times in a hostile file may overflow.
   static std::string secondsAt(const analysis::DeviceAnalysis& device, analysis::Step step) {
     uint64_t since_us = static_cast<uint64_t>(device.time.timeOf(step)) -
                         static_cast<uint64_t>(device.time.firstUs());
     return fmt::format("{:.3f}", static_cast<double>(since_us) / 1e6);
   }
 
-  // The peak is one of states after steps: of a range, it may be lower than what was `before` it.
+  // The peak is among the states after steps: in a range, it may be lower than the state before it.
   void totals(const analysis::Totals& start, const analysis::Totals& end,
               const analysis::PeakReport& peaks, const char* before, bool has_steps,
               bool at_least) {
@@ -214,7 +214,7 @@ class Report {
     row("allocated", start.allocated_bytes, end.allocated_bytes, peaks.allocated);
     row("active", start.active_bytes, end.active_bytes, peaks.active);
     row("reserved", start.reserved_bytes, end.reserved_bytes, peaks.reserved);
-    if (!std::exchange(told_totals_, true)) {
+    if (!std::exchange(explained_totals_, true)) {
       page_.faint(seesOnlySegments(analysed_.trace)
                       ? "requested, allocated, active: segments that PyTorch asked for, since what "
                         "its tensors take of them was not seen; reserved: taken from the driver"
@@ -246,7 +246,7 @@ class Report {
                     markOf(incomplete_, kOfHolders)),
         2);
     std::vector<analysis::StackGroup> groups = holders.groups;
-    if (!has_steps) {  // there is no recording that anything could be older than
+    if (!has_steps) {  // without a recording, nothing is older than it
       for (analysis::StackGroup& group : groups) group.older_bytes = 0;
     }
     std::vector<HolderName> names = holderNames(analysed_, groups, options_.holders);
@@ -341,7 +341,7 @@ class Report {
   void identities(const DeviceSummary& summary) {
     page_.blank();
     page_.heading("Checks: sums that must agree", 2);
-    if (!std::exchange(told_checks_, true)) {
+    if (!std::exchange(explained_checks_, true)) {
       page_.faint(
           "drawn: what is shown; traced: seen being allocated; before recording: allocated before "
           "it; lost: one end is missing although it lies inside the recording",
@@ -389,8 +389,8 @@ class Report {
   const TextOptions& options_;
   model::Incomplete incomplete_;
   TextPage page_;
-  bool told_totals_ = false;  // words are explained once
-  bool told_checks_ = false;
+  bool explained_totals_ = false;  // terms are explained once
+  bool explained_checks_ = false;
 };
 
 }  // namespace

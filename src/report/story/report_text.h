@@ -1,5 +1,5 @@
-// The report as text for a terminal: at most 100 columns, plain words, every total says what it
-// holds. Below 72 columns rows of tables take two lines.
+// The report as text for a terminal: at most 100 columns, plain words; every total says what it
+// includes. Below 72 columns, rows of tables take two lines.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace tidegauge::report {
 
-// `devices` as choose() gives them.
+// `devices` from choose().
 std::string reportText(const analysis::AnalysedTrace& analysed, const std::vector<Chosen>& devices,
                        const TextOptions& options);
-// Everything.
+// The report on all devices.
 std::string reportText(const analysis::AnalysedTrace& analysed, const TextOptions& options);
 
 }  // namespace tidegauge::report

@@ -69,7 +69,7 @@ json lineJson(const Wall& wall, const WallLine& line, const char* what) {
           {"seconds_per_event", wall.seconds_per_event ? json(*wall.seconds_per_event) : json()}};
 }
 
-// Then it would be odd to see no wall.
+// Then a missing wall would surprise.
 bool wasRefused(const SectionContext& context) {
   if (!context.summary.ooms.empty()) return true;
   if (!context.analysed.trace.work) return false;

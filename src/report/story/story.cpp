@@ -30,7 +30,7 @@ using base::sharedUnit;
 using base::withCommas;
 using Severity = Finding::Severity;
 
-void tellUnseenBlocks(const AnalysedTrace& analysed, Story& story) {
+void addUnseenBlocks(const AnalysedTrace& analysed, Story& story) {
   if (!seesOnlySegments(analysed.trace)) return;
   story.sentences.push_back(
       {{plain(
@@ -41,7 +41,7 @@ void tellUnseenBlocks(const AnalysedTrace& analysed, Story& story) {
        {}});
 }
 
-void tellLowerBound(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
+void addLowerBound(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
   if (!model::isAtLeast(analysed.trace, summary.device->device.ordinal)) return;
   story.sentences.push_back(
       {{plain("The program had memory before it was watched. Of that only what its calls showed is "
@@ -88,13 +88,13 @@ std::string whichOom(const DeviceSummary& summary) {
                      oom.overBytes() > 0 ? "one short by most" : "largest", at);
 }
 
-void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
-             const analysis::OomVerdict& verdict, Story& story) {
+void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
+            const analysis::OomVerdict& verdict, Story& story) {
   const OomReport& oom = summary.ooms[summary.worst_oom];
   story.kind = Story::Kind::kOom;
   story.eyebrow = "Out of memory";
   story.step = oom.step;
-  const analysis::FreeSums& free = *oom.free;  // the worst is always looked at
+  const analysis::FreeSums& free = *oom.free;  // computed for the worst in any case
   std::initializer_list<uint64_t> compared = {oom.requested_bytes.value_or(0),
                                               oom.device_free_bytes.value_or(0), free.bytes};
   std::optional<base::ByteUnit> unit = sharedUnit(compared);
@@ -111,7 +111,7 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
   for (Sentence& sentence : verdictSentences(verdict))
     story.sentences.push_back(std::move(sentence));
   story.sentences.push_back(sumSentence(verdict));
-  if (verdict.lackingBytes() == 0) {  // else what is pinned would not help
+  if (verdict.lackingBytes() == 0) {  // if not, releasing pinned memory would not help
     for (Sentence& sentence :
          pinSentences(analysed, ordinalOf(summary), verdict.pinned, oom.step, 2)) {
       story.sentences.push_back(std::move(sentence));
@@ -165,12 +165,12 @@ void tellOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
   }
 }
 
-void tellPeak(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
+void addPeak(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
   const analysis::PeakReport& peak = summary.peak;
   story.step = peak.active.step;
   story.eyebrow = "High water";
   uint64_t reserved_then = summary.device->totals.at(peak.active.step).reserved_bytes;
-  // As the tables have them: here nothing is added up.
+  // As in the tables: nothing is summed here.
   std::vector<std::string> sizes = {humanBytes(peak.active.bytes), humanBytes(peak.reserved.bytes),
                                     humanBytes(reserved_then)};
   bool at_least = model::isAtLeast(analysed.trace, ordinalOf(summary));
@@ -192,7 +192,7 @@ void tellPeak(const AnalysedTrace& analysed, const DeviceSummary& summary, Story
   story.sentences.push_back(std::move(sentence));
 }
 
-void tellHolders(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
+void addHolders(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
   const analysis::Holders& holders = summary.at_oom ? *summary.at_oom : summary.peak.holders;
   if (holders.groups.empty() || holders.block_bytes == 0) return;
   std::vector<analysis::StackGroup> largest;
@@ -236,7 +236,7 @@ void tellHolders(const AnalysedTrace& analysed, const DeviceSummary& summary, St
   }
 }
 
-void tellUnused(const DeviceSummary& summary, Story& story) {
+void addUnused(const DeviceSummary& summary, Story& story) {
   uint64_t reserved = summary.final.reserved_bytes;
   uint64_t active = summary.final.active_bytes;
   if (reserved <= active) return;
@@ -272,12 +272,12 @@ void tellUnused(const DeviceSummary& summary, Story& story) {
   }
 }
 
-void tellOlder(const DeviceSummary& summary, Story& story) {
+void addOlder(const DeviceSummary& summary, Story& story) {
   uint64_t older = summary.at_peak.older_bytes;
   auto countOf = [&](model::Provenance provenance) {
     return summary.allocations_by_provenance[static_cast<size_t>(provenance)];
   };
-  // Bytes at the peak, and blocks in all.
+  // Bytes at the peak, and all blocks.
   auto both = [&](std::string_view provenances) {
     return fmt::format(
         "SELECT (SELECT sum(block_bytes) FROM live_at({0}, {1}) WHERE "
@@ -320,10 +320,10 @@ void tellOlder(const DeviceSummary& summary, Story& story) {
   }
 }
 
-void tellChecks(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
+void addChecks(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
   for (const analysis::Identity& identity : summary.identities) {
     if (identity.holds) continue;
-    // High: none of the other numbers can be trusted more than these. The text says by how much.
+    // High: the other numbers cannot be trusted more than these. The text gives the difference.
     story.findings.push_back({Severity::kHigh,
                               {plain("The file contradicts itself: "), plain(identity.text)},
                               std::nullopt,
@@ -379,22 +379,22 @@ std::optional<uint64_t> firstStep(const AnalysedTrace& analysed, const model::Is
   return known ? std::optional(issue.first_step) : std::nullopt;
 }
 
-Story tellStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
+Story makeStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
                 std::optional<uint64_t> capacity_bytes) {
   Story story;
   analysis::Judgement judgement = analysis::judge(analysed, summary, capacity_bytes);
   story.advice = std::move(judgement.advice);
   if (judgement.verdict) {
-    tellOom(analysed, summary, *judgement.verdict, story);
+    addOom(analysed, summary, *judgement.verdict, story);
   } else {
-    tellPeak(analysed, summary, story);
+    addPeak(analysed, summary, story);
   }
-  tellLowerBound(analysed, summary, story);
-  tellUnseenBlocks(analysed, story);
-  tellHolders(analysed, summary, story);
-  tellUnused(summary, story);
-  tellOlder(summary, story);
-  tellChecks(analysed, summary, story);
+  addLowerBound(analysed, summary, story);
+  addUnseenBlocks(analysed, story);
+  addHolders(analysed, summary, story);
+  addUnused(summary, story);
+  addOlder(summary, story);
+  addChecks(analysed, summary, story);
   if (story.kind == Story::Kind::kState) {
     story.headline = fmt::format("{} live, {} reserved when the file was written.",
                                  humanBytes(summary.final.active_bytes),
@@ -403,7 +403,7 @@ Story tellStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
         "SELECT final_active_bytes, final_reserved_bytes FROM devices WHERE device = {}",
         ordinalOf(summary));
     story.sentences.clear();
-    tellHolders(analysed, summary, story);
+    addHolders(analysed, summary, story);
     story.sentences.push_back(
         {{plain("There are no events: nothing can be said about the time before. Call "),
           code("torch.cuda.memory._record_memory_history()"),
@@ -413,7 +413,7 @@ Story tellStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
   model::Incomplete incomplete = incompleteOf(analysed);
   if (incomplete.any())
     story.findings.insert(story.findings.begin(), incompleteFinding(incomplete));
-  // What was asked for when memory ran out is one call's word.
+  // A request that ran out of memory is a fact of one call.
   if (story.kind != Story::Kind::kOom && incomplete.touches(kOfMemory) &&
       story.headline.ends_with('.')) {
     story.headline.pop_back();

@@ -1,4 +1,4 @@
-// The story of one device in sentences, each with its numbers and the place that shows them. The
+// The story of one device in sentences, each with its numbers and the view that shows them. The
 // report prints them, the page's overview links them.
 //
 //   "4,008 MiB were asked for, 3,842 MiB were left. 807 MiB lay free in 27 pieces."
@@ -27,17 +27,16 @@ struct Story {
   std::vector<analysis::Advice> advice{};
 };
 
-// `capacity_bytes` of the device, where somebody told it.
-Story tellStory(const analysis::AnalysedTrace& analysed, const analysis::DeviceSummary& summary,
+// `capacity_bytes` of the device, if the user gave it.
+Story makeStory(const analysis::AnalysedTrace& analysed, const analysis::DeviceSummary& summary,
                 std::optional<uint64_t> capacity_bytes = {});
 
-// The first step that an issue is about. A device without events has no steps: what is met there is
-// met in its final state.
+// The first step that an issue concerns. A device without events has no steps: its issues concern
+// the final state.
 std::optional<uint64_t> firstStep(const analysis::AnalysedTrace& analysed,
                                   const model::Issue& issue);
 
-// PyTorch's code was seen, but none of its blocks: what counts as requested and live are its
-// segments.
+// PyTorch's code was seen, but none of its blocks: its segments count as requested and live.
 bool seesOnlySegments(const model::Trace& trace);
 
 }  // namespace tidegauge::report

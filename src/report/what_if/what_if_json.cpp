@@ -32,7 +32,7 @@ json replayedJson(const Replayed& it) {
   if (it.peak_reserved_range)
     ooms_range = {{"least", it.peak_reserved_range->least_ooms},
                   {"most", it.peak_reserved_range->most_ooms}};
-  json told = {
+  json replayed = {
       {"settings", it.conf},
       {"peak_reserved_bytes", peakOf(replay::Quantity::kReservedBytes)},
       {"peak_reserved_range_bytes", range},
@@ -53,10 +53,10 @@ json replayedJson(const Replayed& it) {
       {"forecast_from_step", stepOrNull(it.forecast_from)},
       {"stopped_at_step", stepOrNull(it.stopped_at)}};
   if (!it.reserved_line.empty()) {
-    told["reserved_line"] = it.reserved_line;
-    told["active_line"] = it.active_line;
+    replayed["reserved_line"] = it.reserved_line;
+    replayed["active_line"] = it.active_line;
   }
-  return told;
+  return replayed;
 }
 
 }  // namespace
@@ -123,11 +123,11 @@ json whatIfJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceA
   it["own"] = replayedJson(report.own);
   it["edits"] = json::array();
   for (const analysis::ReplayedEdit& edit : report.edits) {
-    json told = replayedJson(edit.replayed);
-    told["edit"] = analysis::words(edit.edit);
-    told["changed_requests"] = edit.requests;
-    told["changed_bytes"] = edit.bytes;
-    it["edits"].push_back(std::move(told));
+    json replayed = replayedJson(edit.replayed);
+    replayed["edit"] = analysis::words(edit.edit);
+    replayed["changed_requests"] = edit.requests;
+    replayed["changed_bytes"] = edit.bytes;
+    it["edits"].push_back(std::move(replayed));
   }
   it["candidates"] = json::array();
   for (const Replayed& candidate : report.candidates)

@@ -116,7 +116,7 @@ std::string changedWords(const analysis::ReplayedEdit& it) {
                      base::humanBytes(it.bytes));
 }
 
-// The settings are never cut: where a row has no room for them they have a line of their own.
+// Settings are never cut: if they do not fit into a row, they get their own line.
 void table(TextPage& page, const analysis::WhatIf& report) {
   std::vector<TextRow> rows{
       {{"reserved", "active", "unused", "retries", "failed", "driver calls"}, "settings"}};
@@ -134,7 +134,7 @@ void table(TextPage& page, const analysis::WhatIf& report) {
   for (const analysis::ReplayedEdit& it : report.edits) {
     add(it.replayed, analysis::words(it.edit) + changedWords(it));
   }
-  std::string idle;  // of those that are only known: what changes nothing is no row
+  std::string idle;  // of the known settings, one without an effect gets no row
   for (const Replayed& it : report.candidates) {
     std::string name = it.conf.empty() ? "nothing set" : it.conf;
     if (report.are_known && it.isAs(report.own)) {
@@ -166,8 +166,7 @@ void table(TextPage& page, const analysis::WhatIf& report) {
       4, 2);
 }
 
-// What the recording's own memory fraction allowed at the least, where that is less than what the
-// driver had.
+// The least that the recording's own memory fraction allowed, if that is below what the driver had.
 std::optional<uint64_t> ownCapBytes(const analysis::WhatIf& report) {
   if (!report.device_bytes) return std::nullopt;
   uint64_t cap_bytes = report.verified.settings.capBytes(*report.device_bytes);
@@ -224,7 +223,7 @@ std::string whatIfText(const analysis::AnalysedTrace& analysed,
   table(page, report);
   page.blank();
   for (const std::string& sentence : whatIfSentences(analysed.trace, report)) {
-    // What is to be copied is in one piece.
+    // Text to copy is kept in one piece.
     size_t setting = sentence.find("PYTORCH_CUDA_ALLOC_CONF=");
     if (setting != std::string::npos &&
         base::displayWidth(sentence) + 4 > std::min(page.columns(), TextPage::kMaxProse)) {

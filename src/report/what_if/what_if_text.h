@@ -1,4 +1,4 @@
-// What `tidegauge whatif` says about one device, as a page for the terminal and as JSON
+// The results of `tidegauge whatif` for one device, as a page for the terminal and as JSON
 // (docs/explain/replay.md).
 #pragma once
 
@@ -26,16 +26,16 @@ nlohmann::json verifyJson(const analysis::AnalysedTrace& analysed,
                           const analysis::DeviceAnalysis& device,
                           const replay::Verification& verified);
 
-// PyTorch reads settings with spaces as without; a line can be broken there.
+// PyTorch accepts settings with spaces as well; a line can be broken there.
 std::string withSpaces(const std::string& conf);
 
-// "no request fails", "3 requests fail", "0 to 2 requests fail": however the driver places what it
-// gives.
+// "no request fails", "3 requests fail", "0 to 2 requests fail" if it depends on the driver's
+// placement.
 std::string failsWords(const analysis::Replayed& it);
 // "3", "0 to 2".
 std::string failedWords(const analysis::Replayed& it);
 
-// The sentences that follow from it, most useful first; each ends with a full stop.
+// The sentences about it, most useful first; each ends with a full stop.
 std::vector<std::string> whatIfSentences(const model::Trace& trace, const analysis::WhatIf& report);
 
 }  // namespace tidegauge::report

@@ -1,5 +1,5 @@
-// The sentences of a what-if: what helps and how to set it, what cannot, and how far the replay is
-// proven.
+// The sentences of a what-if: what helps and how to set it, what does not, and how far the replay
+// is proven.
 #include <fmt/format.h>
 
 #include "base/format.h"
@@ -34,12 +34,12 @@ namespace {
 
 using analysis::Replayed;
 
-// Exact: what is rounded down would not do.
+// Exact: a rounded-down size would not suffice.
 std::string mibWords(uint64_t bytes) {
   return fmt::format("{} MiB", base::withCommas(bytes / replay::kMiB));
 }
 
-// What fitted is given back at once, so what comes after may need more.
+// A request that fits now is freed at once, so later ones may need more.
 const char* orMore(const Replayed& it) { return it.rescued > 0 ? " or more" : ""; }
 
 std::string nameOf(const Replayed& it) {
@@ -50,7 +50,7 @@ std::string bestSentence(const analysis::WhatIf& report) {
   const Replayed &own = report.own, &best = report.candidates.front();
   std::vector<std::string> sizes{base::humanBytes(own.peakReservedBytes()),
                                  base::humanBytes(best.peakReservedBytes())};
-  // What looks alike is told finer.
+  // Equal texts get a finer unit.
   if (sizes[0] == sizes[1])
     sizes = base::inOneUnit({own.peakReservedBytes(), best.peakReservedBytes()});
   bool is_real = report.ownIsAsRecorded();
@@ -64,7 +64,7 @@ std::string bestSentence(const analysis::WhatIf& report) {
                      is_real ? "was" : "would be", sizes[0]);
 }
 
-// Of a setting that somebody asked about.
+// For a requested setting.
 std::string wishedSentence(const analysis::WhatIf& report, const Replayed& it) {
   return fmt::format("{}: {}, {} under its own settings; peak reserved {}{}, there {}.", nameOf(it),
                      failsWords(it), failedWords(report.own),
@@ -90,13 +90,13 @@ std::string editSentence(const analysis::WhatIf& report, const analysis::Replaye
   return text;
 }
 
-// For a shell, where brackets and > mean something else.
+// For a shell, where brackets and > have another meaning.
 std::string inShell(const std::string& conf) {
   return conf.find_first_of("[]<> ") == std::string::npos ? conf : "'" + conf + "'";
 }
 
-// The program's own line, and what it has to call: a fraction is a key since torch 2.9 alone, and a
-// call ever since 1.7.
+// The line for the environment, and the call to make: the fraction is a key only since torch 2.9,
+// and a call since 1.7.
 std::vector<std::string> howToSet(const Replayed& best, std::optional<double> known_fraction) {
   replay::Settings others = best.settings;
   auto fraction = std::exchange(others.fraction, std::nullopt);
@@ -111,7 +111,7 @@ std::vector<std::string> howToSet(const Replayed& best, std::optional<double> kn
                       *fraction, *fraction)};
 }
 
-// Nothing that was tried is better by enough.
+// Nothing that was tried is noticeably better.
 std::string noneHelps(const analysis::WhatIf& report) {
   const Replayed &own = report.own, &best = report.candidates.front();
   if (own.mostOoms() == 0) return "No setting that was tried reserves noticeably less.";
@@ -137,8 +137,8 @@ std::string noneHelps(const analysis::WhatIf& report) {
   return "No setting that was tried lets more requests through.";
 }
 
-// The first step from which on one of the answers that are told in words, or of another program, is
-// a forecast.
+// The first step at which one of the results in the text, or of another program, becomes a
+// forecast.
 std::optional<analysis::Step> forecastFrom(const analysis::WhatIf& report) {
   std::optional<analysis::Step> first = report.own.forecast_from;
   auto meet = [&](const Replayed& it) {
@@ -223,7 +223,7 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
   }
   for (const analysis::ReplayedEdit& it : report.edits)
     sentences.push_back(editSentence(report, it));
-  // The table has them too: beside those that are known they are told by themselves.
+  // The table has them too; among the known settings they also get a sentence.
   if (report.are_mixed)
     for (const Replayed& it : report.candidates)
       if (it.is_wished && !it.stopped_at &&

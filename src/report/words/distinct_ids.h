@@ -1,10 +1,10 @@
-// Ids that come again and again, each kept once.
+// Collects ids that occur repeatedly, each once.
 //
 //   3 1 3 1 7   →   1 3 7
 //
-// Cost: O(n log n) for n ids in any parts; memory: twice the distinct ones, or kLeast. What is held
-// is put in order only once it has doubled: in order after every part, a million distinct ids would
-// be sorted again for each handful that is new.
+// Cost: O(n log n) for n ids in any parts; memory: twice the distinct ones, or kLeast. The
+// collection is sorted only when it has doubled: sorted after every part, a million distinct ids
+// would be sorted again for a few new ones.
 #pragma once
 
 #include <algorithm>
@@ -25,13 +25,13 @@ class DistinctIds {
     sort();
     sort_at_ = std::max(kLeast, 2 * ids_.size());
   }
-  // Ascending. Nothing is left.
+  // Ascending. Empties the collection.
   std::vector<uint32_t> take() {
     sort();
     sort_at_ = kLeast;
     return std::exchange(ids_, {});
   }
-  // How often it was put in order.
+  // How often it was sorted.
   size_t sorts() const { return sorts_; }
 
  private:

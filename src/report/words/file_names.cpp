@@ -20,7 +20,7 @@ std::vector<std::string> distinctNames(const std::vector<std::string>& paths) {
   std::vector<size_t> parts(paths.size(), 1);
   std::vector<std::string> names = paths;
   for (size_t round = 0; round < kMaxParts; ++round) {
-    // Equal names of different paths: one part more for each.
+    // Equal names of different paths get one more part each.
     std::map<std::string, std::vector<size_t>> same;
     for (size_t i = 0; i < paths.size(); ++i) {
       names[i] = lastParts(paths[i], parts[i]);

@@ -1,4 +1,4 @@
-// Short names for open files: the last part of each path, longer where that is not enough.
+// Short names for open files: the last part of each path, longer if that is not unique.
 //
 //   /runs/a/rank0.pickle  /runs/b/rank0.pickle  /runs/b/rank1.pickle
 //   a/rank0.pickle        b/rank0.pickle        rank1.pickle

@@ -1,9 +1,8 @@
-// Names for the rows of a list of holders: of a stack the one that it has everywhere
-// (analysis/stack_names.h). Without one: "no stack recorded" of what was allocated in the
-// recording, "older than the recording, no stack" of what was there before it, both in one row if
-// it is both.
+// Names for the rows of a list of holders: for a stack, its usual name (analysis/stack_names.h).
+// Without one: "no stack recorded" for memory allocated in the recording, "older than the
+// recording, no stack" for older memory; one row names both if it includes both.
 //
-// Rows stay one per stack, so that each can be asked for.
+// Each stack has its own row, so that it can be queried.
 #pragma once
 
 #include <string>
@@ -16,11 +15,12 @@ namespace tidegauge::report {
 using HolderName = analysis::StackName;
 using analysis::oneName;
 
-// Of the first `limit` groups. Without a stack, `older_bytes` of `block_bytes` say which they are.
+// For the first `limit` groups. Without a stack, `older_bytes` of `block_bytes` decides between
+// them.
 std::vector<HolderName> holderNames(const analysis::AnalysedTrace& analysed,
                                     const std::vector<analysis::StackGroup>& groups, size_t limit);
 
-// Of a stack that stands alone.
+// For a single stack.
 std::string oneName(const analysis::AnalysedTrace& analysed, analysis::StackId stack);
 std::string withoutStack(uint64_t older_bytes, uint64_t all_bytes);
 

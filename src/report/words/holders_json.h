@@ -1,4 +1,4 @@
-// Who held the memory, and totals, as JSON.
+// Holders of memory, and totals, as JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@ namespace tidegauge::report {
 // Rows of a list in the JSON.
 inline constexpr size_t kMaxHolders = 50;
 
-// Who held the memory, the largest first; `at`: "oom", "peak" or "end".
+// The holders, largest first; `at`: "oom", "peak" or "end".
 nlohmann::json holdersJson(const analysis::AnalysedTrace& analysed, int device,
                            const analysis::Holders& holders, const char* at);
 

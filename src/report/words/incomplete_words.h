@@ -1,8 +1,8 @@
-// The mark of figures that are not the whole truth, and why: in texts a word beside the figure, in
-// JSON a list of reasons.
+// The mark of incomplete figures, and the reasons: in text a word beside the figure, in JSON a list
+// of reasons.
 //
-//   markOf(incomplete, kOfMemory)        " (incomplete)", or nothing
-//   incompleteList(incomplete, …)        ["lost: 3 × memory ring full"], of everything: []
+//   markOf(incomplete, kOfMemory)        " (incomplete)", or empty
+//   incompleteList(incomplete, …)        ["lost: 3 × memory ring full"]; for complete figures: []
 //
 // What is incomplete: model/incomplete.h.
 #pragma once
@@ -16,26 +16,26 @@
 
 namespace tidegauge::report {
 
-// Of live, peak, reserved; and of who holds it.
+// For live, peak, reserved; and for holders.
 inline constexpr model::FigureSet kOfMemory = {model::Figures::kMemory, model::Figures::kBlocks};
 inline constexpr model::FigureSet kOfHolders = {model::Figures::kMemory, model::Figures::kBlocks,
                                                 model::Figures::kCallSites};
 
 inline constexpr const char* kIncompleteSql = "SELECT figures, reason, at_least FROM incomplete";
 
-// Of snapshots: nothing is incomplete.
+// For snapshots: everything is complete.
 model::Incomplete incompleteOf(const analysis::AnalysedTrace& analysed);
 
 std::string markOf(const model::Incomplete& incomplete, model::FigureSet figures);
 // "lost: 3 × memory ring full; not watched: …; and 4 more"
 std::string whyIncomplete(const model::Incomplete& incomplete, model::FigureSet figures);
-// A sentence, then why: "Incomplete: these may be too low or too high. lost: …"
+// A sentence and the reasons: "Incomplete: these may be too low or too high. lost: …"
 std::string howIncomplete(const model::Incomplete& incomplete, model::FigureSet figures);
 nlohmann::json incompleteList(const model::Incomplete& incomplete, model::FigureSet figures);
 // [{"figures": ["memory", "blocks"], "reason": "lost: …", "at_least": false}]
 nlohmann::json incompleteRows(const model::Incomplete& incomplete);
 
-// What the story says of it; with SQL that gives the same rows.
+// The finding of the story; with SQL for the same rows.
 Finding incompleteFinding(const model::Incomplete& incomplete);
 
 }  // namespace tidegauge::report

@@ -29,7 +29,7 @@ std::optional<double> numberOf(std::string_view text) {
   return whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-// False if the metric is not counted so.
+// False if the metric has another unit.
 bool readValue(LimitUnit unit, std::string_view text, Limit& limit) {
   bool percent = text.ends_with('%');
   std::optional<double> value;

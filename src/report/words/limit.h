@@ -1,8 +1,8 @@
-// --fail-on METRIC OP VALUE: what must not hold, for CI. One grammar for every command.
+// --fail-on METRIC OP VALUE: a condition that must not hold, for CI. One grammar for all commands.
 //
 //   METRIC   one of the command's own (frag_limits.h, diff_limits.h)
-//   OP       >  >=  <  <=  ==  !=         blanks may stand around it
-//   VALUE    what the metric is counted in:
+//   OP       >  >=  <  <=  ==  !=         spaces around it are allowed
+//   VALUE    in the metric's unit:
 //              a number            score>60
 //              a size              pinned>=2GiB    free<1073741824
 //              a share             external>0.3    external>30%
@@ -28,7 +28,7 @@ struct LimitMetric {
   LimitUnit unit;
 };
 
-// Of a command's list of metrics, each with a member `limit`.
+// For a command's list of metrics, each with a member `limit`.
 template <class Metric, size_t N>
 constexpr std::array<LimitMetric, N> limitsOf(const std::array<Metric, N>& metrics) {
   std::array<LimitMetric, N> limits{};
@@ -40,13 +40,13 @@ struct Limit {
   enum class Op : uint8_t { kMore, kAtLeast, kLess, kAtMost, kEqual, kNotEqual };
   std::string text;    // as given
   std::string metric;  // its name
-  size_t index = 0;    // of the metric, in the list it was read with
+  size_t index = 0;    // of the metric, in the list that was used
   Op op = Op::kMore;
-  double value = 0;      // of kShare: the share, however it was written
-  bool percent = false;  // of kBytesOrPercent: the value is a percentage
+  double value = 0;      // kShare: the share, in whatever form it was written
+  bool percent = false;  // kBytesOrPercent: the value is a percentage
 };
 
-// Errors (kUsage) name what there is.
+// Errors (kUsage) list the metrics.
 base::Result<Limit> readLimit(std::string_view text, std::span<const LimitMetric> metrics);
 bool holds(const Limit& limit, double measured);
 // "score is 61.2: “score>60” holds"

@@ -1,4 +1,4 @@
-// Memory pools as people name them.
+// Names of memory pools.
 //
 //   (0, 0)  "default pool"      (2, 0)  "graph pool 2"      (0, 3)  "MemPool 3"
 #pragma once

@@ -1,4 +1,4 @@
-// What `--device`, `--from` and `--to` choose, and a part of a recording summed up.
+// The choice of `--device`, `--from` and `--to`, and the sums of a part of a recording.
 #pragma once
 
 #include <optional>
@@ -25,10 +25,10 @@ struct Chosen {
 };
 
 struct Choice {
-  std::vector<Chosen> devices;      // in order; with a range: those that have it
-  std::vector<base::Error> absent;  // why the others do not: to be said, not dropped
+  std::vector<Chosen> devices;      // in order; with a range: those with events in it
+  std::vector<base::Error> absent;  // reasons for the others: to be reported
 };
-// The devices that are meant; an error if none is left.
+// The selected devices; an error if there are none.
 base::Result<Choice> choose(const analysis::AnalysedTrace& analysed, const Selection& selection);
 
 struct RangeSummary {

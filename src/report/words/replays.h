@@ -11,11 +11,11 @@ namespace tidegauge::report {
 
 enum class Replays : uint8_t {
   kNone,
-  kShort,  // of kMaxProofSteps and less
+  kShort,  // of up to kMaxProofSteps
   kAll,
 };
 
-// What its sections say of a device; not set: it is not replayed.
+// The replay for the sections of a device; absent: not replayed.
 inline std::optional<analysis::ReplayProof> proofFor(const analysis::AnalysedTrace& analysed,
                                                      const analysis::DeviceAnalysis& device,
                                                      const std::vector<analysis::Advice>& advice,

@@ -14,7 +14,7 @@ namespace tidegauge::report {
 
 class SectionText {
  public:
-  // `has_evidence`: where to see each number, and the SQL that gives it.
+  // `has_evidence`: print the view of each number, and its SQL.
   SectionText(TextPage& page, bool has_evidence) : page_(page), has_evidence_(has_evidence) {}
 
   void evidence(const std::string& sql, const std::optional<Link>& link, size_t indent = 2) {
@@ -28,7 +28,7 @@ class SectionText {
     }
   }
 
-  // `mark` behind the title: its figures are not the whole truth.
+  // `mark` after the title: its figures are incomplete.
   void section(const Section& section, const std::string& mark = {}) {
     if (section.sentences.empty() && !section.grid) return;
     page_.blank();

@@ -1,5 +1,5 @@
-// Sentences about a recording: the text in parts, the place in the page that shows it, and the SQL
-// whose result holds every number of it. Text, JSON and the page are made from the same sentences.
+// Sentences about a recording: the text in parts, the view of the page that shows it, and the SQL
+// whose result contains all its numbers. Text, JSON and the page use the same sentences.
 //
 //   "4,008 MiB were asked for, 3,842 MiB were left. 807 MiB lay free in 27 pieces."
 #pragma once
@@ -29,7 +29,7 @@ struct Link {
 struct Sentence {
   std::vector<Part> parts;
   std::optional<Link> link;
-  std::string sql{};  // its result holds every number of the sentence
+  std::string sql{};  // its result contains every number of the sentence
 };
 
 struct Finding {
@@ -38,8 +38,8 @@ struct Finding {
   std::vector<Part> parts;
   std::optional<uint64_t> bytes;
   std::optional<Link> link;
-  std::optional<base::ByteUnit> unit{};  // of the headline, if it names the same bytes
-  std::string sql{};                     // its result holds every number of the finding
+  std::optional<base::ByteUnit> unit{};  // of the headline, if it states the same bytes
+  std::string sql{};                     // its result contains every number of the finding
 };
 
 std::string plainText(const std::vector<Part>& parts);

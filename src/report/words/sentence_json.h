@@ -1,4 +1,4 @@
-// Sentences and words of files as JSON.
+// Sentences and texts of files as JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@
 
 namespace tidegauge::report {
 
-// Invalid UTF-8 of a hostile file is replaced, never thrown at.
+// Invalid UTF-8 of a hostile file is replaced; it never throws.
 std::string clean(std::string_view text);
 
 nlohmann::json partsJson(const std::vector<Part>& parts);

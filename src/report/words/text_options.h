@@ -1,4 +1,4 @@
-// How a report is written as text.
+// Options for a report as text.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ struct TextOptions {
   size_t columns = 100;
   size_t holders = 12;                       // rows per table
   std::string name{};                        // of the file; empty: the last part of its path
-  bool evidence = true;                      // where to see each number, and the SQL that gives it
-  std::optional<uint64_t> capacity_bytes{};  // of the device, where somebody told it
+  bool evidence = true;                      // prints the view of each number, and its SQL
+  std::optional<uint64_t> capacity_bytes{};  // of the device, as given by the user
   Replays replays = Replays::kShort;
 };
 

@@ -1,5 +1,5 @@
-// Text that is written line by line and never gets wider than its page, whatever the words are.
-// Sentences stay readable on a wide page: they end at kMaxProse.
+// Text written line by line that is never wider than its page. Sentences stay readable on a wide
+// page: they end at kMaxProse.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,14 @@ class TextPage {
       : columns_(columns), prose_(std::min(columns, kMaxProse)), colour_(colour) {}
 
   size_t columns() const { return columns_; }
-  // Too narrow for tables: what belongs in one row takes two lines.
+  // Too narrow for tables: a row takes two lines.
   bool isNarrow() const { return columns_ < 72; }
 
-  // To be copied, so never cut: a terminal breaks it.
+  // For copying, so never cut: the terminal breaks the line.
   void whole(std::string_view text) { out_ += base::printable(text) + '\n'; }
   void line(std::string_view text) { out_ += base::cutTo(base::printable(text), columns_) + '\n'; }
-  // Of a table: what stands before the name is never cut, a long name in its middle. Where too
-  // little is left for it the name has a line of its own.
+  // A row of a table: the text before the name is never cut, a long name in its middle. If too
+  // little space is left, the name gets its own line.
   void row(std::string_view numbers, std::string_view name) {
     size_t width = base::displayWidth(numbers);
     std::string shown = base::printable(name);
@@ -42,7 +42,7 @@ class TextPage {
     out_ += base::wrapped(base::printable(text), prose_, indent, hanging);
   }
   void bullet(std::string_view text) { paragraph("- " + std::string(text), 2, 2); }
-  // What only some will read.
+  // Details for some readers.
   void faint(std::string_view text, size_t indent, size_t hanging) {
     std::string lines = base::wrapped(base::printable(text), prose_, indent, hanging);
     if (lines.empty()) return;

@@ -1,6 +1,6 @@
-// A table on a text page: numbers right-aligned and as wide as they need to be, a name at the end.
+// A table on a text page: right-aligned numbers, as wide as needed, and a name at the end.
 //
-//     33.74 GiB  33.74 GiB  0  active          on a narrow page the name has a line of its own
+//     33.74 GiB  33.74 GiB  0  active          on a narrow page the name gets its own line
 #pragma once
 
 #include <algorithm>

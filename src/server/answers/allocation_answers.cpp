@@ -1,4 +1,4 @@
-// One allocation: by its place in the picture, by its id, by its neighbour.
+// One allocation: by its position in the picture, by its id, or as a neighbour of another.
 #include "server/session/questions.h"
 #include "server/wire/allocation_json.h"
 #include "view/timeline/block_at.h"

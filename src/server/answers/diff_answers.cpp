@@ -13,8 +13,8 @@ using analysis::DiffSide;
 
 constexpr size_t kMaxDiffRows = 1000;
 
-// `file`, `device`, `at` and the same with `_b`; what B lacks is as in A. Without a device all
-// GPUs.
+// `file`, `device`, `at` and the same with `_b`; missing ones of B are as in A. Without a device:
+// all GPUs.
 struct Asked {
   OpenFile* file = nullptr;
   DiffSide side;
@@ -64,7 +64,7 @@ base::Result<Compared> compare(const Question& question) {
   return compared;
 }
 
-// Names of a hostile file may be of any length.
+// Names in a hostile file may have any length.
 void cutTexts(json& row) {
   for (const char* key : {"label", "caller"}) {
     if (row.contains(key)) row[key] = shownText(row[key].get<std::string>());

@@ -1,4 +1,4 @@
-// The list of events: a window of what may be millions of rows.
+// The list of events: a window of up to millions of rows.
 #include "base/ascii.h"
 #include "base/format.h"
 #include "server/session/questions.h"
@@ -12,10 +12,10 @@ constexpr int64_t kMaxEventRows = 1000;
 struct EventQuestion {
   view::EventFilter filter;
   std::optional<analysis::TextPattern> stack;
-  std::string key;  // of what is kept
+  std::string key;  // of the cached list
 };
 
-// "alloc,oom"; "unknown" = those that this version does not know.
+// "alloc,oom"; "unknown" = actions that this version does not know.
 base::Result<uint32_t> actionsOf(const model::Trace& trace, std::string_view text) {
   uint32_t bits = 0;
   while (!text.empty()) {
@@ -109,7 +109,7 @@ base::Result<Response> answerEvents(const Question& question) {
   asked.filter.stack = asked.stack ? &*asked.stack : nullptr;
   size_t total = place.device->device.steps();
   auto nearest = std::min(static_cast<size_t>(step), total == 0 ? 0 : total - 1);
-  std::shared_ptr<const std::vector<view::Step>> steps;  // none: all events
+  std::shared_ptr<const std::vector<view::Step>> steps;  // null: all events
   if (!asked.filter.everything()) {
     steps = place.file->event_lists.get(asked.key, [&] {
       return std::make_shared<const std::vector<view::Step>>(

@@ -1,4 +1,4 @@
-// Filters: what passes, and the set itself for the other answers.
+// Filters: sums of what passes, and the set itself for other answers.
 #include "server/session/questions.h"
 #include "view/filter/filter.h"
 #include "view/timeline/legend.h"

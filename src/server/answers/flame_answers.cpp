@@ -9,7 +9,7 @@ namespace {
 
 using analysis::StackWeight;
 
-// What the bytes are of, and the stacks that hold them.
+// A description of the bytes, and the stacks that hold them.
 struct Weights {
   std::string what;
   json from = nullptr;  // steps

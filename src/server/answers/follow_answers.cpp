@@ -1,5 +1,5 @@
-// A recording that grows: how it stands, which generations there are, and where what was chosen in
-// an older one is now.
+// A growing recording: its state, its generations, and where a selection from an older generation
+// is now.
 #include <algorithm>
 
 #include "server/session/questions.h"

@@ -1,5 +1,5 @@
-// Fragmentation: over time, what was foretold at a step, one step taken apart, and whether a
-// request fits.
+// Fragmentation: over time, the forecast at a step, details of one step, and whether a request
+// fits.
 #include <algorithm>
 
 #include "report/frag/frag_report.h"
@@ -23,7 +23,7 @@ json scoreOrNull(const analysis::DeviceAnalysis& device, const analysis::LayoutS
   return device.device.has_allocator ? json(score.score) : json();
 }
 
-// A column per number: shorter than a row per sample, and what a plot wants.
+// A column per number: shorter than a row per sample, and in the form for a plot.
 json columnsJson(const analysis::DeviceAnalysis& device,
                  const std::vector<analysis::FragmentationSample>& samples) {
   json columns;
@@ -44,7 +44,7 @@ json columnsJson(const analysis::DeviceAnalysis& device,
   return columns;
 }
 
-// Of a device without events: its final state.
+// For a device without events: its final state.
 base::Result<model::Step> stepOf(const Question& question, const Place& place) {
   int64_t last = std::max<int64_t>(place.device->device.steps(), 1) - 1;
   TG_ASSIGN_OR_RETURN(int64_t step, question.params.integer("step", 0, last, last));
@@ -60,8 +60,8 @@ std::string fragText(const Place& place, size_t samples) {
                {"columns", columnsJson(*place.device, series.samples)}});
 }
 
-// What was foretold from the first `known` slices, and what came. Steps past the end of the
-// recording are as far apart as its slices are.
+// The forecast from the first `known` slices, and the later scores. Steps beyond the end of the
+// recording have the distance of its slices.
 std::string forecastText(const analysis::DeviceAnalysis& device,
                          const analysis::FragmentationSeries& slices, size_t known,
                          report::Arena arena) {
@@ -125,7 +125,7 @@ base::Result<Response> answerFragAt(const Question& question) {
   TG_ASSIGN_OR_RETURN(model::Step step, stepOf(question, place));
   const analysis::AnalysedTrace& analysed = *place.file->analysed;
   const model::Device& device = place.device->device;
-  // They look at every request and every piece of the device, whatever the step.
+  // They scan all requests and pieces of the device, whatever the step.
   auto options = place.file->frag_options.get(std::to_string(device.ordinal), [&] {
     return std::make_shared<const analysis::FragmentationOptions>(
         analysis::ownOptions(analysed.trace, device));
@@ -165,7 +165,7 @@ base::Result<Response> answerFit(const Question& question) {
                        {"allocator", analysis::name(allocator)},
                        {"driver_free", report::driverFreeJson(driver_free)},
                        {"free_bytes", free.bytes},
-                       // By holes alone, as the curve of frag_at; what counts is in the lists.
+                       // By holes alone, like the curve of frag_at; the lists are what counts.
                        {"stranded_bytes", analysis::strandedBytes(free, request)},
                        {"lists", std::move(lists)}});
 }

@@ -1,5 +1,5 @@
-// What grows, what was never freed, what churns: the sections of the report, with what pictures
-// need.
+// What grows, what was never freed, what churns: the sections of the report, with data for
+// pictures.
 #include "analysis/summary.h"
 #include "report/story/report_parts.h"
 #include "report/words/sentence_json.h"

@@ -66,7 +66,7 @@ json barJson(const analysis::AnalysedTrace& analysed, const view::StateSegment& 
   return j;
 }
 
-// Thousands of numbers: written as text at once, not as a tree of values.
+// Thousands of numbers: written as text directly, not as a tree of values.
 class ColumnText {
  public:
   template <class F>

@@ -1,4 +1,4 @@
-// The Live view: a snapshot of what goes on, asked for again and again.
+// The Live view: a snapshot of the current state, requested repeatedly.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ json framesJson(const std::vector<std::string>& frames) {
   return list;
 }
 
-// Of the call site; null: no stack was recorded.
+// The call site; null: no stack was recorded.
 json siteJson(const model::StackWords& stack) {
   return stack.frames.empty() ? json() : json(shownText(stack.site));
 }
@@ -48,7 +48,7 @@ json devicesJson(const std::vector<LiveDevice>& devices, bool with_processes) {
   return list;
 }
 
-// The open file that holds the trace of a process of this recording; null while there is none.
+// The open file with the trace of a process of this recording; null if there is none yet.
 json fileOfTrace(const Session& session, const LiveSource& source, const LiveRow& row) {
   for (const auto& file : session.files) {
     const RecordedWork* work = file->analysed->trace.work.get();

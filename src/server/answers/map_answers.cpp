@@ -1,4 +1,4 @@
-// The address map: its axis, its tiles, and what lies at a point.
+// The address map: its axis, its tiles, and the block at a point.
 #include <chrono>
 #include <cmath>
 
@@ -76,7 +76,7 @@ base::Result<Response> answerMap(const Question& question) {
   return response;
 }
 
-// Small blocks have no quads: a click asks by step and place on the axis.
+// Small blocks have no quads, so a click sends a step and a place on the axis.
 base::Result<Response> answerMapPick(const Question& question) {
   TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
   TG_ASSIGN_OR_RETURN(int64_t step, question.params.integer("step", 0, model::kNoStep - 1));

@@ -1,4 +1,4 @@
-// One out-of-memory event: why it failed, what would have fitted, who pins memory, what to try.
+// One out-of-memory event: why it failed, what would have fitted, what pins memory, what to try.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -30,7 +30,7 @@ base::Result<Response> answerTile(const Question& question) {
   if (!(request.y0_bytes < request.y1_bytes)) return notUsable("y0 must be less than y1");
   if (!(request.row_bytes > 0)) return notUsable("px, bytes per pixel row, must be more than 0");
   request.row_bytes = std::max(request.row_bytes, 1.0);
-  // Pictures that stand in one frame share its quads.
+  // Pictures in one frame share its quads.
   auto most = static_cast<int64_t>(request.most_quads);
   TG_ASSIGN_OR_RETURN(int64_t quads, question.params.integer("quads", kFewestQuads, most, most));
   request.most_quads = static_cast<size_t>(quads);

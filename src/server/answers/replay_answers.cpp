@@ -1,4 +1,4 @@
-// A replay as a file: what the recording would have been under other settings joins the open files,
+// A replay as a file: the recording that other settings would have produced joins the open files,
 // and every view shows it.
 //
 //   POST api/replay?file=0&device=0&set=max_split_size_mb:128   →  {"file": 1}
@@ -32,7 +32,7 @@ base::Error tooMany() {
 
 }  // namespace
 
-// What a replay says of the advice that is shown.
+// The replay's result for the advice on the page.
 base::Result<Response> answerProof(const Question& question) {
   TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
   TG_ASSIGN_OR_RETURN(int64_t step, question.params.integer("step", 0, UINT32_MAX, -1));
@@ -80,7 +80,7 @@ base::Result<Response> answerReplay(const Question& question) {
   trace.source.name = name;
   auto analysed = std::make_unique<const analysis::AnalysedTrace>(std::move(trace),
                                                                   recorded.categories->rules());
-  std::shared_ptr<Session> last;  // ends outside of the lock
+  std::shared_ptr<Session> last;  // destroyed outside of the lock
   std::lock_guard changing(question.application->changing());
   Session next = successorOf(*question.application->current());
   if (auto known = fileOfReplay(next, what)) return jsonResponse({{"file", *known}});

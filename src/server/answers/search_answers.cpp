@@ -46,7 +46,7 @@ json stackHitsJson(const analysis::AnalysedTrace& analysed, const view::SearchRe
   return rows;
 }
 
-// Of the rows of a legend by stack.
+// For the rows of a legend by stack.
 void nameStacks(const analysis::AnalysedTrace& analysed, std::vector<view::LegendRow>& rows) {
   std::vector<model::StackId> stacks;
   std::vector<view::LegendRow*> named;

@@ -1,4 +1,4 @@
-// SQL: runs a query, turns the allocations it names into a mark; tells what can be asked.
+// SQL: runs a query, turns the allocations in its result into a mark; describes the schema.
 #include "base/ascii.h"
 #include "server/session/questions.h"
 #include "view/filter/search_words.h"
@@ -42,8 +42,8 @@ base::Result<Asked> readBody(const Question& question) {
   return asked;
 }
 
-// Index of the column that names allocations: an id of theirs by origin, or a column that says so
-// by its name; −1 if there is none.
+// Index of the column with allocations: by origin an id of allocations, or a column named like one;
+// −1 if there is none.
 int allocationColumn(const std::vector<query::QueryColumn>& columns) {
   for (size_t i = 0; i < columns.size(); ++i) {
     const query::QueryColumn& column = columns[i];
@@ -83,7 +83,8 @@ class JsonRows : public query::RowSink {
 
  private:
   static json cellJson(const query::CellView& cell) {
-    // A number of JavaScript holds 53 bits: what is longer goes as text, so that no digit is lost.
+    // A JavaScript number holds 53 bits: larger integers are sent as text, so that no digit is
+    // lost.
     constexpr int64_t kMaxExact = int64_t{1} << 53;
     if (const auto* integer = std::get_if<int64_t>(&cell)) {
       bool exact = *integer >= -kMaxExact && *integer <= kMaxExact;

@@ -53,7 +53,7 @@ json eventJson(const OpenFile& file, const model::Device& device, view::Step ste
           {"metadata", textOrNull(trace, e.metadata, event)}};
 }
 
-// The last of the events at the device's first time.
+// The last event at the device's first time.
 view::Step firstStepAt(const analysis::DeviceAnalysis& device) {
   return std::max<view::Step>(device.time.stepAfter(device.time.firstUs()), 1) - 1;
 }
@@ -64,7 +64,7 @@ view::Step stepAtX(const analysis::DeviceAnalysis& device, view::Axis axis, doub
   if (axis == view::Axis::kStep) {
     return static_cast<view::Step>(std::clamp(x, 0.0, static_cast<double>(last)));
   }
-  // Compared as doubles, which cannot hold every time: an x at an end is the end itself.
+  // Compared as doubles, which cannot represent every time: an x at an end is the end itself.
   if (!(x > static_cast<double>(device.time.firstUs()))) return firstStepAt(device);
   if (x >= static_cast<double>(device.time.lastUs())) return last;
   return std::clamp<view::Step>(device.time.stepAfter(static_cast<int64_t>(x)), 1, last + 1) - 1;
@@ -114,7 +114,7 @@ base::Result<Response> answerAnnotations(const Question& question) {
   auto durationOf = [&](const analysis::Phase& phase) -> uint64_t {
     int64_t end_us = annotations.end_us[phase.annotation];
     if (end_us == model::kNoTime) end_us = place.device->time.lastUs();
-    // Unsigned: times of a hostile file may lie further apart than an int64_t reaches.
+    // Unsigned: in a hostile file, times may differ by more than an int64_t holds.
     int64_t begin_us = annotations.begin_us[phase.annotation];
     return end_us <= begin_us ? 0 : static_cast<uint64_t>(end_us) - static_cast<uint64_t>(begin_us);
   };
@@ -122,7 +122,7 @@ base::Result<Response> answerAnnotations(const Question& question) {
     std::nth_element(phases.begin(), phases.begin() + kMaxPhases, phases.end(),
                      [&](const auto& a, const auto& b) {
                        if (durationOf(a) != durationOf(b)) return durationOf(a) > durationOf(b);
-                       return a.depth < b.depth;  // the outer lanes are those that are drawn
+                       return a.depth < b.depth;  // the outer lanes are drawn
                      });
     phases.resize(kMaxPhases);
     std::sort(phases.begin(), phases.end(), [](const auto& a, const auto& b) {

@@ -53,11 +53,11 @@ namespace {
 
 struct FoundTable {
   OpenFile* file = nullptr;
-  std::string key;  // of what is kept of it
+  std::string key;  // of its cached parts
   std::shared_ptr<const view::Table> table;
 };
 
-// Kernels and copies are of the process, everything else of one device.
+// Kernels and copies belong to the process, everything else to one device.
 base::Result<FoundTable> findTable(const Question& question, const std::string& name) {
   FoundTable found;
   TG_ASSIGN_OR_RETURN(found.file, fileOf(question));

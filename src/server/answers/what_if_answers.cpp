@@ -1,4 +1,4 @@
-// What other settings would have made of the device's memory: replayed, with the lines of each.
+// The effect of other settings on the device's memory: replayed, with the lines of each.
 #include "analysis/layout/allocator_rules.h"
 #include "analysis/what_if/what_if.h"
 #include "report/what_if/what_if_text.h"

@@ -1,4 +1,4 @@
-// The Working set view: a file of measurements, worked out when it was opened.
+// The Working set view: a file of measurements, computed when it was opened.
 #include "server/session/questions.h"
 
 namespace tidegauge::server {

@@ -10,7 +10,7 @@ namespace tidegauge::server {
 namespace {
 
 constexpr size_t kWorthBytes = 4096;
-constexpr int kLevel = 1;  // loopback is fast: more effort costs more than it saves
+constexpr int kLevel = 1;  // loopback is fast: more effort costs more time than it saves
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);

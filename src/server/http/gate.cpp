@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kHint = "Open the address that `tidegauge view` printed";
 
-// Every byte is looked at, so that the time tells nothing about the token.
+// Compares every byte, so that the time reveals nothing about the token.
 bool startsWithSecret(std::string_view text, std::string_view secret) {
   unsigned difference = text.size() < secret.size();
   for (size_t i = 0; i < std::min(text.size(), secret.size()); ++i) {
@@ -32,7 +32,7 @@ Gate::Gate(std::string token, uint16_t port)
     : root_(fmt::format("/{}/", token)),
       hosts_{fmt::format("127.0.0.1:{}", port), fmt::format("localhost:{}", port),
              fmt::format("[::1]:{}", port)} {
-  // Browsers leave out the port that http has anyway.
+  // Browsers omit the default port of http.
   if (port == 80) hosts_.insert(hosts_.end(), {"127.0.0.1", "localhost", "[::1]"});
 }
 
@@ -40,8 +40,8 @@ bool Gate::isOurHost(std::string_view host) const {
   return std::find(hosts_.begin(), hosts_.end(), host) != hosts_.end();
 }
 
-// A browser says where a request comes from. Following a link from elsewhere to the page is fine;
-// nothing else is.
+// A browser sends where a request comes from. Following a link from another site to the page is
+// allowed; nothing else is.
 bool Gate::comesFromElsewhere(const Request& request) const {
   if (request.origin) {
     std::string_view origin = *request.origin;

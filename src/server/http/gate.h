@@ -1,6 +1,6 @@
-// Who may ask. The server listens on loopback only, but every page in the browser can reach
-// loopback: so a request must name us as its host (no DNS rebinding), know the random token, and
-// must not come from another site.
+// Access control. The server only listens on loopback, but every page in the browser can reach
+// loopback. So a request must name this server as its host (no DNS rebinding), contain the random
+// token, and not come from another site.
 //
 //   Host: evil.example            421        POST, Origin: http://localhost:3000     403
 //   GET /wrong-token/             404        POST, Content-Type: text/plain          415
@@ -20,12 +20,12 @@ class Gate {
  public:
   Gate(std::string token, uint16_t port);
 
-  // The answer to who asks for another host, by an odd method, or from another site's page: for
-  // what needs no token (/metrics).
+  // Refuses requests for another host, with an unusual method, or from another site's page. For
+  // paths without a token (/metrics).
   std::optional<Response> refuseStranger(const Request& request, std::string_view hint) const;
-  // The answer to who may not come in.
+  // Refuses a request without access.
   std::optional<Response> refuse(const Request& request) const;
-  // The path below the token, "" for the page itself. Call it on requests that were let in.
+  // The path below the token, "" for the page itself. Call it for admitted requests.
   std::string_view below(std::string_view path) const;
   // "/TOKEN/"
   const std::string& root() const { return root_; }
@@ -35,7 +35,7 @@ class Gate {
   bool comesFromElsewhere(const Request& request) const;
 
   std::string root_;
-  std::vector<std::string> hosts_;  // as Host headers name us
+  std::vector<std::string> hosts_;  // accepted values of Host headers
 };
 
 // 128 random bits from the kernel, as hex.

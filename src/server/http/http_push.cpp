@@ -31,8 +31,8 @@ constexpr uint64_t kMaxAnswerBytes = 64 << 10;
 constexpr seconds kLongestRetryAfter{3600};
 
 struct Answer {
-  int status = 0;     // 0: none came
-  std::string error;  // why not
+  int status = 0;     // 0: no answer
+  std::string error;  // the reason
   std::optional<seconds> retry_after;
 };
 
@@ -174,7 +174,7 @@ struct HttpPush::Parts {
   std::condition_variable_any news;
   std::optional<std::string> waiting;
   PushCounts counts;
-  std::jthread thread;  // last: it uses all of the above, and ends first
+  std::jthread thread;  // last: it uses all of the above, and must end first
 
   void work(const std::stop_token& stop) {
     std::minstd_rand random{std::random_device()()};
@@ -200,7 +200,7 @@ struct HttpPush::Parts {
         counts.dropped += 1;
         continue;
       }
-      if (!waiting) waiting = std::move(body);  // else there is a newer one
+      if (!waiting) waiting = std::move(body);  // if not, there is a newer one
       milliseconds delay = delayAfter(++failures, share(random), delays, answer.retry_after);
       news.wait_for(lock, stop, delay, [] { return false; });
     }

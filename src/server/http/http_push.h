@@ -1,11 +1,11 @@
-// Sends bodies to a collector, one at a time, on a thread of its own.
+// Sends bodies to a collector, one at a time, on a separate thread.
 //
 //   offer(body) ─► POST http://host:4318/v1/metrics ─► 2xx: done
 //                   └ no answer, 429, 502, 503, 504: again after 1, 2, 4 … 60 s (or Retry-After)
 //                   └ anything else: this body is dropped, and counted
 //
-// A body that waits is replaced by a newer one: its counters are cumulative, nothing is lost. Plain
-// http only: a collector beside us encrypts what leaves the machine.
+// A waiting body is replaced by a newer one: its counters are cumulative, so nothing is lost. Plain
+// http only: a collector on this machine encrypts what leaves it.
 // Source: OTLP specification 1.x, "OTLP/HTTP response" and "Retryable response codes".
 #pragma once
 
@@ -25,17 +25,17 @@ struct HttpAddress {
   std::string port;
   std::string path;
 };
-// "http://host[:port][/path]"; port 4318 and path /v1/metrics where none is given.
+// "http://host[:port][/path]"; defaults: port 4318 and path /v1/metrics.
 base::Result<HttpAddress> parseCollector(std::string_view url);
 
 struct PushDelays {
   std::chrono::milliseconds first{1000};
   std::chrono::milliseconds longest{60'000};
-  std::chrono::milliseconds answer{10'000};  // how long one attempt may take
+  std::chrono::milliseconds answer{10'000};  // time limit of one attempt
 };
-// Before the next attempt, after so many failures in a row (1 or more): doubled each time, up to
-// the longest; of that 50 … 100 %, by `random` of 0 … 1, so that many machines do not come at once.
-// What the collector asked for (`retry_after`) is waited at least.
+// The delay before the next attempt, after this number of failures in a row (1 or more): doubled
+// each time, up to a maximum; of that 50 … 100 %, by `random` of 0 … 1, so that machines do not
+// retry at the same time. At least what the collector requested (`retry_after`).
 std::chrono::milliseconds delayAfter(unsigned failures, double random, const PushDelays& delays,
                                      std::optional<std::chrono::seconds> retry_after);
 bool isWorthRetrying(int status);
@@ -43,14 +43,14 @@ bool isWorthRetrying(int status);
 struct PushCounts {
   uint64_t sent = 0;
   uint64_t attempts_failed = 0;
-  uint64_t dropped = 0;    // refused for good
-  std::string last_error;  // empty: the last attempt went well
+  uint64_t dropped = 0;    // refused permanently
+  std::string last_error;  // empty: the last attempt succeeded
 };
 
 class HttpPush {
  public:
   HttpPush(HttpAddress address, std::string content_type, PushDelays delays = {});
-  ~HttpPush();  // at once; what waits is not sent
+  ~HttpPush();  // ends at once; waiting bodies are not sent
   HttpPush(const HttpPush&) = delete;
   HttpPush& operator=(const HttpPush&) = delete;
 

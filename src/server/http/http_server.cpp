@@ -1,4 +1,4 @@
-// ThreadSanitizer does not understand fences; Asio's queues synchronise by their mutexes anyway.
+// ThreadSanitizer does not support fences; Asio's queues synchronise by their mutexes anyway.
 #if defined(__SANITIZE_THREAD__)
 #define BOOST_ASIO_DISABLE_FENCED_BLOCK
 #endif
@@ -96,7 +96,7 @@ void setHeaders(Message& message, const Response& response) {
 }  // namespace
 
 struct HttpServer::Parts {
-  // What connections refer to comes before io, which keeps them alive.
+  // Members used by connections precede io, which keeps connections alive.
   Handler handler;
   size_t connections = 0;
   std::stop_source stopping;
@@ -110,7 +110,7 @@ struct HttpServer::Parts {
 
 namespace {
 
-// One client. All of it runs on the I/O thread but the handler, which sees only a copy of the
+// One client. All of it runs on the I/O thread, except the handler, which only sees a copy of the
 // request.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
@@ -120,7 +120,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
   ~Connection() { --server_.connections; }
 
-  // Waits for the first byte of a request at leisure; then it must come quickly.
+  // Waits for the first byte of a request without haste; then the rest must come quickly.
   void read() {
     parser_.emplace();
     parser_->header_limit(kMaxHeaderBytes);
@@ -156,7 +156,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     if (error && error.category() == make_error_code(http::error::bad_method).category()) {
       return refuse(errorResponse(400, "This is no HTTP request"));
     }
-    if (error) return;  // gone, or too slow
+    if (error) return;  // closed, or too slow
     stream_.expires_never();
     keep_alive_ = parser_->get().keep_alive();
     version_ = parser_->get().version();
@@ -174,7 +174,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     });
   }
 
-  // On a pool thread. Whatever goes wrong, out of memory for one, ends this request only.
+  // Runs on a pool thread. Any error, such as out of memory, ends only this request.
   Response answer() {
     try {
       return server_.handler.answer(request_, stop_.get_token());
@@ -183,7 +183,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     }
   }
 
-  // While the answer is computed: does the client go away?
+  // Watches whether the client closes the connection while the answer is computed.
   void watch() {
     watching_ = true;
     stream_.socket().async_wait(tcp::socket::wait_read, [self = shared_from_this()](auto error) {
@@ -250,7 +250,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Response response_;
   std::optional<http::response<http::empty_body>> head_;
   std::optional<http::response<http::span_body<const char>>> body_;
-  std::stop_source stop_;  // of the request that is being answered
+  std::stop_source stop_;  // of the current request
   std::stop_callback<std::function<void()>> on_server_stop_{server_.stopping.get_token(),
                                                             [this] { stop_.request_stop(); }};
   unsigned version_ = 11;
@@ -264,7 +264,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 void HttpServer::Parts::accept() {
   acceptor.async_accept([this](beast::error_code error, tcp::socket socket) {
     if (!acceptor.is_open()) return;
-    if (error) {  // out of file descriptors, say: try again in a moment
+    if (error) {  // for example, out of file descriptors: try again shortly
       pause.expires_after(std::chrono::milliseconds(100));
       pause.async_wait([this](beast::error_code) { accept(); });
       return;

@@ -1,11 +1,11 @@
-// The transport: HTTP/1.1 on loopback. One thread moves bytes; answers are computed on a few
-// others, each lane (pictures, texts, queries) on its own, so that neither a long query nor a
-// search delays a picture.
+// The transport: HTTP/1.1 on loopback. One thread moves bytes. Other threads compute answers,
+// separately for each lane (pictures, texts, queries), so that neither a long query nor a search
+// delays a picture.
 //
 //   accept ─► read (limits, timeouts) ─► handler on its lane ─► write ─► next request
-//                                           └ the client went away: the stop token is set
+//                                           └ the client closed: the stop token is set
 //
-// Malformed, oversized and slow requests end their connection, nothing else.
+// Malformed, oversized and slow requests only end their connection.
 #pragma once
 
 #include <cstdint>
@@ -25,17 +25,17 @@ struct Handler {
 
 class HttpServer {
  public:
-  // Binds 127.0.0.1; port 0 takes a free one. Connections wait until run().
+  // Binds 127.0.0.1; port 0 selects a free one. Connections wait until run().
   static base::Result<std::unique_ptr<HttpServer>> listen(uint16_t port);
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
   ~HttpServer();
 
   uint16_t port() const;
-  // Answers until stop(), then waits for the answers that are being computed.
+  // Answers until stop(), then waits for unfinished answers.
   void run(Handler handler);
-  // Answers until SIGINT or SIGTERM. Does not wait for answers that are still being computed: what
-  // they use must live until the process ends, which the caller should see to at once.
+  // Answers until SIGINT or SIGTERM. Does not wait for unfinished answers: their data must live
+  // until the process ends, so the caller should end it at once.
   void runUntilSignal(Handler handler);
   void stop();  // from any thread
 

@@ -1,5 +1,4 @@
-// JSON for the page. Texts of a file may be any bytes: what is no UTF-8 is replaced, never thrown
-// at.
+// JSON for the page. Texts of a file may be any bytes: invalid UTF-8 is replaced, and never throws.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -16,7 +15,7 @@ using nlohmann::json;
 std::string dump(const json& value);
 Response jsonResponse(const json& value);
 
-// The value, or null for what is unknown.
+// The value, or null if it is unknown.
 template <class Id>
 json idOrNull(Id id) {
   return id.valid() ? json(id.value) : json();
@@ -29,16 +28,16 @@ inline json timeOrNull(int64_t us) { return us == model::kNoTime ? json() : json
 json textOrNull(const model::Trace& trace, const std::vector<model::StringId>& column,
                 uint64_t row);
 
-// Names and texts of a hostile file may be of any length, and may be shown many times: what is
-// longer than any real one is cut, with "…" at its end.
+// Names and texts in a hostile file may have any length, and may be shown repeatedly: texts longer
+// than any real one are cut, with "…" at the end.
 inline constexpr size_t kMaxTextBytes = 4000;
 std::string shownText(std::string_view text);
 
 using report::totalsJson;
-// At most kMaxFrames rows; "depth" tells how many frames there are.
+// At most kMaxFrames rows; "depth" is the number of frames.
 inline constexpr size_t kMaxFrames = 2000;
 json stackJson(const analysis::AnalysedTrace& analysed, model::StackId stack);
-// Who asks for many answers asks for each stack once: {"shared": id}, or null.
+// A client with many questions requests each stack once: {"shared": id}, or null.
 enum class Stacks : uint8_t { kWhole, kShared };
 json stackJson(const analysis::AnalysedTrace& analysed, model::StackId stack, Stacks how);
 json streamJson(const model::Trace& trace, model::StreamId stream);

@@ -1,5 +1,5 @@
-// What a request and an answer are, without the transport: http_server.cpp translates, everything
-// else works on these (and tests and the fuzzer call it directly).
+// Requests and responses, independent of the transport: http_server.cpp translates, everything else
+// works on these (tests and the fuzzer call it directly).
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace tidegauge::server {
 
 enum class Method : uint8_t { kGet, kHead, kPost, kOther };
 
-// Which threads answer: pictures never wait for texts, nor texts for queries.
+// The threads that answer: pictures never wait for texts, nor texts for queries.
 enum class Lane : uint8_t { kPicture, kText, kQuery };
 
 struct Request {

@@ -1,12 +1,12 @@
-// GET /metrics: what a monitor has to say, to scrapers on this machine.
+// GET /metrics: the figures of a monitor, for scrapers on this machine.
 //
 //   MetricsPage page(server->port(), "text/plain; version=0.0.4");
 //   page.show(text);                      // from the thread that records, once a second
 //   server->run({page.handler(), …});     // answers with the latest
 //
-// No token: the figures are those of processes of this machine, for whoever runs programs on it,
-// and Prometheus knows none. The Host and Origin checks of gate.h hold: no page in a browser reads
-// it.
+// No token: the figures concern processes of this machine, for people who run programs on it, and
+// Prometheus has no token. The Host and Origin checks of gate.h apply: no page in a browser can
+// read it.
 #pragma once
 
 #include <memory>

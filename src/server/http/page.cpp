@@ -26,7 +26,7 @@ Response pageFile(const Request& request, std::string_view path) {
   }
   response.content_type = asset->content_type;
   response.fixed_body = asset->bytes;
-  // The names of files in assets/ hold a hash of their content.
+  // The names of files in assets/ contain a hash of their content.
   if (path.starts_with("assets/")) response.cache_control = "max-age=31536000, immutable";
   if (!asset->gzip.empty()) {
     response.varies = true;

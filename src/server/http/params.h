@@ -16,14 +16,14 @@ namespace tidegauge::server {
 
 class Params {
  public:
-  // Decodes %XX and +; a % without two digits is kept as it is.
+  // Decodes %XX and +; a % without two digits is unchanged.
   static Params ofQuery(std::string_view query);
 
-  // The first value of that name; nullptr if there is none.
+  // The first value with that name; nullptr if there is none.
   const std::string* find(std::string_view name) const;
   std::string text(std::string_view name, std::string_view fallback = {}) const;
 
-  // Errors (kUsage) name the parameter and what it must be.
+  // Errors (kUsage) name the parameter and its valid values.
   base::Result<double> number(std::string_view name) const;  // finite
   base::Result<double> number(std::string_view name, double fallback) const;
   base::Result<int64_t> integer(std::string_view name, int64_t least, int64_t most) const;

@@ -1,5 +1,5 @@
-// The last answers to expensive questions of a file (filters, sort orders, indexes), by the text of
-// the question. Thread-safe; who asks for the same meanwhile waits.
+// The last answers to expensive questions about a file (filters, sort orders, indexes), by the text
+// of the question. Thread-safe; a concurrent caller with the same question waits.
 #pragma once
 
 #include <functional>
@@ -34,7 +34,7 @@ class Kept {
     std::shared_ptr<const T> value;
   };
 
-  // The entry of the key, now the newest; made if there is none.
+  // The entry of the key, now the newest; created if there is none.
   std::shared_ptr<Entry> find(const std::string& key) {
     std::lock_guard lock(mutex_);
     for (auto it = entries_.begin(); it != entries_.end(); ++it) {

@@ -1,5 +1,5 @@
 // Every question of the page's API as a function from parameters to an answer. One file per kind:
-// the *_answers.cpp beside it.
+// answers/*_answers.cpp.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@
 
 namespace tidegauge::server {
 
-// Limits of what a replay is asked.
+// Limits for the parameters of a replay.
 inline constexpr int64_t kMaxCapacityBytes = int64_t{1} << 50;
 inline constexpr size_t kMaxConfBytes = 2000;
 
@@ -25,10 +25,9 @@ struct Question {
   const Params& params;
   Session& session;  // of the generation that `gen` names
   std::stop_token stop;
-  Session* before =
-      nullptr;  // of the generation that `from` names; null: it names none, or no longer
+  Session* before = nullptr;  // of the generation in `from`; null: not given, or no longer kept
   Application* application =
-      nullptr;  // whose session it is; null: nobody's, and none can be added to
+      nullptr;  // the owner of the session; null: none, so nothing can be added
 };
 
 using Answer = base::Result<Response> (*)(const Question&);
@@ -41,7 +40,7 @@ struct Route {
 };
 std::span<const Route> routes();
 
-// What `file` and `device` name; file 0 and its first device if they are absent.
+// The values of `file` and `device`; by default file 0 and its first device.
 base::Result<OpenFile*> fileOf(const Question& question);
 struct Place {
   OpenFile* file = nullptr;
@@ -59,11 +58,11 @@ base::Result<uint32_t> allocationOf(const Question& question, const OpenFile& fi
 // A query may run this long; the page shows it (session.time_limit_s).
 inline constexpr uint64_t kQueryLimitSeconds = 30;
 
-// The members of the mark that the question names; nullptr if it names none, or one that is no
-// longer kept: a picture without a mark is better than none.
+// The members of the mark in the question; nullptr without one, or if it is no longer kept: a
+// picture without a mark is better than none.
 base::Result<std::shared_ptr<const view::MarkSet>> markOf(const Question& question,
                                                           const OpenFile& file);
-// What passes `filter`; none if there is no filter.
+// The rows that pass `filter`; null if there is no filter.
 base::Result<std::shared_ptr<const view::FilterSet>> filterOf(const Question& question,
                                                               OpenFile& file);
 base::Error notUsable(std::string what, std::string hint = {});

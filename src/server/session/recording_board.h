@@ -1,9 +1,9 @@
-// RecordingBoard: how the recordings that are open stand, between who follows them and who asks.
+// RecordingBoard: the states of the open recordings, shared by the follower and the page.
 //
 //   follower ── say(0, {state, changed}) ──► board ──► api/follow   "recording, 3 s ago"
-//            ◄──────── isWanted() ─────────        ◄── somebody asked within the last seconds
+//            ◄──────── isWanted() ─────────        ◄── asked within the last seconds
 //
-// Nobody asks, as when the page is paused, hidden or closed: then nothing is read again.
+// While nobody asks, because the page is paused, hidden or closed, nothing is read again.
 // Thread-safe.
 #pragma once
 
@@ -17,9 +17,9 @@
 namespace tidegauge::server {
 
 enum class RecordingState : uint8_t {
-  kRecording,  // more may come
-  kEnded,      // its recorder said so
-  kStopped,    // its recorder is gone without a word: killed, or the machine was
+  kRecording,  // more may follow
+  kEnded,      // its recorder wrote its end
+  kStopped,    // its recorder died without an end
 };
 std::string_view name(RecordingState state);  // "recording", "ended", "stopped"
 
@@ -27,10 +27,10 @@ struct RecordingStatus {
   using Clock = std::chrono::steady_clock;
   std::string path;
   RecordingState state = RecordingState::kRecording;
-  Clock::time_point changed_at{};  // the file, as far as is known
+  Clock::time_point changed_at{};  // of the file, as far as known
   bool behind = false;             // it has changed since it was read
-  double read_s = 0;               // of computing, how long the last reading took
-  double wait_s = 0;               // until the next may begin, from the end of the last
+  double read_s = 0;               // computing time of the last reading
+  double wait_s = 0;               // from the end of the last reading to the next
   std::string error{};             // why it could not be read again
 };
 

@@ -13,7 +13,7 @@ uint32_t MarkStore::add(std::shared_ptr<const view::MarkSet> mark) {
 
 void MarkStore::continueFrom(const MarkStore& before) {
   std::scoped_lock lock(mutex_, before.mutex_);
-  // Room for what is still asked of the older one; numbers of another file are far away.
+  // Space for questions about the older one; numbers of other files are far away.
   constexpr uint32_t kRoom = 1000;
   next_ = before.next_ + kRoom;
 }
@@ -30,7 +30,7 @@ std::string TextCache::get(const std::string& key, const std::function<std::stri
   Entry* entry = nullptr;
   {
     std::lock_guard lock(mutex_);
-    entry = &entries_[key];  // stays where it is
+    entry = &entries_[key];  // its address never changes
   }
   std::call_once(entry->once, [&] { entry->text = compute(); });
   return entry->text;

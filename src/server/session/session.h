@@ -1,8 +1,8 @@
-// What `tidegauge view` has open: the files, and what is computed once for each of them.
+// What `tidegauge view` has open: the files, and everything computed once per file.
 //
-// A recording that grows is read again beside what is shown (follower.h). Each reading makes new
-// OpenFiles with a generation of their own in a new Session; whoever asks names the generation, so
-// that answers of two of them are never mixed.
+// A growing recording is read again in the background (follower.h). Each reading makes new
+// OpenFiles with a new generation in a new Session. Requests name the generation, so that answers
+// from two generations are never mixed.
 #pragma once
 
 #include <cstdint>
@@ -35,14 +35,14 @@ class MarkStore {
  public:
   static constexpr size_t kKept = 16;
 
-  // Numbers of different files differ, so that a number cannot be taken for another file's mark.
+  // Numbers of different files differ, so that no number is taken for another file's mark.
   explicit MarkStore(size_t file_id)
       : next_(static_cast<uint32_t>(file_id * kNumbersPerFile + 1)) {}
-  // For the next generation of a file: its numbers go on where those of the last one are now.
+  // For the next generation of a file: its numbers continue after those of the last one.
   void continueFrom(const MarkStore& before);
 
   uint32_t add(std::shared_ptr<const view::MarkSet> mark);
-  // nullptr if there is none of that number, or no longer.
+  // nullptr if there is no mark with that number, or no longer.
   std::shared_ptr<const view::MarkSet> find(int64_t number) const;
 
  private:
@@ -56,7 +56,7 @@ class MarkStore {
   uint32_t next_;
 };
 
-// Texts that are computed when first asked for. Thread-safe; who asks meanwhile waits.
+// Texts that are computed on first use. Thread-safe; concurrent callers wait.
 class TextCache {
  public:
   std::string get(const std::string& key, const std::function<std::string()>& compute);
@@ -72,15 +72,15 @@ class TextCache {
 
 struct OpenFile {
   size_t id;
-  std::string name;         // short, and unlike those of the other files
-  uint64_t generation = 0;  // 0: as it was opened
-  std::string recording{};  // path of the recording that it is a process of; empty: of a snapshot
+  std::string name;         // short, and different from those of the other files
+  uint64_t generation = 0;  // 0: as first opened
+  std::string recording{};  // path of the recording that contains the process; empty: a snapshot
   std::string
-      replay_of{};  // what was replayed to make it (replay_answers.cpp); empty: it was opened
+      replay_of{};  // settings of the replay that made it (replay_answers.cpp); empty: a file
   std::unique_ptr<const analysis::AnalysedTrace> analysed;
   MarkStore marks;
   TextCache texts;
-  Kept<std::string> frag_texts{4};  // by device and samples: of any number of them
+  Kept<std::string> frag_texts{4};                        // by device and number of samples
   Kept<analysis::FragmentationSeries> frag_slices{8};     // by device
   Kept<std::string> forecast_texts{400};                  // … and arena and slice; 1 KiB each
   Kept<analysis::FragmentationOptions> frag_options{64};  // by device
@@ -91,13 +91,13 @@ struct OpenFile {
   Kept<view::AddressMap> maps{16};                // by device and kind of axis
   Kept<view::MapGrid> map_grids{2};               // … and filter; up to 64 MiB each
 
-  // `whole` of the recording that it is a process of; null: of a snapshot.
+  // `whole` of the recording that contains the process; null: a snapshot.
   OpenFile(size_t file_id, std::string short_name,
            std::unique_ptr<const analysis::AnalysedTrace> trace, query::Whole whole = nullptr);
   std::shared_ptr<const query::Database> database() const;
-  // What its recording says of all processes by now, while nothing of this one is new.
+  // Updates the recording's facts about all processes, while this one has nothing new.
   void tell(query::Whole whole);
-  // Counted when first asked for.
+  // Counted on first use.
   const view::Siblings& siblings();
 
  private:
@@ -107,14 +107,14 @@ struct OpenFile {
   std::unique_ptr<const view::Siblings> siblings_;
 };
 
-// What was named on the command line and could not be read. The page says so.
+// A file of the command line that could not be read. The page reports it.
 struct FailedFile {
   std::string path;
-  std::string what;  // with the byte, if there is one
+  std::string what;  // with the byte offset, if there is one
   std::string hint;  // may be empty
 };
 
-// A file of measurements of `wss`; what the page is told of it was worked out when it was opened.
+// A file of measurements of `wss`; the page's data was computed when it was opened.
 struct WorkingSetFile {
   std::string path;
   std::string answer;  // JSON
@@ -124,22 +124,22 @@ class RecordingBoard;  // recording_board.h
 
 struct Session {
   std::vector<std::shared_ptr<OpenFile>> files;  // by id; older sessions may share them
-  std::shared_ptr<RecordingBoard> board;  // of the recordings among them; null: there are none
+  std::shared_ptr<RecordingBoard> board;         // of the recordings among them; null: none
   std::vector<FailedFile> failed;
-  // What goes on: the recordings among the files, or a recorder at work without any file.
+  // Sources of live data: the recordings among the files, or a recorder without any file.
   std::vector<std::shared_ptr<model::LiveSource>> lives;
   std::shared_ptr<const std::vector<WorkingSetFile>> working_sets =
       std::make_shared<const std::vector<WorkingSetFile>>();
-  // Of places of these files; behind a pointer, so that a session can be moved.
+  // For places in these files; behind a pointer, so that a session can be moved.
   std::unique_ptr<Kept<analysis::Diff>> diffs = std::make_unique<Kept<analysis::Diff>>(6);
-  // Works out what the first picture would wait for. Last, so that it ends before the files do.
+  // Computes what the first picture would wait for. Last, so that it ends before the files do.
   std::jthread warming;
 };
 Session openSession(std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces,
                     std::vector<FailedFile> failed = {});
-// The same files and all that goes with them, for a session that is to have more or newer ones.
+// The same files and their data, for a session that gets additional or newer ones.
 Session successorOf(const Session& session);
-// Works out in the background what the first picture of these files would wait for.
+// Computes in the background what the first picture of these files would wait for.
 void warm(Session& session, const std::vector<std::shared_ptr<OpenFile>>& files);
 
 }  // namespace tidegauge::server

@@ -7,7 +7,7 @@
 
 namespace tidegauge::server {
 
-// PyTorch names segments as it names blocks: address and how many had it before.
+// PyTorch names segments like blocks: by address and the number of earlier ones there.
 json segmentJson(const model::Trace& trace, model::SegmentId segment) {
   if (!segment.valid()) return nullptr;
   const model::Segments& segments = trace.segments;

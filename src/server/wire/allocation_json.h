@@ -1,4 +1,4 @@
-// One allocation, everything about it: what the page's inspector shows.
+// All details of one allocation, for the page's inspector.
 #pragma once
 
 #include "server/http/json.h"
@@ -6,10 +6,10 @@
 
 namespace tidegauge::server {
 
-// {id, address_id, address, total_bytes, kind}, null for none.
+// {id, address_id, address, total_bytes, kind}; null if invalid.
 json segmentJson(const model::Trace& trace, model::SegmentId segment);
 json allocationJson(OpenFile& file, uint32_t row, Stacks stacks = Stacks::kWhole);
-// null for none.
+// null if there is none.
 json allocationJson(OpenFile& file, std::optional<uint32_t> row);
 
 }  // namespace tidegauge::server

@@ -1,4 +1,4 @@
-// Recordings that grow, for the page: what of them a session shows, and how they stand.
+// Growing recordings for the page: which of them a session shows, and their states.
 #pragma once
 
 #include "server/http/json.h"
@@ -6,7 +6,7 @@
 
 namespace tidegauge::server {
 
-// Index of the recording that the file is a process of; null: of none.
+// Index of the recording that contains the file's process; null: none.
 json recordingOf(const Session& session, const OpenFile& file);
 json recordingsJson(const Session& session);
 

@@ -1,4 +1,4 @@
-// How a list of stacks is named in the page: as in the report, so that no two rows read the same.
+// Names for a list of stacks in the page: as in the report, so that no two rows have the same text.
 #pragma once
 
 #include <span>

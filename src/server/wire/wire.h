@@ -14,7 +14,7 @@ std::string tileBytes(const view::StackTile& tile, const view::XRange& range, do
 std::string linesBytes(const std::vector<view::ColumnState>& columns, const view::XRange& range);
 std::string mapBytes(const view::MapTile& tile, const view::MapQuestion& question,
                      double axis_bytes, double engine_ms);
-// `lower` as view::lowerEdges gives it.
+// `lower` from view::lowerEdges.
 std::string shapeBytes(const std::vector<double>& lower, uint64_t block_bytes);
 
 }  // namespace tidegauge::server

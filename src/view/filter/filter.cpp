@@ -36,7 +36,7 @@ class OpenPhases {
   std::vector<Range> ranges_;
 };
 
-// One term on the rows of one device.
+// One term, applied to the rows of one device.
 class TermMatch {
  public:
   TermMatch(const analysis::AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
@@ -109,7 +109,7 @@ class TermMatch {
     return false;
   }
 
-  // A step past the end is the last state; a device without events has only that.
+  // A step beyond the end is the last state; a device without events has only that.
   bool isLiveAtOne(uint32_t row) const {
     if (steps_ == 0) return true;
     return std::any_of(term_.values.begin(), term_.values.end(), [&](int64_t value) {

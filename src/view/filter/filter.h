@@ -1,10 +1,10 @@
-// Filters: which allocations the user wants to look at. All terms must hold.
+// Filters: which allocations to show. All terms must hold.
 //
 //   device:0 stream:1,2 size:>=1MiB stack:"attention.py:118" -category:unknown
-//   └─┬──┘ └──┬───┘    └─ a range └─ a text, or /expression/   └ "-": what does not
+//   └─┬──┘ └──┬───┘    └─ a range └─ a text, or /expression/   └ "-": negated
 //   key:value └ any of these
 //
-//   device, stream, pool     numbers as in the answers of the server
+//   device, stream, pool     numbers as in the server's answers
 //   provenance               traced, before_recording, lost, ghost; older = the middle two
 //   category                 parameters, activations, attention, …
 //   size, requested          >1MiB  <=1k  =4096  1MiB..2MiB       bytes of the block, as requested
@@ -14,7 +14,7 @@
 //   stack, phase             text or /expression/                 any frame; a phase open at birth
 //   frame, stack_id, segment, id                                  numbers
 //
-// Cost: one pass over the allocations per filter; names meet the patterns once.
+// Cost: one pass over the allocations per filter; each name is matched once.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ struct FilterTerm {
   FilterKey key = FilterKey::kDevice;
   bool negated = false;
   std::vector<int64_t> values{};  // of keys that list numbers or names
-  uint64_t least = 0;             // of keys that have a range, inclusive
+  uint64_t least = 0;             // for keys with a range, inclusive
   uint64_t most = UINT64_MAX;
   std::shared_ptr<analysis::TextPattern> text{};  // of stack and phase
 };
@@ -65,7 +65,7 @@ struct Filter {
   std::vector<FilterTerm> terms;
 };
 
-// Errors name the term and what it could be.
+// Errors name the term and its valid values.
 base::Result<Filter> parseFilter(std::string_view text);
 
 FilterSet applyFilter(const analysis::AnalysedTrace& analysed, const Filter& filter);

@@ -1,5 +1,5 @@
-// The allocations that pass a filter: one bit per row. What does not pass stays where it is and is
-// drawn grey; nothing moves when a filter changes.
+// The allocations that pass a filter: one bit per row. Others keep their place and are drawn grey;
+// nothing moves when a filter changes.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class FilterSet {
   uint64_t bytes_ = 0;
 };
 
-// No filter lets everything pass.
+// Without a filter, everything passes.
 inline bool passes(const FilterSet* filter, uint64_t row) {
   return filter == nullptr || filter->has(row);
 }

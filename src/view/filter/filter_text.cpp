@@ -1,4 +1,4 @@
-// From the text of a filter to its terms.
+// Parses the text of a filter into terms.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -59,7 +59,7 @@ std::optional<int64_t> numberOf(std::string_view text) {
   return number;
 }
 
-// ">1MiB", "=4096" or "1MiB..2MiB"; either end may be left out.
+// ">1MiB", "=4096" or "1MiB..2MiB"; either end may be omitted.
 bool parseRange(std::string_view text, bool of_bytes, FilterTerm& term) {
   auto valueOf = [&](std::string_view part) -> std::optional<uint64_t> {
     if (of_bytes) return bytesOf(part);
@@ -161,7 +161,7 @@ base::Result<FilterTerm> termOf(std::string_view key_text, const std::string& va
   return term;
 }
 
-// Up to the next space outside quotes; the quotes are taken away.
+// Up to the next space outside quotes; the quotes are removed.
 std::string takeWord(std::string_view& rest) {
   std::string word;
   bool quoted = false;

@@ -10,7 +10,7 @@ namespace tidegauge::view {
 
 class MarkSet {
  public:
-  // `rows` of trace.allocations, in any order; those outside the `total` rows are left out.
+  // `rows` of trace.allocations, in any order; rows not below `total` are dropped.
   MarkSet(std::vector<uint32_t> rows, size_t total) : rows_(std::move(rows)) {
     std::sort(rows_.begin(), rows_.end());
     rows_.erase(std::unique(rows_.begin(), rows_.end()), rows_.end());

@@ -24,7 +24,7 @@ bool containsLower(std::string_view text, std::string_view literal) {
   return false;
 }
 
-// Which strings hold a literal; each is looked at when first asked for.
+// Which strings contain a literal; each is checked on first use.
 class StringMatch {
  public:
   StringMatch(const base::StringPool& strings, std::string_view literal)
@@ -44,7 +44,7 @@ class StringMatch {
   std::vector<uint8_t> known_;
 };
 
-// What one word matches.
+// The matches of one word.
 class WordMatch {
  public:
   WordMatch(const model::Trace& trace, const model::Device& device, const SearchWord& word)

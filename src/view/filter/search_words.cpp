@@ -32,7 +32,7 @@ std::optional<SizeRange> sizeRangeOf(std::string_view word) {
   std::string_view sign = word.substr(0, signs);
   if (sign == ">") return SizeRange{*bytes + 1, UINT64_MAX, false};
   if (sign == ">=") return SizeRange{*bytes, UINT64_MAX, false};
-  if (sign == "<" && *bytes == 0) return SizeRange{1, 0, false};  // nothing is
+  if (sign == "<" && *bytes == 0) return SizeRange{1, 0, false};  // no size is below 0
   if (sign == "<") return SizeRange{0, *bytes - 1, false};
   if (sign == "<=") return SizeRange{0, *bytes, false};
   if (sign == "=") return SizeRange{*bytes, *bytes, true};
@@ -50,7 +50,7 @@ std::optional<Int> wholeNumber(std::string_view text, int base = 10) {
 }
 
 // "b7f0586000000_1", "0x7f0586000000", "7f0586000000": at least six digits, so that "add" and
-// "face" stay words.
+// "face" remain words.
 std::optional<AddressWord> addressOf(std::string_view word) {
   AddressWord found;
   size_t underscore = word.find('_');

@@ -1,4 +1,4 @@
-// A search query, taken apart into words and what each of them can mean.
+// A search query split into words, and the possible meanings of each.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace tidegauge::view {
 struct SizeRange {  // inclusive
   uint64_t least_bytes = 0;
   uint64_t most_bytes = UINT64_MAX;
-  bool exact = false;  // "=": the size requested counts too
+  bool exact = false;  // "=": the requested size counts too
 };
 
 struct AddressWord {
@@ -22,7 +22,7 @@ struct AddressWord {
 
 struct SearchWord {
   std::string text;                    // lower case
-  std::optional<SizeRange> size;       // then it means nothing else
+  std::optional<SizeRange> size;       // then it has no other meaning
   std::optional<AddressWord> address;  // or the text
   std::string file;                    // "train.py" of "train.py:63"; empty if it has no line
   uint64_t line = 0;
@@ -30,7 +30,7 @@ struct SearchWord {
 
 inline constexpr size_t kMaxWords = 16;
 
-// At most kMaxWords; what follows is ignored.
+// At most kMaxWords; the rest is ignored.
 std::vector<SearchWord> searchWords(std::string_view query);
 
 // ">512MiB", "<=1k", "=4096".

@@ -1,19 +1,19 @@
-// The address map: time × address, every allocation a rectangle where it lay while it lived. Holes
-// are what no rectangle covers.
+// The address map: time × address, every allocation a rectangle at its address during its life.
+// Holes are the area that no rectangle covers.
 //
-//   address ▲  ┌──────────────┐          exact rectangles from one pixel on, both ways
+//   address ▲  ┌──────────────┐          exact rectangles from one pixel on, in both directions
 //           │  │      a       │░░░░░     ░ smaller ones: how much of a cell they cover
 //           │  └──────────────┘
 //           │  ┌───┐      ┌───────┐      between: owned and free, if the owned plane says so
 //           │  │ b │      │   c   │
 //           └──────────────────────► step or time
 //
-// What is covered is a sum over lives, not over samples: nothing between two columns is lost, and a
-// hole of any size lowers its cell below 255.
+// Coverage is a sum over lives, not over samples: nothing between two columns is lost, and a hole
+// of any size lowers its cell below 255.
 //
-// Cost: a tile looks at the rows born in its range of steps, some ns each, or only at those of its
-// range of addresses (map_rows.h). Over millions of them low blocks are read from sums
-// (map_grid.h). Both are made with the map, for devices with more than kDirectBirths allocations.
+// Cost: a tile scans the rows born in its range of steps, some ns each, or only those in its range
+// of addresses (map_rows.h). With millions of rows, low blocks are read from sums (map_grid.h).
+// Both are built with the map, for devices with more than kDirectBirths allocations.
 #pragma once
 
 #include <cstdint>
@@ -62,20 +62,20 @@ struct MapQuestion {
   uint32_t rows = 1;
   size_t most_quads = 8000;
   size_t most_outlines = 2000;
-  const MarkSet* mark = nullptr;          // up to 2,000 members are quads whatever their size
-  const FilterSet* filter = nullptr;      // then `passing` is filled
-  const MapGrid* passing_grid = nullptr;  // gridOf(*filter): many tiles of one filter
+  const MarkSet* mark = nullptr;          // up to 2,000 members are quads of any size
+  const FilterSet* filter = nullptr;      // if set, `passing` is filled
+  const MapGrid* passing_grid = nullptr;  // gridOf(*filter), for many tiles of one filter
 };
 inline constexpr uint32_t kMaxMapColumns = 1024;
 inline constexpr uint32_t kMaxMapRows = 1024;
 
 struct MapTile {
-  double least_area = 0;       // in pixels: smaller rectangles are in the planes
+  double least_area = 0;       // in pixels: smaller rectangles are added to the planes
   std::vector<MapQuad> quads;  // outlines first
-  // rows × columns, bottom row first; 0 = nothing, 255 = everything, 1…254 between.
-  std::vector<uint8_t> covered;  // by blocks that are no quads
+  // rows × columns, bottom row first; 0 = nothing, 255 = everything, 1…254 in between.
+  std::vector<uint8_t> covered;  // by blocks without quads
   std::vector<uint8_t> owned;    // by pieces of segments
-  std::vector<uint8_t> passing;  // by blocks that are no quads and pass the filter
+  std::vector<uint8_t> passing;  // by blocks without quads that pass the filter
 };
 
 class AddressMap {
@@ -87,7 +87,7 @@ class AddressMap {
 
   const OwnedAxis& axis() const { return axis_; }
   MapTile tile(const MapQuestion& question) const;
-  // nullptr if going row by row is cheap.
+  // nullptr if scanning rows is cheap.
   std::unique_ptr<const MapGrid> gridOf(const FilterSet& filter) const;
 
  private:

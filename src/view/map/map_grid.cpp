@@ -16,8 +16,8 @@ uint16_t cellOf(float covered) {
   return static_cast<uint16_t>(std::clamp(std::ceil(covered * 65535.0F), 1.0F, 65534.0F));
 }
 
-// As differences from column to column. Unsigned: where a contradictory file has a thousand blocks
-// at one address, a sum may wrap.
+// Stored as differences from column to column. Unsigned: if a contradictory file has a thousand
+// blocks at one address, a sum may wrap.
 class Differences {
  public:
   Differences(int shift, uint32_t columns, double row_bytes)
@@ -29,7 +29,7 @@ class Differences {
   void add(const MapRow& block) {
     if (block.end <= block.first) return;
     size_t begin_column = block.first >> shift_;
-    size_t end_column = block.end >> shift_;  // holds the end
+    size_t end_column = block.end >> shift_;  // the column of the end
     double before = block.first / width_ - static_cast<double>(begin_column);
     double after = block.end / width_ - static_cast<double>(end_column);
     double from = block.y_bytes / row_bytes_;

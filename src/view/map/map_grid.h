@@ -1,12 +1,12 @@
-// How much of the address map its low blocks cover, added up once in columns of 2^n steps and rows
-// of a band, so that a tile over millions of births reads sums.
+// The coverage of the address map by low blocks, summed once in columns of 2^n steps and rows of a
+// band, so that a tile over millions of births reads sums.
 //
 //   level 0   |▒|░|▓|▒|░|░|▒|▒|     columns of 2^10 steps or more, at most 4,096
-//   level 1   | ▒ | ▓ | ░ | ▒ |     two in one; … down to 128
+//   level 1   | ▒ | ▓ | ░ | ▒ |     two columns in one; … down to 128
 //
-// What is covered is a sum over lives, in whole numbers: what a life adds where it begins it takes
-// away again to the last bit where it ends, and a life costs the same however long it is. Rounded
-// up: what is there stays there. Cost: at most 64 MiB, and 64 more while it is made.
+// Coverage is a sum over lives, in integers: a life adds an amount where it begins and subtracts
+// exactly that where it ends, so long lives cost no more than short ones. Rounded up: existing
+// blocks never vanish. Cost: at most 64 MiB, and 64 more while it is built.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ class MapGrid {
     std::vector<uint16_t> cells;  // column by column; 65,535 = covered
   };
 
-  // With a filter: of those that pass.
+  // With a filter: only rows that pass it.
   MapGrid(const model::Device& device, const MapRows& rows, const FilterSet* filter = nullptr);
 
-  // The one whose columns are just not wider; nullptr if all are.
+  // The level with the widest columns that are not wider; nullptr if all are wider.
   const Level* levelFor(double column_steps) const;
 
  private:

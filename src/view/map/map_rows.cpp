@@ -16,7 +16,7 @@ MapRows::MapRows(const analysis::AnalysedTrace& analysed, const analysis::Device
 void MapRows::placeRows(const OwnedAxis& axis, const model::Device& device) {
   const std::vector<OwnedRange>& ranges = axis.ranges();
   axis_units_.reserve(device.allocation_end - first_row_);
-  OwnedRange last;  // most blocks lie where the one before lies
+  OwnedRange last;  // most blocks are in the same range as the one before
   for (uint64_t row = first_row_; row < device.allocation_end; ++row) {
     uint64_t address = a_.address[row];
     if (address - last.address >= last.size_bytes) {
@@ -64,7 +64,7 @@ MapRow MapRows::at(uint64_t row) const {
 }
 
 std::pair<uint32_t, uint32_t> MapRows::bandsIn(double y0_bytes, double y1_bytes) const {
-  // A block of the band below may reach up, and its place may be a unit too low.
+  // A block of the band below may reach up, and its position may be a unit too low.
   double begin = y0_bytes - band_bytes_ - static_cast<double>(unit_);
   return {bandOf(begin), bandOf(y1_bytes) + 1};
 }

@@ -1,5 +1,5 @@
-// Where the blocks of a device lie on the axis of the address map, so that a tile finds those in
-// its range of steps and addresses without looking at all.
+// The positions of a device's blocks on the axis of the address map, so that a tile finds those in
+// its range of steps and addresses without scanning all.
 //
 //   axis ▲   high blocks   one list, by birth        ┌────────┐  at least a band high: few
 //        │   ----------------------------------------│--------│-----------------------------
@@ -7,8 +7,8 @@
 //        │                 band 1: a d e …            ▫ ▪ ▫ ▪     the band they begin in
 //        └──────────────────────────────────────────────────────► birth
 //
-// Cost: 4 bytes per allocation; with bands 24, for a list is read many times as fast as rows far
-// apart. Built in two passes.
+// Cost: 4 bytes per allocation; with bands 24, since reading a list is many times faster than
+// reading distant rows. Built in two passes.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace tidegauge::view {
 using analysis::Step;
 
 struct MapRow {
-  double y_bytes = 0;  // where it begins on the axis; a little too low on axes of over 4 GiB
+  double y_bytes = 0;  // its begin on the axis; slightly too low on axes of over 4 GiB
   double size_bytes = 0;
   Step first = 0;  // drawn over steps [first, end)
   Step end = 0;
@@ -44,7 +44,7 @@ class MapRows {
 
   static constexpr uint32_t kBands = 4096;
 
-  // Without bands, low() and high() must not be asked.
+  // Without bands, low() and high() must not be called.
   MapRows(const analysis::AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
           const OwnedAxis& axis, bool with_bands);
 
@@ -53,7 +53,7 @@ class MapRows {
     return {static_cast<double>(low.y_units * unit_), static_cast<double>(low.size_bytes),
             low.first, low.end, low.row};
   }
-  // Whether the row can be in that range of the axis; cheap, as most are not.
+  // Whether the row may be in that range of the axis; cheap, since most are not.
   bool isIn(uint64_t row, double y0_bytes, double y1_bytes) const {
     return isIn(yOf(row), sizeOf(row), y0_bytes, y1_bytes);
   }
@@ -65,7 +65,7 @@ class MapRows {
   // Bands with low blocks that may reach into that range of the axis.
   std::pair<uint32_t, uint32_t> bandsIn(double y0_bytes, double y1_bytes) const;
 
-  // Those born at steps [begin, end), by birth.
+  // Rows born at steps [begin, end), by birth.
   std::span<const MapRow> high(Step begin, Step end) const;
   std::span<const LowRow> low(uint32_t band, Step begin, Step end) const;
 
@@ -87,7 +87,7 @@ class MapRows {
   bool without_events_;
   uint64_t first_row_;
   double band_bytes_;
-  uint64_t unit_ = 1;                 // bytes; so that any place on the axis has 32 bits
+  uint64_t unit_ = 1;                 // bytes; so that any position on the axis has 32 bits
   std::vector<uint32_t> axis_units_;  // by row of the device
   std::vector<MapRow> high_;          // by birth
   std::vector<uint32_t> band_begin_;  // kBands + 1 offsets into low_

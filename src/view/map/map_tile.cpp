@@ -15,7 +15,8 @@ uint16_t log2Of(uint64_t bytes) {
   return static_cast<uint16_t>(std::log2(std::max(static_cast<double>(bytes), 1.0)) * 256);
 }
 
-// How the rows of the grid lie in those of a tile, which are not lower: in one of them or in two.
+// Maps the rows of the grid to those of the tile, which are not lower: each is in one of them or in
+// two.
 class GridRows {
  public:
   GridRows(double grid_row_bytes, double y0_bytes, double row_bytes, uint32_t rows)
@@ -27,17 +28,17 @@ class GridRows {
       if (places_.empty()) begin_ = r;
       double whole = std::floor(lower);
       double first = std::min(height, whole + 1 - lower);
-      // One row below the tile and one above it take what reaches out.
+      // One extra row below the tile and one above it receive the parts outside.
       places_.push_back({static_cast<uint32_t>(whole + 1), static_cast<float>(first),
                          static_cast<float>(height - first)});
     }
   }
 
-  // The rows of the grid that lie in the tile.
+  // The rows of the grid inside the tile.
   uint32_t begin() const { return begin_; }
   size_t size() const { return places_.size(); }
 
-  // By row of the tile, from those.
+  // By row of the tile.
   std::span<const float> inTile(const std::vector<float>& grid) {
     std::fill(tile_.begin(), tile_.end(), 0.0F);
     for (size_t r = 0; r < places_.size(); ++r) {
@@ -114,7 +115,7 @@ class AddressMap::TileBuilder {
     uint32_t row;
     float area;
   };
-  // Where a step begins, in columns; the end of the recording for steps past the end.
+  // The begin of a step, in columns; the end of the recording for steps beyond it.
   double columnOf(Step step) const {
     double x = step;
     if (q_.x.axis == Axis::kTime) {
@@ -127,7 +128,7 @@ class AddressMap::TileBuilder {
     return (x - q_.x.x0) / column_width_;
   }
 
-  // The steps that are drawn somewhere in the tile.
+  // The steps drawn in the tile.
   void findStepRange() {
     Step all = std::max<Step>(steps_, 1);
     if (q_.x.axis == Axis::kTime) {
@@ -154,14 +155,14 @@ class AddressMap::TileBuilder {
 
   bool isInRows(uint64_t row) const { return map_.rows_.isIn(row, q_.y0_bytes, q_.y1_bytes); }
 
-  // Calls f for the blocks that live when the tile begins and lie in its range of addresses.
+  // Calls f for the blocks that are live when the tile begins and are in its range of addresses.
   template <class F>
   void forLive(F&& f) {
     for (uint32_t row : map_.device_.live.liveAt(begin_step_)) {
       if (isInRows(row)) f(map_.rows_.at(row));
     }
   }
-  // For those born later in the tile; with bands the high and the low ones by themselves.
+  // The same for blocks born later in the tile; with bands, the high and the low ones separately.
   template <class F>
   void forBorn(F&& f) {
     if (steps_ == 0) return;
@@ -180,7 +181,7 @@ class AddressMap::TileBuilder {
   void forLowBorn(F&& f) {
     auto [begin, end] = map_.device_.live.bornIn(begin_step_ + 1, end_step_);
     auto [first_band, end_band] = map_.rows_.bandsIn(q_.y0_bytes, q_.y1_bytes);
-    // Where the tile shows few of the births, most bands are not worth looking at.
+    // If the tile shows few of the births, most bands are not worth reading.
     constexpr uint64_t kBandCost = 50;  // in rows
     constexpr uint64_t kWorth = 2;
     uint64_t in_bands = 0;
@@ -209,7 +210,7 @@ class AddressMap::TileBuilder {
       cover(block.row, box);
     }
   }
-  // A block that the grid has covered.
+  // Adds a block that the grid has covered already.
   void addPassing(const MapRow& block) {
     if (q_.filter != nullptr && q_.filter->has(block.row)) passing_.add(boxOf(block));
   }
@@ -227,11 +228,11 @@ class AddressMap::TileBuilder {
     return static_cast<float>(width * height);
   }
 
-  // The level whose columns are just narrower than the tile's; none if going row by row is cheap,
-  // or if the tile shows more detail than the grid has.
+  // The level whose columns are narrower than the tile's; absent if scanning rows is cheap, or if
+  // the tile shows more detail than the grid has.
   const MapGrid::Level* usableLevel() const {
     auto [begin, end] = map_.device_.live.bornIn(begin_step_, end_step_);
-    // Reading a level takes as long as a quarter of the births that make one worth having.
+    // Reading a level takes as long as a quarter of the births that justify one.
     if (!map_.grid_ || end - begin <= map_.direct_births_ / 4) return nullptr;
     if (row_bytes_ < map_.rows_.bandBytes()) return nullptr;  // a low block could be a rectangle
     return map_.grid_->levelFor(static_cast<double>(end_step_ - begin_step_) / q_.x.columns);
@@ -247,7 +248,7 @@ class AddressMap::TileBuilder {
     uint32_t end = std::min(((end_step_ - 1) >> level.shift) + 1, level.columns);
     GridRows rows(map_.rows_.bandBytes(), q_.y0_bytes, row_bytes_, q_.rows);
     std::vector<float> sums(rows.size());
-    uint32_t at = UINT32_MAX;  // the tile's column that is summed up
+    uint32_t at = UINT32_MAX;  // the tile's current column
     auto flush = [&] {
       if (at == UINT32_MAX) return;
       to.addColumn(at, rows.inTile(sums));
@@ -257,7 +258,8 @@ class AddressMap::TileBuilder {
       uint64_t past = (uint64_t{g} + 1) << level.shift;
       double left = columnOf(g << level.shift);
       double right = past >= steps_ ? columnOf(steps_) : columnOf(static_cast<Step>(past));
-      // The last column of the grid reaches past the recording: what it holds lies in its part.
+      // The last column of the grid extends beyond the recording: its content belongs to the part
+      // inside.
       double stretch =
           static_cast<double>(uint64_t{1} << level.shift) /
           static_cast<double>(std::min<uint64_t>(past, steps_) - (uint64_t{g} << level.shift));
@@ -296,7 +298,7 @@ class AddressMap::TileBuilder {
     addMarked(tile);
   }
 
-  // Marked blocks that are no quads yet become some, as small as they are.
+  // Marked blocks without quads get quads of any size.
   void addMarked(MapTile& tile) {
     if (q_.mark == nullptr) return;
     size_t added = 0;

@@ -5,7 +5,7 @@ namespace {
 
 using model::Trace;
 
-// The row of `now` in the device of `row` for which `same` holds: first at the same place.
+// The row of `now` in the device of `row` for which `same` holds; tries the same position first.
 template <class Same>
 std::optional<uint32_t> findRow(const model::Device& old_device, const Trace& now, uint32_t row,
                                 uint64_t model::Device::*begin, uint64_t model::Device::*end,

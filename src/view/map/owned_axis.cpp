@@ -26,7 +26,7 @@ OwnedAxis::OwnedAxis(const model::Trace& trace, const model::Device& device, boo
     add(trace.pieces.address[row], trace.pieces.size_bytes[row]);
   }
   const model::Allocations& a = trace.allocations;
-  uint64_t begin = 0;  // of what is not yet added: such blocks often come in rows
+  uint64_t begin = 0;  // of blocks not yet added, which often come in rows
   uint64_t end = 0;
   for (uint64_t row = device.allocation_begin; row < device.allocation_end; ++row) {
     if (a.segment[row].valid()) continue;

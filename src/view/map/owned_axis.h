@@ -1,10 +1,10 @@
-// The address axis of the map: only what the process ever owned, in order of address, with the
-// breaks between left out, so that one far address does not squash the rest.
+// The address axis of the map: only addresses that the process ever owned, in order, without the
+// gaps between, so that one distant address does not compress the rest.
 //
 //   addresses   …[ 0x7f00 ─ 0x7f20 )………………[ 0x7f90 ─ 0x7fa0 )…
 //   axis         [ 0      ─ 0x20   )[ 0x20  ─ 0x30   )          a break at 0x20
 //
-// Built from the pieces of all segments, and from blocks that lie in none. Cost: one sort of the
+// Built from the pieces of all segments, and from blocks outside of them. Cost: one sort of the
 // pieces; O(log ranges) per address.
 #pragma once
 
@@ -18,18 +18,18 @@ namespace tidegauge::view {
 struct OwnedRange {
   uint64_t address = 0;
   uint64_t size_bytes = 0;
-  uint64_t axis_bytes = 0;  // where it begins on the axis
+  uint64_t axis_bytes = 0;  // its begin on the axis
 };
 
 class OwnedAxis {
  public:
-  // `plain`: nothing is left out between the first and the last address.
+  // `plain`: nothing is omitted between the first and the last address.
   OwnedAxis(const model::Trace& trace, const model::Device& device, bool plain = false);
 
   // By address; neighbours never touch.
   const std::vector<OwnedRange>& ranges() const { return ranges_; }
   uint64_t totalBytes() const { return total_bytes_; }
-  // Of an address inside a range; of another one, the beginning of the next range.
+  // For an address inside a range; for another one, the beginning of the next range.
   uint64_t axisOf(uint64_t address) const;
   // The address drawn there: axis < totalBytes().
   uint64_t addressAt(uint64_t axis_bytes) const;

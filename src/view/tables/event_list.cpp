@@ -28,7 +28,7 @@ class EventMatch {
   }
 
  private:
-  // Of a block its whole size: what is recorded is what was requested.
+  // For a block, its whole size counts: the recorded size is the requested one.
   bool isAround(uint64_t event) const {
     model::Action action = e_.action[event];
     if (action > model::Action::kSegmentUnmap) return false;  // no address

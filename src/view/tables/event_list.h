@@ -1,10 +1,10 @@
-// The list of events beside the state: which steps it shows, and where in it a step is.
+// The list of events beside the state: which steps it shows, and the position of a step in it.
 //
 //   all events            0 1 2 3 4 5 6 7 …          nothing is stored
 //   action=oom            57 903                     the steps, once per filter
 //   nearest to step 60    index 0
 //
-// Cost: one pass over the events per filter, a few ns each; 4 bytes per event that passes.
+// Cost: one pass over the events per filter, a few ns each; 4 bytes per passing event.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ using analysis::Step;
 
 struct EventFilter {
   uint32_t actions = 0;             // a bit per model::Action; 0 = all; unknown ones are one bit
-  std::optional<uint64_t> address;  // inside what the event is about
+  std::optional<uint64_t> address;  // inside the event's block or segment
   std::optional<uint32_t> version;  // PyTorch's n in b7f…_n
   std::optional<SizeRange> size;    // of the event
   const analysis::TextPattern* stack = nullptr;  // nullptr: any

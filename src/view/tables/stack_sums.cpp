@@ -41,11 +41,11 @@ class Summing {
     return known ? a_.stack[row].index() : sums_.size() - 1;
   }
 
-  // Those that end before the recording does, by their end: counted, then placed.
+  // Rows that end before the recording does, by their end: counted, then placed.
   void sortByEnd() {
     const model::Device& d = device_.device;
     std::vector<uint32_t> place(size_t{steps_} + 1, 0);
-    auto ends = [&](uint64_t row) {  // and lived at all
+    auto ends = [&](uint64_t row) {  // and were ever live
       return a_.last_step[row] < steps_ && a_.first_step[row] < a_.last_step[row] &&
              passes(filter_, row);
     };

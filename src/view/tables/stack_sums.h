@@ -1,5 +1,5 @@
-// What each stack allocated over the recording: how much in all, at most at once and when, at the
-// peak of all, and at the end. Two passes over the allocations, one by birth and one by end.
+// Allocations by stack over the recording: in all, at most at once and when, at the overall peak,
+// and at the end. Two passes over the allocations, one by birth and one by end.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct StackSum {
   uint32_t first_row = 0;
 };
 
-// By stack id; the one without a stack last. Only allocations that pass.
+// By stack id; rows without a stack last. Only allocations that pass.
 std::vector<StackSum> stackSums(const analysis::AnalysedTrace& analysed,
                                 const analysis::DeviceAnalysis& device, const FilterSet* filter);
 

@@ -21,7 +21,7 @@ Number idOf(Id id) {
   return id.valid() ? Number(id.value) : std::nullopt;
 }
 
-// The rank of each stack's label, so that millions of rows sort by it without making texts.
+// The rank of each stack's label, so that millions of rows are sorted by it without building texts.
 std::shared_ptr<const std::vector<uint32_t>> labelRanks(const AnalysedTrace& analysed) {
   size_t stacks = analysed.trace.stacks.size();
   std::vector<std::pair<std::string, uint32_t>> labels;
@@ -185,7 +185,7 @@ Table stackTable(const AnalysedTrace& analysed, const DeviceAnalysis& device,
 
 struct PhaseRow {
   analysis::Phase phase;
-  std::optional<analysis::Span> span;  // none: it holds no event
+  std::optional<analysis::Span> span;  // absent: it contains no event
   int64_t grew_bytes = 0;
 };
 

@@ -1,8 +1,8 @@
 // The page's tables: allocations, segments, stacks, phases and streams of one device, sorted and
-// filtered here, so that the page only ever holds the rows it shows.
+// filtered here, so that the page only stores the rows it shows.
 //
-//   table("stacks", filter)  →  columns with a number per row (and a text where it is one)
-//   orderOf(table, "peak_bytes", descending)  →  rows in that order, kept by who asks
+//   table("stacks", filter)  →  columns with a number per row (and a text if it is one)
+//   orderOf(table, "peak_bytes", descending)  →  rows in that order, cached by the caller
 //
 // Cost: allocations are not copied; the other tables are one pass over the allocations (stacks:
 // two, and 4 bytes per allocation and step while it runs). Sorting is O(rows log rows), once per
@@ -39,8 +39,8 @@ std::string_view name(CellKind kind);  // "id", …
 struct TableColumn {
   std::string_view name;
   CellKind kind;
-  // What it sorts by; none = absent, sorts last. Addresses are the same 64 bits. Columns of text
-  // without it sort by the text.
+  // The sort key; absent values sort last. Addresses are the same 64 bits. Text columns without it
+  // sort by the text.
   std::function<std::optional<int64_t>(uint32_t row)> number;
   std::function<std::string(uint32_t row)> text = {};
 };
@@ -55,15 +55,15 @@ struct Table {
   uint32_t shown() const { return filtered ? static_cast<uint32_t>(passing.size()) : rows; }
 };
 
-// None if there is no table of that name. What it refers to must outlive it.
+// Absent if there is no table with that name. What it refers to must outlive it.
 std::optional<Table> tableOf(const analysis::AnalysedTrace& analysed,
                              const analysis::DeviceAnalysis& device, std::string_view name,
                              const FilterSet* filter);
-// With those of work_tables.h.
+// Including those of work_tables.h.
 inline constexpr std::string_view kTableNames =
     "allocations, segments, stacks, phases, streams, kernels, copies";
 
-// The rows shown, by that column; equal ones in order of row, what is absent last.
+// The shown rows sorted by that column; ties in order of rows, absent values last.
 std::vector<uint32_t> orderOf(const Table& table, const TableColumn& column, bool descending);
 
 }  // namespace tidegauge::view

@@ -1,4 +1,4 @@
-// Columns of a view::Table over rows of any struct, kept with the table:
+// Columns of a view::Table over rows of any struct, stored with the table:
 //
 //   Columns<KernelRow> columns(table, std::move(rows));
 //   columns.number("launches", CellKind::kCount, [](const KernelRow& r) { return … });

@@ -18,12 +18,12 @@ namespace {
 using model::RecordedRun;
 using model::RecordedWork;
 
-// Sums of a hostile file stop at the top.
+// Sums of a hostile file are capped at the maximum.
 void addTo(uint64_t& sum, int64_t value) {
   sum = std::min<uint64_t>(sum + static_cast<uint64_t>(value), INT64_MAX);
 }
 
-// value / ns, times `unit` per second; none where no time passed.
+// value / ns, times `unit` per second; absent if no time passed.
 Number perSecond(uint64_t value, int64_t ns, double unit) {
   if (ns <= 0) return std::nullopt;
   double rate = static_cast<double>(value) * 1e9 * unit / static_cast<double>(ns);
@@ -128,7 +128,7 @@ Table kernelTable(const RecordedWork& work) {
 struct CopyRow {
   base::StringId direction;
   int64_t function = 0;
-  bool submitted = false;  // one of its counts says so
+  bool submitted = false;  // at least one of its counts is
   uint64_t count = 0, size_bytes = 0, host_ns = 0, failures = 0;
   int64_t first_ns = INT64_MAX, last_ns = 0;
 };
@@ -156,8 +156,8 @@ std::vector<CopyRow> copyRows(const RecordedWork& work) {
   return rows;
 }
 
-// Is the time inside the calls that of the transfer? Copies within the device and those whose
-// direction only the pointers tell may return before, also by functions that wait otherwise.
+// Is the time inside the calls the transfer time? Copies within the device, and those whose
+// direction only the pointers show, may return earlier, even from functions that usually wait.
 bool isTransferTime(const CopyRow& row, std::string_view direction) {
   bool waits =
       direction == "host to device" || direction == "device to host" || direction == "host to host";

@@ -4,7 +4,7 @@
 //   launches of sgemm <<<64, 256>>> 900, <<<8, 256>>> 100   ─► sgemm  1,000 launches, 2 geometries,
 //                                                              mostly 64×1×1 of 256×1×1
 //
-// They are of the whole process: a launch does not say its device. Snapshots have none: no rows.
+// They cover the whole process: a launch does not contain its device. Snapshots have none: no rows.
 // Cost: one pass over the rows of launches or copies.
 #pragma once
 
@@ -17,7 +17,7 @@
 namespace tidegauge::view {
 
 inline bool isWorkTable(std::string_view name) { return name == "kernels" || name == "copies"; }
-// None if it is no name of these.
+// Absent for other names.
 std::optional<Table> workTableOf(const model::Trace& trace, std::string_view name);
 
 }  // namespace tidegauge::view

@@ -41,7 +41,7 @@ std::vector<double> lowerEdges(const AnalysedTrace& analysed, const DeviceAnalys
   auto isLive = [&](Step step) {
     return device.totals.steps() == 0 || analysis::liveAfter(analysed.trace, row, step);
   };
-  // Samples [begin, end) are in its life: only they need the blocks below.
+  // Only samples [begin, end), during its life, need the blocks below.
   auto first = std::find_if(samples.step.begin(), samples.step.end(), isLive);
   auto last = std::find_if_not(first, samples.step.end(), isLive);
   auto begin = static_cast<size_t>(first - samples.step.begin());

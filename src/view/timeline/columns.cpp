@@ -27,7 +27,7 @@ Step firstStepFrom(const DeviceAnalysis& device, Axis axis, double x) {
   return static_cast<Step>(std::clamp(up, 0.0, static_cast<double>(device.totals.steps())));
 }
 
-// Where the last state ends.
+// The end of the last state.
 double endOf(const DeviceAnalysis& device, Axis axis) {
   if (axis == Axis::kTime) return static_cast<double>(device.time.lastUs()) + 1;
   return std::max(1.0, static_cast<double>(device.totals.steps()));
@@ -62,7 +62,7 @@ std::vector<ColumnState> columnStates(const DeviceAnalysis& device, const XRange
   double width = (range.x1 - range.x0) / range.columns;
   double end_x = endOf(device, range.axis);
   Step begin = firstStepFrom(device, range.axis, range.x0);
-  Step held = kNoStep;  // the step whose state `holding` is
+  Step held = kNoStep;  // the step of the state in `holding`
   analysis::Span holding;
   for (uint32_t c = 0; c < range.columns; ++c) {
     double next_x = c + 1 == range.columns ? range.x1 : range.x0 + width * (c + 1);

@@ -2,12 +2,12 @@
 // each of them shows.
 //
 //   steps    0   1   2   3   4   5   6         step s begins at x = s and lasts to s + 1
-//   columns  |       |       |       |         column 0 holds steps 0 and 1, …
-//   sample     1       2       5               the step with most active bytes: no peak disappears
+//   columns  |       |       |       |         column 0 contains steps 0 and 1, …
+//   sample     1       2       5               the step with most active bytes, so no peak is lost
 //
-// A column in which no step begins shows the state before it; one outside the recording shows
-// nothing. On the time axis a step begins at its time, and the recording ends 1 µs after its last
-// event. Cost: O(columns × 256 + steps / 128).
+// A column in which no step begins shows the state before it; one outside the recording is empty.
+// On the time axis, a step begins at its time, and the recording ends 1 µs after its last event.
+// Cost: O(columns × 256 + steps / 128).
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct XRange {
   uint32_t columns = 1;
 };
 
-// Finite, not empty, and of a size that arithmetic on it stays exact.
+// Finite, not empty, and small enough for exact arithmetic.
 bool isUsable(const XRange& range);
 
 struct ColumnState {
@@ -40,10 +40,11 @@ struct ColumnState {
 // One per column. Samples never decrease; columns outside are at the ends.
 std::vector<ColumnState> columnStates(const analysis::DeviceAnalysis& device, const XRange& range);
 
-// Equal samples of neighbouring columns, once: sample k is shown in columns [begin[k], begin[k+1]).
+// Equal samples of neighbouring columns are merged: sample k is shown in columns [begin[k],
+// begin[k+1]).
 struct Samples {
   std::vector<Step> step;       // increasing
-  std::vector<uint32_t> begin;  // one more than step
+  std::vector<uint32_t> begin;  // one entry more than step
   size_t size() const { return step.size(); }
 };
 Samples samplesOf(const std::vector<ColumnState>& columns);

@@ -1,10 +1,10 @@
-// How much of each cell of a grid some rectangles cover, from 0 to 1.
+// The share of each cell of a grid that rectangles cover, from 0 to 1.
 //
-//   add({0.5, 3.25, 0, 1})     | ½ | 1 | 1 | ¼ |      the middle is kept as a difference, so that a
-//                                                    wide rectangle costs no more than a narrow one
+//   add({0.5, 3.25, 0, 1})     | ½ | 1 | 1 | ¼ |      the middle is stored as a difference, so
+//                                                     wide rectangles cost no more than narrow ones
 //
-// Rectangles should not overlap; where they do, a cell is full earlier. Kept column by column:
-// blocks come in order of birth, so that one lies beside the one before. Cost: O(rows it touches).
+// Rectangles should not overlap; if they do, a cell is full too early. Stored by column: blocks
+// come in order of birth, so each is near the one before. Cost: O(rows it touches).
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace tidegauge::view {
 
-struct Box {  // in columns and rows; may reach out of the grid
+struct Box {  // in columns and rows; may extend beyond the grid
   double left = 0, right = 0, lower = 0, upper = 0;
 
   bool isIn(uint32_t columns, uint32_t rows) const {
@@ -30,7 +30,7 @@ class Coverage {
   Coverage(uint32_t columns, uint32_t rows)
       : columns_(columns), rows_(rows), cells_(size_t{columns} * rows), steps_(cells_.size()) {}
 
-  // What lies outside is cut off.
+  // The part outside is cut off.
   void add(const Box& box) {
     double left = std::max(box.left, 0.0);
     double right = std::min(box.right, static_cast<double>(columns_));
@@ -38,7 +38,7 @@ class Coverage {
     double upper = std::min(box.upper, static_cast<double>(rows_));
     if (!(left < right && lower < upper)) return;
     auto first = static_cast<size_t>(left);
-    auto last = static_cast<size_t>(right);  // the column that holds the right edge
+    auto last = static_cast<size_t>(right);  // the column of the right edge
     auto begin_row = static_cast<size_t>(lower);
     auto end_row = std::min<size_t>(rows_, static_cast<size_t>(std::ceil(upper)));
     auto addTo = [&](auto& cells, size_t column, double share) {
@@ -58,16 +58,16 @@ class Coverage {
     }
   }
 
-  // What each row of one column is covered by besides.
+  // Adds further coverage of each row of one column.
   void addColumn(uint32_t column, std::span<const float> by_row) {
     float* cells = cells_.data() + size_t{column} * rows_;
     for (size_t r = 0; r < rows_; ++r) cells[r] += by_row[r];
   }
 
   // Row by row. 0 = nothing, 255 = everything, else 1…254: neither a small block nor a small hole
-  // disappears.
+  // vanishes.
   std::vector<uint8_t> levels() const {
-    constexpr double kNothing = 1e-9;       // what adding and taking away again may leave
+    constexpr double kNothing = 1e-9;       // rounding error of adding and subtracting
     constexpr float kEverything = 0.9995F;  // sums of many parts are not exact
     std::vector<uint8_t> levels(cells_.size());
     std::vector<double> running(rows_);
@@ -91,7 +91,7 @@ class Coverage {
   uint32_t columns_;
   uint32_t rows_;
   std::vector<float> cells_;
-  std::vector<double> steps_;  // what each cell has more than the one to the left of it
+  std::vector<double> steps_;  // the difference of each cell to its left neighbour
 };
 
 }  // namespace tidegauge::view

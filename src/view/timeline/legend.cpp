@@ -50,7 +50,7 @@ std::string sizeLabel(uint64_t size_class) {
   return fmt::format("{} to {}", least, base::humanBytes(uint64_t{1} << (size_class + 1)));
 }
 
-// Groups rows by a number, and says what a number means.
+// Groups rows by a number, and describes each number.
 class Grouping {
  public:
   Grouping(const AnalysedTrace& analysed, Step steps, Step step, LegendBy by)

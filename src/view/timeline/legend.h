@@ -1,4 +1,4 @@
-// What the live bytes after a step consist of: the legend of the timeline.
+// The composition of the live bytes after a step: the legend of the timeline.
 //
 //   by stack   loss.py:30 log_softmax   12 GiB   3 blocks   slot 5
 //              …
@@ -23,12 +23,12 @@ std::optional<LegendBy> legendByName(std::string_view name);
 inline constexpr size_t kMaxLegendRows = 12;
 
 struct LegendRow {
-  // Stack, stream or pool id, category slot, floor(log2(bytes)), class of age, provenance; what the
-  // page finds in a quad. "unknown" or "other" where there is none.
+  // Stack, stream or pool id, category slot, floor(log2(bytes)), class of age, provenance: what the
+  // page finds in a quad. "unknown" or "other" if there is none.
   std::string key;
   uint8_t slot = 0;
   std::string label;
-  std::string caller{};  // of stacks
+  std::string caller{};  // for stacks
   uint64_t bytes = 0;
   uint64_t blocks = 0;
 };

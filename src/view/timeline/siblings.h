@@ -1,4 +1,4 @@
-// How many allocations came from the same stack, over the whole recording and still live at its
+// The number of allocations from the same stack, over the whole recording and still live at its
 // end. One pass over the allocations; 24 bytes per stack.
 #pragma once
 
@@ -19,7 +19,7 @@ struct SiblingTotals {
 class Siblings {
  public:
   explicit Siblings(const model::Trace& trace);
-  // Nothing for an invalid stack.
+  // Empty for an invalid stack.
   SiblingTotals of(model::StackId stack) const {
     return stack.valid() ? by_stack_[stack.index()] : SiblingTotals();
   }

@@ -9,11 +9,11 @@
 namespace tidegauge::view {
 namespace {
 
-// Small blocks that are held back to be summed up are at most this many small_bytes together.
+// Small blocks that are held back for merging total at most this many small_bytes.
 constexpr double kMaxDisorder = 4;
 
-// Says at which sample a life ends. Millions ask, and the answers are as good as random: a table
-// over equal stretches of steps is right or nearly so, without a branch to mispredict.
+// Finds the sample at which a life ends. Millions of lookups have nearly random results. A table
+// over equal ranges of steps gives the result, or a close one, without a mispredicted branch.
 class SampleFinder {
  public:
   explicit SampleFinder(std::span<const Step> samples)
@@ -28,12 +28,12 @@ class SampleFinder {
     }
   }
 
-  // The first sample at or after `step`, which is past the first; their number if there is none.
+  // The first sample at or after `step`, which is beyond the first; their number if there is none.
   uint16_t atOrAfter(Step step) const {
     size_t stretch = std::min<size_t>((step - first_) >> shift_, starts_.size() - 1);
     size_t sample = starts_[stretch];
     sample += samples_[sample] < step ? 1 : 0;
-    if (samples_[sample] < step) {  // several in one stretch
+    if (samples_[sample] < step) {  // several in one range
       sample =
           static_cast<size_t>(std::lower_bound(samples_.begin() + static_cast<ptrdiff_t>(sample),
                                                samples_.end() - 1, step) -
@@ -44,7 +44,7 @@ class SampleFinder {
 
  private:
   static constexpr size_t kStretches = 4096;
-  std::vector<Step> samples_;  // and kNoStep
+  std::vector<Step> samples_;  // followed by kNoStep
   std::vector<uint16_t> starts_;
   Step first_;
   int shift_ = 0;
@@ -66,14 +66,14 @@ class PartBuilder {
     startAt(0);
   }
 
-  // Rows that are added from now on are live at sample k, and at none before.
+  // Rows added from now on are live at sample k, and at none before.
   void startAt(size_t k) {
     release();
     begin_ = static_cast<uint16_t>(k);
   }
 
-  // In passes over small batches, because what a row holds is as good as random: nothing is
-  // branched upon that cannot be foretold.
+  // In passes over small batches, because the content of a row is nearly random: no branch depends
+  // on unpredictable data.
   void add(std::span<const uint32_t> rows) {
     std::array<uint16_t, kBatch> ends;
     std::array<double, kBatch> bytes;
@@ -119,7 +119,7 @@ class PartBuilder {
 
   std::vector<StackPart> take() {
     release();
-    constexpr size_t kAhead = 16;  // the rows are far apart: none is in the cache
+    constexpr size_t kAhead = 16;  // distant rows are not in the cache
     for (size_t i = 0; i < parts_.size(); ++i) {
       uint32_t ahead = parts_[std::min(i + kAhead, parts_.size() - 1)].row;
       __builtin_prefetch(&a_.flags[ahead]);
@@ -147,7 +147,7 @@ class PartBuilder {
   }
 
   void add(uint32_t row, double bytes, uint16_t end) {
-    if (row >= older_end_ && older_) {  // what is older than the recording stays apart
+    if (row >= older_end_ && older_) {  // older memory stays separate
       release();
       older_ = false;
     }
@@ -205,10 +205,10 @@ class PartBuilder {
   SampleFinder ends_;
   bool without_events_;
   uint64_t older_end_;
-  bool older_ = true;  // the oldest lie at the bottom
+  bool older_ = true;  // the oldest are at the bottom
   uint16_t begin_ = 0;
   std::vector<Held> held_;        // by end
-  std::vector<uint16_t> listed_;  // of these, the ones in use, and room for one more
+  std::vector<uint16_t> listed_;  // of these, the used ones, and space for one more
   size_t listed_count_ = 0;
   double held_bytes_ = 0;
   std::vector<StackPart> parts_;

@@ -1,17 +1,17 @@
-// What the stack consists of at some given steps, bottom first: large blocks one by one, small ones
-// summed up where they share a life.
+// The parts of the stack at given steps, bottom first: large blocks individually, small ones merged
+// if they share a life.
 //
 //   samples            10      20      30
-//   a  [5, 25)  large  ■       ■                a by itself: begin 0, end 2
+//   a  [5, 25)  large  ■       ■                a alone: begin 0, end 2
 //   b  [12, 18)                                 between samples: left out
 //   c  [15, 40) small          ■       ■   ┐
 //   d  [16, 38) small          ■       ■   ┘    one part of two blocks: begin 1, end 3
 //
-// Between two large blocks only the sum of the small ones matters, so they may change places there;
-// by how far is bounded (kMaxDisorder). This is what makes a view of the whole recording cheap:
-// its millions of lives become some ten thousand parts.
+// Between two large blocks, only the sum of the small ones matters, so their order may change
+// there, within a bound (kMaxDisorder). This makes a view of the whole recording cheap: its
+// millions of lives become some ten thousand parts.
 //
-// Cost: a scan of the rows born in the range (about 1 ns each), some 5 ns for those found.
+// Cost: a scan of the rows born in the range (about 1 ns each), some 5 ns per row found.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,8 @@ static_assert(sizeof(StackPart) == 24);
 struct StackQuestion {
   std::span<const Step> samples;  // increasing, at most 65,534
   double small_bytes = 0;         // blocks below this are small
-  const MarkSet* mark = nullptr;  // its members are never summed up
-  uint64_t end_row = UINT64_MAX;  // rows from here on are left out
+  const MarkSet* mark = nullptr;  // its members are never merged
+  uint64_t end_row = UINT64_MAX;  // rows from here on are skipped
 };
 
 std::vector<StackPart> stackParts(const analysis::AnalysedTrace& analysed,

@@ -13,24 +13,25 @@ namespace {
 using analysis::AnalysedTrace;
 
 constexpr double kFirstThresholdRows = 1;
-// A threshold is raised by what the last one lacked, less a little: rather once more than too far.
+// A threshold is raised by slightly less than the last one lacked: one more attempt is better than
+// too coarse a result.
 constexpr double kMinRaise = 1.5;
 constexpr double kCaution = 0.9;
 // A first threshold that leaves this share of the quads unused was too high.
 constexpr double kMinUsed = 0.6;
 constexpr double kWorthATry = 0.8;  // of a threshold that is known to fit
-// What is summed up may change places (stack_parts.h): far less than a quad is high.
+// Merged parts may change their order (stack_parts.h): by far less than the height of a quad.
 constexpr double kPartsPerThreshold = 8;
-// Small marked blocks keep their own quads only up to this threshold and number; after that,
-// merged quads tell that marked blocks are among them.
+// Small marked blocks keep their own quads only up to this threshold and number; beyond that,
+// merged quads have a flag for marked blocks in them.
 constexpr double kMaxApartRows = 16;
 constexpr size_t kMaxApart = 2000;
 
-// Where to begin. Where much happens between samples, hardly a quad goes on from one to the next,
-// so each sample has as many quads as the stack in sight is thresholds high.
+// The first threshold. If much happens between samples, few quads continue from one to the next, so
+// each sample has as many quads as the visible stack is thresholds high.
 double firstRows(const std::vector<ColumnState>& columns, const Samples& samples,
                  const TileRequest& request) {
-  constexpr Step kBusy = 64;  // steps from sample to sample
+  constexpr Step kBusy = 64;  // steps between two samples
   constexpr double kMargin = 1.1;
   if (samples.size() < 2 || samples.step.back() - samples.step.front() < kBusy * samples.size()) {
     return kFirstThresholdRows;
@@ -61,12 +62,12 @@ StackTile stackTile(const AnalysedTrace& analysed, const analysis::DeviceAnalysi
     tile.highest_active_bytes = std::max(tile.highest_active_bytes, column.span.active_max);
   }
   std::vector<StackPart> parts;
-  double parts_rows = INFINITY;  // blocks below are summed up in parts
+  double parts_rows = INFINITY;  // blocks below are merged into parts
   bool few_marked = true;
   std::optional<StackTile> fitting;  // its threshold may have been too high
   double fitting_rows = INFINITY;
   double rows = firstRows(columns, samples, request);
-  // Without anything above the threshold, a sample has at most two merged quads; so it ends.
+  // This ends: without anything above the threshold, a sample has at most two merged quads.
   for (;;) {
     if (double wanted = std::max(kFirstThresholdRows, rows / kPartsPerThreshold);
         wanted < parts_rows) {
@@ -94,7 +95,7 @@ StackTile stackTile(const AnalysedTrace& analysed, const analysis::DeviceAnalysi
       rows = std::max(kFirstThresholdRows, rows * used);
       continue;
     }
-    // The number of quads goes down about as the threshold goes up.
+    // The number of quads decreases about as the threshold increases.
     rows *= std::max(kMinRaise, kCaution / sweep.progress());
     if (rows > fitting_rows * kWorthATry) return *std::move(fitting);
   }

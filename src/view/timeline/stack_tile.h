@@ -1,19 +1,19 @@
-// A tile of the stacked timeline: every allocation a block as high as it is large, standing on
-// those below it, from its first step to its last.
+// A tile of the stacked timeline: every allocation a block as high as it is large, on top of older
+// ones, from its first step to its last.
 //
-//   bytes  ▲     ┌──c──┐           per column: the blocks live at the column's sample, summed up
-//          │  ┌──┴──┬──┴─┐  ┌─d─┐  from the bottom in drawing order. A block becomes one quad per
-//          │  │  b  │ b  └──┴─b─┤  run of columns in which it lies at the same height.
+//   bytes  ▲     ┌──c──┐           per column: the blocks live at the column's sample, stacked
+//          │  ┌──┴──┬──┴─┐  ┌─d─┐  in drawing order. A block becomes one quad per run of
+//          │  │  b  │ b  └──┴─b─┤  columns in which it has the same height.
 //          │  └─────┴────┴──────┘
 //          │  ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒  blocks lower than the threshold are merged with neighbours
 //          └───────────────────────►
 //
-// Edges are put on pixel rows (multiples of px from 0), so that what is drawn is within half a row
-// of the truth, neighbours meet without a gap and a run does not end for a shift nobody can see.
-// Too many quads: the threshold is raised until they fit; of a busy recording it is guessed first.
+// Edges are rounded to pixel rows (multiples of px from 0), so the picture is exact to half a row,
+// neighbours meet without a gap, and an invisible shift does not end a run. With too many quads,
+// the threshold is raised until they fit; for a busy recording, it starts from an estimate.
 //
-// Cost: finding the parts of the stack (stack_parts.h), then O(sum over the parts of the samples
-// they span), a few ns each. Measured in bench/tile_bench.cpp.
+// Cost: finding the parts of the stack (stack_parts.h), then O(sum over the parts of their
+// samples), a few ns each. Measured in bench/tile_bench.cpp.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ enum QuadFlag : uint8_t {
   kQuadMarked = 1,   // a member of the mark, or merged blocks with a member among them
   kQuadMerged = 2,   // blocks lower than the threshold, in the colours of the largest of them
   kQuadWaiting = 4,  // freed by the program, but waiting for other streams
-  // Not what the filter asks for. Merged: the largest of the blocks is not.
+  // Does not pass the filter. Merged: the largest of the blocks does not.
   kQuadFiltered = 8,
 };
 
@@ -59,7 +59,7 @@ struct TileRequest {
   double y0_bytes = 0;
   double y1_bytes = 0;
   double row_bytes = 1;           // bytes per pixel row, at least 1
-  const MarkSet* mark = nullptr;  // its members are not merged away
+  const MarkSet* mark = nullptr;  // its members are never merged
   const FilterSet* filter = nullptr;
   size_t most_quads = 8000;
 };

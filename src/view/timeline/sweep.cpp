@@ -8,7 +8,8 @@
 namespace tidegauge::view {
 namespace {
 
-// The nearest integer: adding 1.5 × 2^52 leaves no room for a fraction. (std::round is a call.)
+// Rounds to the nearest integer: adding 1.5 × 2^52 leaves no bits for a fraction. (std::round is a
+// call.)
 double nearest(double value) {
   constexpr double kNoFraction = 6755399441055744.0;
   return (value + kNoFraction) - kNoFraction;
@@ -16,7 +17,7 @@ double nearest(double value) {
 
 constexpr float kNothing = -1;  // smaller than any block
 
-// The inner loop over samples [begin, end): a small part is put onto the levels.
+// The inner loop over samples [begin, end): adds a small part to the levels.
 struct Levels {
   double* __restrict height_bytes;
   float* __restrict undrawn_bytes;
@@ -65,7 +66,7 @@ Sweep::Sweep(const analysis::AnalysedTrace& analysed, const TileRequest& request
 
 bool Sweep::run(const std::vector<StackPart>& parts) {
   for (const StackPart& part : parts) {
-    if (part.older != merging_older_) {  // merged quads hold one kind only
+    if (part.older != merging_older_) {  // merged quads contain one kind only
       flush(0, samples_.size());
       merging_older_ = part.older;
     }
@@ -86,8 +87,8 @@ bool Sweep::run(const std::vector<StackPart>& parts) {
   return quads_.size() <= most_quads_;
 }
 
-// Small blocks that follow each other become one quad; where they already make up a visible
-// height and the colour changes, a new one begins.
+// Consecutive small blocks become one quad. If they already have a visible height and the colour
+// changes, a new one begins.
 void Sweep::merge(const StackPart& part, bool marked) {
   auto threshold = static_cast<float>(threshold_bytes_);
   unsigned changes = 0;
@@ -104,7 +105,7 @@ void Sweep::merge(const StackPart& part, bool marked) {
   }
 }
 
-// Draws what lies below a part of another colour.
+// Draws the blocks below a part of another colour.
 void Sweep::beginAfterColour(const StackPart& part) {
   auto threshold = static_cast<float>(threshold_bytes_);
   Run run;
@@ -136,7 +137,7 @@ void Sweep::draw(const StackPart& part, bool marked, size_t begin, size_t end, u
   emitBlock(run, part.row, marked, flags);
 }
 
-// Draws the small blocks that are still undrawn at the samples [begin, end).
+// Draws the remaining small blocks at the samples [begin, end).
 void Sweep::flush(size_t begin, size_t end) {
   Run run;
   for (size_t k = begin; k < end; ++k) {
@@ -145,7 +146,7 @@ void Sweep::flush(size_t begin, size_t end) {
   emitMerged(run);
 }
 
-// Those at sample k: they continue the run, or end it and begin another.
+// At sample k: they continue the run, or end it and begin another.
 void Sweep::flushLevel(size_t k, Run& run) {
   double lower = drawn_row_[k];
   double upper = nearest(height_bytes_[k] / row_bytes_);
@@ -163,10 +164,10 @@ void Sweep::flushLevel(size_t k, Run& run) {
   largest_bytes_[k] = kNothing;
 }
 
-// nullptr if nothing of it is in the tile.
+// nullptr if it is outside of the tile.
 Quad* Sweep::add(const Run& run, double least_rows) {
   double upper_row = std::max(run.upper_row, run.lower_row + least_rows);
-  // One row of slack: an edge may have been moved by half of one.
+  // One row of tolerance: rounding may have moved an edge by half a row.
   if (run.begin >= run.end || upper_row <= run.lower_row || upper_row <= low_row_ - 1 ||
       run.lower_row >= high_row_ + 1) {
     return nullptr;
@@ -199,7 +200,7 @@ void Sweep::emitMerged(const Run& run) {
   quad->first_step = run.merged;
 }
 
-// What the quad can be coloured by.
+// The values that can colour the quad.
 void Sweep::paint(Quad& quad, uint32_t row) const {
   auto bytes = static_cast<double>(a_.block_bytes[row]);
   quad.provenance = static_cast<uint8_t>(a_.provenance[row]);

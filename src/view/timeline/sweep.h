@@ -1,15 +1,15 @@
-// One pass over the parts of a stack, from the bottom to the top, that turns them into quads: parts
-// of at least a threshold one by one, smaller ones merged with their neighbours.
+// One pass over the parts of a stack, from bottom to top, that turns them into quads: parts of at
+// least a threshold individually, smaller ones merged with their neighbours.
 //
-//   sample        0     1     2          what stands at each sample so far ("level"):
+//   sample        0     1     2          the state of each sample so far ("level"):
 //               ┌───────────┐              height    exact sum of the parts below
 //   large part  │           │              drawn     where the quads end: on a pixel row
 //               ├─────┬─────┼─────┐        undrawn   small parts since then, their number, the
 //   small ones  │▒▒▒▒▒│▒▒▒▒▒│▒▒▒▒▒│                  largest of them and its colour
 //               └─────┴─────┴─────┘
 //
-// Cost: O(sum over the parts of the samples they span). Nearly all of it is the addition of small
-// parts to levels, which is why a level is spread over arrays: the compiler does several at a time.
+// Cost: O(sum over the parts of their samples). Nearly all of it is adding small parts to levels,
+// so a level is spread over arrays: the compiler vectorises the loop.
 #pragma once
 
 #include <vector>
@@ -22,14 +22,14 @@ namespace tidegauge::view {
 
 class Sweep {
  public:
-  // Marked parts keep quads of their own below the threshold too, if marks_apart.
+  // Marked parts keep their own quads below the threshold too, if marks_apart.
   Sweep(const analysis::AnalysedTrace& analysed, const TileRequest& request, const Samples& samples,
         double threshold_bytes, bool marks_apart);
 
   // False if there were too many quads.
   bool run(const std::vector<StackPart>& parts);
 
-  // The share of the parts that were turned into quads before there were too many.
+  // The share of the parts that became quads before there were too many.
   double progress() const { return progress_; }
   std::vector<Quad> takeQuads() { return std::move(quads_); }
   double originBytes() const { return origin_row_ * row_bytes_; }
@@ -72,18 +72,18 @@ class Sweep {
   double origin_row_;
   double threshold_bytes_;
   bool marks_apart_;
-  bool merging_older_ = true;  // the oldest lie at the bottom
+  bool merging_older_ = true;  // the oldest are at the bottom
   size_t most_quads_;
   double progress_ = 0;
 
   // By sample.
   std::vector<double> height_bytes_;   // exact
   std::vector<double> drawn_row_;      // quads reach up to here
-  std::vector<float> undrawn_bytes_;   // above that; decides only when to draw
+  std::vector<float> undrawn_bytes_;   // above drawn_row_; only decides when to draw
   std::vector<uint32_t> merged_;       // small blocks that are undrawn
   std::vector<uint32_t> marked_;       // of these, in the mark
   std::vector<float> largest_bytes_;   // of these
-  std::vector<uint32_t> largest_row_;  // lends them its colours
+  std::vector<uint32_t> largest_row_;  // provides the colours
   std::vector<uint32_t> slot_;         // its slot by stack
 
   std::vector<Quad> quads_;

@@ -1,10 +1,10 @@
-// Backend: one way to learn which pages of a process were touched.
+// Backend: one way to find out which pages of a process were touched.
 //
 //   clear() ──── the process runs ────► read()
-//      marks all as untouched             sums per mapping, touched since
+//      marks all as untouched             sums per mapping, touched since then
 //
-// Neither is a moment: both walk through the address space from its beginning to its end, and each
-// page's own window lies between when they came by (window.h).
+// Neither is instantaneous: both walk through the address space from its beginning to its end, so
+// each page has its own window, between the two visits (window.h).
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,11 @@
 
 namespace tidegauge::wss {
 
-// What a measurement asks of the machine and of the process.
+// The cost of a measurement for the machine and for the process.
 struct Cost {
-  int64_t cpu_ns = 0;    // of the one who measures
-  int64_t stall_ns = 0;  // how long at the most the process's mmap, munmap and brk had to wait
+  int64_t cpu_ns = 0;  // of the measuring process
+  // upper bound of the time for which the process's mmap, munmap and brk had to wait
+  int64_t stall_ns = 0;
 };
 
 struct Clearing {
@@ -37,20 +38,21 @@ struct Reading {
   Pass pass;
   Cost cost;
   std::vector<MappingUse> uses;  // in the order of addresses
-  bool in_order = true;          // both passes came by them so; else each has the window of all
-  // Of a sample: what was touched is so much more or less, with 95 %; how much is there, from
-  // elsewhere.
+  // both passes visited them in this order; if not, each has the overall window
+  bool in_order = true;
+  // For a sample: half of the 95 % confidence interval of the touched bytes. The resident bytes
+  // come from elsewhere.
   std::optional<double> error_bytes = std::nullopt;
   std::optional<uint64_t> rss_bytes = std::nullopt;
-  // Of what was touched, so much could not be cleared, and may not have been: in error_bytes, too.
+  // Bytes counted as touched that could not be cleared, so they may not have been touched. Included
+  // in error_bytes.
   uint64_t uncleared_bytes = 0;
-  uint64_t unmapped_bytes = 0;  // of marks where nothing is mapped
-  uint64_t unread_bytes = 0;    // of page tables that could not be read: in no figure
-  std::vector<Frame> frames =
-      {};  // if they are kept: every page there, mapping by mapping as in `uses`
-  std::vector<PageBits> pages = {};  // if they are kept: in the order of addresses, each table once
-  // Of a kernel that watches by itself, by regions: the window of all, whenever it was asked. How
-  // wrong what was touched may be is not known then.
+  uint64_t unmapped_bytes = 0;       // of marks without a mapping
+  uint64_t unread_bytes = 0;         // of page tables that could not be read: not in any figure
+  std::vector<Frame> frames = {};    // if kept: every page there, mapping by mapping as in `uses`
+  std::vector<PageBits> pages = {};  // if kept: in the order of addresses, each table once
+  // For a kernel that watches on its own, by regions: the window of all, independent of the
+  // requested one. The error of the touched bytes is unknown then.
   std::optional<int64_t> watched_ns = std::nullopt;
 };
 
@@ -58,27 +60,27 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
-  // What stands beside its figures: "clear_refs, flush of the TLB, smaps".
+  // The method, shown beside its figures: "clear_refs, flush of the TLB, smaps".
   virtual std::string how() const = 0;
-  // What its figures leave out or take in on this machine; empty: nothing.
+  // What its figures omit or include wrongly on this machine; empty: nothing.
   virtual std::vector<std::string> limits() const = 0;
-  // Whose memory it measures, if not that process's alone: "/shop/db". Empty: that process's.
+  // The cgroup that it measures, if not that process alone: "/shop/db". Empty: that process.
   virtual std::string cgroup() const { return {}; }
-  // Whether it fills pss, shared and locked. If not, what it tells of is this process's alone.
+  // Whether it fills pss, shared and locked. If not, its figures cover this process alone.
   virtual bool knowsSharing() const { return true; }
-  // What a window will cost if so much is in memory, in so many mappings; not set: that cannot be
-  // told.
+  // The expected cost of a window with this resident memory and number of mappings; absent:
+  // unknown.
   virtual std::optional<Cost> predicted(const Resident& /*resident*/, size_t /*mappings*/) const {
     return std::nullopt;
   }
-  // Whether `referenced` is what was written, and not also what was read.
+  // Whether `referenced` contains only written pages, not pages that were only read.
   virtual bool tellsWrites() const { return false; }
-  // From now on readings also tell page by page. False: it cannot.
+  // Makes later readings include single pages. False: not supported.
   virtual bool keepPages() { return false; }
-  // From now on readings also tell where in memory each page lies: Reading::frames. False: it
-  // cannot.
+  // Makes later readings include the place of each page in memory: Reading::frames. False: not
+  // supported.
   virtual bool keepFrames() { return false; }
-  // From now on mappings are cut at these: orderedMarks(). False: it cannot.
+  // Makes later readings cut mappings at these marks: orderedMarks(). False: not supported.
   virtual bool mark(std::vector<Mark> /*marks*/) { return false; }
   virtual base::Result<Clearing> clear(const Process& process, Clock& clock) = 0;
   virtual base::Result<Reading> read(const Process& process, Clock& clock) = 0;

@@ -24,7 +24,7 @@ base::Result<Clearing> clear(const Process& process, std::string_view which, boo
   int64_t cpu_ns = clock.cpu_ns();
   done.pass.begin_ns = clock.now_ns();
   base::Status status = writeWord(process, file, which);
-  // Only after this is every touch seen, by whatever the processors have cached.
+  // Only after this is every touch seen, whatever the processors have cached.
   if (status.ok() && flush) status = writeWord(process, file, "4");
   done.pass.end_ns = clock.now_ns();
   close(file);

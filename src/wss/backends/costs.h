@@ -1,5 +1,5 @@
-// What the steps of a measurement cost, for predictions before one. Measured on one x86-64 machine
-// (docs/performance.md); others are within some factor of two.
+// Costs of the steps of a measurement, for predictions. Measured on one x86-64 machine
+// (docs/performance.md); other machines differ by up to a factor of two.
 #pragma once
 
 #include "wss/backends/backend.h"
@@ -9,10 +9,10 @@ namespace tidegauge::wss {
 inline constexpr double kClearOfAPage_ns = 45;   // clear_refs, while mmap waits
 inline constexpr double kSmapsOfAPage_ns = 39;   // smaps
 inline constexpr double kReadOfATable_ns = 600;  // 2 MiB by BPF
-// MADV_COLD of a part of a table, and reading that: so much, and for each of its pages.
+// MADV_COLD of a part of a table, and reading it: per part, and per page in it.
 inline constexpr double kPartOfATable_ns = 1600, kPageOfAPart_ns = 45;
-// Of each mapping, whatever is in it: to walk to it, to list it and to read that; and how long mmap
-// waits for the walk.
+// Per mapping, whatever it contains: to walk to it, to list it and to read the list; and how long
+// mmap waits for the walk.
 inline constexpr Cost kMappingByPte{900, 400}, kMappingBySample{1300, 250},
     kMappingBySmaps{5600, 850};
 inline constexpr int64_t kStallOfASample_ns = 1'000'000;

@@ -7,7 +7,7 @@
 namespace tidegauge::wss {
 namespace {
 
-// Until it has found regions, in intervals this long: 30 of them.
+// The time until it has found regions: 30 intervals of this length.
 constexpr int64_t kFirstInterval_ns = 100'000'000, kFirst_ns = 30 * kFirstInterval_ns;
 
 }  // namespace
@@ -63,11 +63,11 @@ base::Result<Reading> DamonBackend::read(const Process& process, Clock& clock) {
   done.pass.begin_ns = done.pass.end_ns = clock.now_ns();
   done.watched_ns = window_ns_;
   TG_ASSIGN_OR_RETURN(std::string text, process.readFile("smaps"));
-  TG_RETURN_IF_ERROR(process.check());  // to the end, or the text is only a part
+  TG_RETURN_IF_ERROR(process.check());  // to the end, since the text may be incomplete
   done.uses = parseSmaps(text);
   countRegions(done.uses, regions.value());
-  done.cost.cpu_ns = clock.cpu_ns() - cpu_ns + std::max<int64_t>(0, kdamond_ns - told_cpu_ns_);
-  told_cpu_ns_ = kdamond_ns;
+  done.cost.cpu_ns = clock.cpu_ns() - cpu_ns + std::max<int64_t>(0, kdamond_ns - reported_cpu_ns_);
+  reported_cpu_ns_ = kdamond_ns;
   return done;
 }
 

@@ -1,14 +1,13 @@
-// damon: what the kernel's own sampling says (DAMON), at a cost that does not grow with the
-// process.
+// damon: the kernel's own sampling (DAMON), at a cost that does not grow with the process.
 //
 //   region   ├──────── touched ────────┤├─ not ─┤├ touched ┤   of one page in each, every 1/20
-//   mappings ├── a ──┤     ├── b ──┤├──────── c ────────┤      → a, b whole, c in part, never more
-//                                                              than is there
+//   mappings ├── a ──┤     ├── b ──┤├──────── c ────────┤      → a, b whole, c in part, at most
+//                                                              what is resident
 //
-// Regions are split and joined as it goes, so it has to watch for a while before the first window.
-// Windows are its own, one after another: nothing is marked that stays. Known error: pages that lie
-// anywhere make whole regions look touched. Measured in an emulated machine (of 256 MiB): 20 MiB
-// contiguous seen as 18 to 20, 20 MiB scattered as 86 to 223.
+// Regions are split and merged continuously, so it must watch for a while before the first window.
+// Its windows are consecutive and its own: it leaves no marks. Known error: scattered pages make
+// whole regions look touched. Measured in an emulated machine (of 256 MiB): 20 MiB contiguous seen
+// as 18 to 20, 20 MiB scattered as 86 to 223.
 #pragma once
 
 #include <memory>
@@ -20,13 +19,13 @@ namespace tidegauge::wss {
 
 class DamonBackend final : public Backend {
  public:
-  // Of windows of `window_ns`. `root`: before /sys; for tests.
+  // Uses windows of `window_ns`. `root`: prefix of /sys; for tests.
   explicit DamonBackend(int64_t window_ns, std::string root = {})
       : window_ns_(window_ns), root_(std::move(root)) {}
   std::string_view name() const override { return "damon"; }
   std::string how() const override;
   std::vector<std::string> limits() const override;
-  // The first: starts it, and lets it find regions for 3 s.
+  // The first call starts it, and lets it find regions for 3 s.
   base::Result<Clearing> clear(const Process& process, Clock& clock) override;
   base::Result<Reading> read(const Process& process, Clock& clock) override;
 
@@ -34,11 +33,11 @@ class DamonBackend final : public Backend {
   int64_t window_ns_;
   std::string root_;
   std::unique_ptr<Kdamond> kdamond_;
-  int64_t told_cpu_ns_ = 0;  // of the kdamond's, what rows have told
+  int64_t reported_cpu_ns_ = 0;  // of the kdamond, already reported in rows
 };
 
-// Puts what of `regions`, in order, lies in each mapping in the place of what was touched there; at
-// most what is in memory. Public for tests.
+// Replaces the touched bytes of each mapping by the part of `regions` (sorted) inside it; at most
+// what is resident. Public for tests.
 void countRegions(std::vector<MappingUse>& uses, const std::vector<DamonRegion>& regions);
 
 }  // namespace tidegauge::wss

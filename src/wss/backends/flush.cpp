@@ -6,7 +6,7 @@ namespace tidegauge::wss {
 namespace {
 
 bool hasSoftDirty() {
-  // If it cannot be told: do no harm.
+  // If unknown: assume soft-dirty bits, so that no harm is done.
   return ((OwnPage().pagemapEntry().value_or(~uint64_t{0}) >> 55) & 1) != 0;
 }
 

@@ -1,13 +1,13 @@
-// idle: by the kernel's idle flag of each page, which leaves to reclaim what it knows of pages.
+// idle: by the kernel's idle flag of each page, which does not disturb reclaim.
 //
-//   clear   pages → frames → their first frames → set these bits    touched since = no bit any more
-//   read    the same anew (pages come and go) → read the bits
+//   clear   pages → frames → their first frames → set these bits    touched = bit is clear again
+//   read    the same again (pages change) → read the bits
 //
-// A page counts as touched whoever did it, of all that map it; one of a large folio as the whole
+// A touch by any process that maps a page counts, and a touch of a large folio counts as the whole
 // folio. Cost, measured in an emulated machine: 50 ms for each pass over 256 MiB, more for pages
-// that many map. What wss-v1 and wss-v2 get wrong: pages of a folio beside its first seem touched,
-// entries of swapped pages are no frames, neighbours' bits are not theirs to set, and sums above 2
-// GiB.
+// with many mappings. Errors of wss-v1 and wss-v2 that this avoids: pages of a folio after its
+// first seem touched, entries of swapped pages are not frames, neighbours' bits must not be set,
+// and sums above 2 GiB.
 #pragma once
 
 #include "wss/backends/backend.h"
@@ -17,7 +17,7 @@ namespace tidegauge::wss {
 
 class IdleBackend final : public Backend {
  public:
-  // Whether this kernel has that flag, and lets it be set. `root`: before /sys and /proc; for
+  // Whether this kernel has that flag and allows setting it. `root`: prefix of /sys and /proc; for
   // tests.
   static base::Status check(const std::string& root = {});
   explicit IdleBackend(Flush flush, std::string root = {})

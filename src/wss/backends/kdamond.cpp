@@ -18,14 +18,14 @@ namespace {
 
 constexpr const char* kKdamonds = "/sys/kernel/mm/damon/admin/kdamonds";
 constexpr const char* kNumber = "/sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds";
-// Parts of the kernel that use it by themselves.
+// Parts of the kernel that use DAMON on their own.
 constexpr const char* kUsers[] = {"damon_reclaim", "damon_lru_sort", "damon_stat"};
-constexpr int64_t kSamples = 20;  // of an interval, as the kernel has it from the start
-// The kernel answers "busy" while it writes regions down: at the most for an interval.
+constexpr int64_t kSamples = 20;  // per interval, the kernel's default
+// The kernel answers "busy" while it writes regions: for at most an interval.
 constexpr int kSysfsTries = 300;
 constexpr useconds_t kBetweenTries_us = 50'000;
 
-// The first number of a text; 0: there is none.
+// The first number of a text; 0 if there is none.
 uint64_t numberIn(const base::Result<std::string>& text) {
   uint64_t number = 0;
   if (text.ok())
@@ -96,7 +96,7 @@ base::Result<std::unique_ptr<Kdamond>> Kdamond::start(pid_t pid, int64_t interva
   TG_RETURN_IF_ERROR(check(root));
   int lock = open((root + kNumber).c_str(), O_RDONLY | O_CLOEXEC);
   bool is_locked = lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0;
-  auto again = check(root);  // another of us may have been faster
+  auto again = check(root);  // another instance may have been faster
   if (!is_locked || !again.ok()) {
     if (lock >= 0) close(lock);
     if (!again.ok()) return std::move(again.error());
@@ -114,7 +114,7 @@ base::Result<std::unique_ptr<Kdamond>> Kdamond::start(pid_t pid, int64_t interva
 
 Kdamond::~Kdamond() {
   if (isOurs()) {
-    // It may have ended by itself, with the process: then it does not take this.
+    // It may have ended on its own, with the process: then it rejects this.
     writeWhenFree(file("state"), "off");
     writeWhenFree(root_ + kNumber, "0");
   }
@@ -134,7 +134,7 @@ base::Status Kdamond::order(const char* word) const {
   return error_number == 0 ? base::okStatus() : setKernelFile(file("state"), word);
 }
 
-// One that somebody else put in its place watches another process, or none.
+// A kdamond that another program put in its place watches another process, or none.
 bool Kdamond::isOurs() const {
   if (numberIn(readKernelFile(root_ + kNumber)) != 1) return false;
   auto pid = readKernelFile(file("contexts/0/targets/0/pid_target"));
@@ -150,7 +150,7 @@ base::Status Kdamond::configure(int64_t interval_ns) {
   TG_RETURN_IF_ERROR(set("contexts/0/targets/nr_targets", "1"));
   TG_RETURN_IF_ERROR(set("contexts/0/targets/0/pid_target", fmt::format("{}", pid_)));
   is_named_ = true;
-  // What asks for regions: a scheme for those touched at least once, that does nothing but count.
+  // Regions need a scheme: one for regions touched at least once, that only counts.
   TG_RETURN_IF_ERROR(set("contexts/0/schemes/nr_schemes", "1"));
   TG_RETURN_IF_ERROR(set("contexts/0/schemes/0/action", "stat"));
   const std::string most = fmt::format("{}", std::numeric_limits<uint32_t>::max());
@@ -167,7 +167,7 @@ base::Status Kdamond::setIntervals(int64_t interval_ns) const {
                          fmt::format("{}", interval_us / kSamples)));
   TG_RETURN_IF_ERROR(
       set("contexts/0/monitoring_attrs/intervals/aggr_us", fmt::format("{}", interval_us)));
-  // How often it looks where the process has memory.
+  // How often it checks where the process has memory.
   return set("contexts/0/monitoring_attrs/intervals/update_us",
              fmt::format("{}", std::max<int64_t>(interval_us, 1'000'000)));
 }
@@ -185,7 +185,7 @@ base::Result<std::vector<DamonRegion>> Kdamond::regions() {
   std::string folder = file("contexts/0/schemes/0/tried_regions");
   for (fs::directory_iterator entry(folder, why_not), end; !why_not && entry != end;
        entry.increment(why_not)) {
-    auto start = readKernelFile(entry->path() / "start");  // not in total_bytes, a file beside them
+    auto start = readKernelFile(entry->path() / "start");  // not total_bytes, a file beside them
     if (start.ok())
       regions.push_back({numberIn(start), numberIn(readKernelFile(entry->path() / "end"))});
   }

@@ -1,13 +1,14 @@
-// A kdamond of our own: the kernel's thread that samples which regions of a process are touched
-// (DAMON), ordered through /sys/kernel/mm/damon/admin/kdamonds.
+// A kdamond of this process: the kernel's thread that samples which regions of a process are
+// touched (DAMON), controlled through /sys/kernel/mm/damon/admin/kdamonds.
 //
-//   start ──► it looks at one page of each region every sampling interval, splits regions whose
-//             parts differ and joins neighbours that are alike ──► regions(): those touched in
-//             the last whole interval
+//   start ──► it checks one page of each region every sampling interval, splits regions with
+//             different parts and merges similar neighbours ──► regions(): those touched in the
+//             last whole interval
 //
-// A machine has one set of them, often somebody's own means to reclaim memory; to write their
-// number throws all away. So nothing is written unless there is none, and nothing at the end unless
-// it still is what was started here. Source: Documentation/admin-guide/mm/damon/usage.rst.
+// A machine has one set of them, and another program may use it to reclaim memory. Writing their
+// number discards all of them. So nothing is written unless there are none, and nothing at the end
+// unless the kdamond is still the one started here. Source:
+// Documentation/admin-guide/mm/damon/usage.rst.
 #pragma once
 
 #include <sys/types.h>
@@ -28,11 +29,11 @@ struct DamonRegion {
 
 class Kdamond {
  public:
-  // One that is not ours is at work: it takes accessed bits away, of whatever it looks at.
+  // Another program's kdamond is running: it clears accessed bits wherever it looks.
   static bool isOthersAtWork(const std::string& root = {});
-  // That, in words, for a back-end that reads accessed bits; empty: none is.
+  // A sentence about that, for a back-end that reads accessed bits; empty if there is none.
   static std::vector<std::string> limitsOfOthers();
-  // Whether one could be started: that there is none. Only reads. `root`: before /sys; for tests.
+  // Whether one can be started: there is none yet. Only reads. `root`: prefix of /sys; for tests.
   static base::Status check(const std::string& root = {});
   static base::Result<std::unique_ptr<Kdamond>> start(pid_t pid, int64_t interval_ns,
                                                       const std::string& root = {});
@@ -40,11 +41,11 @@ class Kdamond {
   Kdamond& operator=(const Kdamond&) = delete;
   ~Kdamond();  // ends it and leaves none
 
-  // Goes on with the regions that it found. Waits for the end of an interval.
+  // Continues with the regions that it found. Waits for the end of an interval.
   base::Status setInterval(int64_t interval_ns);
-  // In which a page was seen touched in the last interval. Waits for the end of one.
+  // Regions in which a page was touched in the last interval. Waits for the end of one.
   base::Result<std::vector<DamonRegion>> regions();
-  int64_t cpu_ns() const;  // that it used; 0: the kernel does not tell
+  int64_t cpu_ns() const;  // CPU time that it used; 0: not reported by the kernel
 
  private:
   Kdamond(pid_t pid, int lock, std::string root) : pid_(pid), lock_(lock), root_(std::move(root)) {}
@@ -56,9 +57,9 @@ class Kdamond {
   bool isOurs() const;
 
   pid_t pid_;
-  int lock_;  // held, so that two of us do not start one at the same time
+  int lock_;  // held, so that two instances do not start one at the same time
   std::string root_;
-  bool is_named_ = false;  // our process stands in it: without, it is another one
+  bool is_named_ = false;  // it contains this process; if not, it was replaced
 };
 
 }  // namespace tidegauge::wss

@@ -16,9 +16,9 @@ namespace {
 
 constexpr const char* kEnabled = "/sys/kernel/mm/lru_gen/enabled";
 constexpr const char* kLruGenFile = "/sys/kernel/debug/lru_gen";
-// Bits of the former: generations are kept; page tables are walked to age them.
+// Bits of the kernel's file: generations are kept; page tables are walked to age them.
 constexpr uint64_t kKept = 1, kWalked = 2;
-// The kernel keeps four: one more aging adds what is oldest to what was touched.
+// The kernel keeps four: another aging would merge the oldest with what was touched.
 constexpr uint64_t kMaxAgings = 3;
 constexpr int kLruTries = 5;
 
@@ -89,14 +89,14 @@ base::Result<LruGroup> MglruBackend::age() const {
   TG_ASSIGN_OR_RETURN(LruGroup group, look());
   for (const LruNode& node : group.nodes) {
     uint64_t youngest = node.generations.back().number;
-    // "+ cgroup node generation", private memory too, all of its page tables. One that is not the
-    // youngest any more is refused or passed over: the kernel has just aged by itself.
+    // "+ cgroup node generation", private memory too, all of its page tables. A generation that is
+    // no longer the youngest is refused or ignored: the kernel has just aged on its own.
     for (int i = 0;; ++i) {
       std::string order = fmt::format("+ {} {} {} 1 1", id_, node.node, youngest);
       int error_number = writeKernelFile(root_ + kLruGenFile, order);
       if (error_number == 0) break;
       if (error_number != EINVAL || i == kLruTries) {
-        TG_RETURN_IF_ERROR(setKernelFile(root_ + kLruGenFile, order));  // once more, for its words
+        TG_RETURN_IF_ERROR(setKernelFile(root_ + kLruGenFile, order));  // again, for its error
         break;
       }
       TG_ASSIGN_OR_RETURN(LruGroup now, look());
@@ -110,7 +110,7 @@ base::Result<LruGroup> MglruBackend::age() const {
 base::Result<Clearing> MglruBackend::clear(const Process& process, Clock& clock) {
   Clearing done;
   int64_t cpu_ns = clock.cpu_ns();
-  drainLists();  // what gets there later has the youngest generation
+  drainLists();  // later pages get the youngest generation
   done.pass.begin_ns = clock.now_ns();
   TG_ASSIGN_OR_RETURN(LruGroup group, age());
   done.pass.end_ns = clock.now_ns();

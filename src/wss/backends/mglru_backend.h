@@ -1,12 +1,11 @@
-// mglru: how much of a cgroup was touched, by the generations in which the kernel itself keeps
-// pages.
+// mglru: how much of a cgroup was touched, by the generations in which the kernel keeps pages.
 //
 //   generation   5     6     7     clear: "age 7"         ► 8 is the youngest, and empty
 //                      the process touches some pages
 //   generation   6     7     8     read: "age 8"          ► what was touched since is now in 8 or 9
 //
-// An aging walks through the page tables of all processes of the cgroup. What is told is of the
-// cgroup, not of one process: each page is counted once, however many map it, and page cache too.
+// An aging walks through the page tables of all processes of the cgroup. The figures describe the
+// cgroup, not one process: each page is counted once, however many map it, and page cache too.
 // Cost, measured in an emulated machine: 10 to 60 ms for 256 MiB. Source:
 // Documentation/admin-guide/mm/multigen_lru.rst, mm/vmscan.c (lru_gen_seq_write).
 #pragma once
@@ -18,7 +17,7 @@ namespace tidegauge::wss {
 
 class MglruBackend final : public Backend {
  public:
-  // Whether this kernel has generations, and lets them be aged. `root`: before /sys; for tests.
+  // Whether this kernel has generations and allows aging them. `root`: prefix of /sys; for tests.
   static base::Status check(const std::string& root = {});
   // For the cgroup of this process.
   static base::Result<MglruBackend> open(const Process& process, const std::string& root = {});
@@ -34,13 +33,13 @@ class MglruBackend final : public Backend {
  private:
   struct Mark {
     uint64_t node = 0;
-    uint64_t first_young = 0;  // generation: this one and those after it were touched since
+    uint64_t first_young = 0;  // generation: this one and later ones were touched since
   };
 
   MglruBackend(std::string root, uint64_t id, std::string path)
       : root_(std::move(root)), id_(id), path_(std::move(path)) {}
   base::Result<LruGroup> look() const;
-  // Makes one more generation on each node; the table thereafter.
+  // Creates one more generation on each node; returns the table after that.
   base::Result<LruGroup> age() const;
 
   std::string root_;

@@ -44,7 +44,7 @@ base::Result<Reading> SmapsBackend::read(const Process& process, Clock& clock) {
   TG_ASSIGN_OR_RETURN(std::string text, process.readFile("smaps"));
   done.pass.end_ns = clock.now_ns();  // parsing can wait
   done.uses = parseSmaps(text);
-  // It was there to the end: a process that ends in between leaves a text that is only a part.
+  // The process existed to the end: if it ends in between, the text is incomplete.
   if (auto status = process.check(); !status.ok()) return std::move(status.error());
   done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
   return done;

@@ -1,8 +1,8 @@
-// smaps: the back-end that always works. /proc/PID/clear_refs takes the accessed bits away, and
-// /proc/PID/smaps says per mapping how many bytes have one again.
+// smaps: the back-end that always works. /proc/PID/clear_refs clears the accessed bits, and
+// /proc/PID/smaps reports per mapping how many bytes have one again.
 //
 // Cost, measured: 45 ns per page to clear, during which the process cannot map or unmap; 39 ns per
-// page to read. Grain: a mapping; pages are counted, not named. Source:
+// page to read. Resolution: a mapping; pages are counted, not identified. Source:
 // Documentation/filesystems/proc.rst.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace tidegauge::wss {
 
 class SmapsBackend final : public Backend {
  public:
-  static base::Status check();  // whether this kernel has what it needs
+  static base::Status check();  // whether this kernel supports it
   explicit SmapsBackend(Flush flush) : flush_(flush) {}
   std::string_view name() const override { return "smaps"; }
   std::string how() const override;

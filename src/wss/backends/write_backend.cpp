@@ -36,7 +36,7 @@ base::Result<Reading> WriteBackend::read(const Process& process, Clock& clock) {
   int64_t cpu_ns = clock.cpu_ns();
   TG_ASSIGN_OR_RETURN(std::string text, process.readFile("smaps"));
   done.uses = parseSmaps(text);
-  // Addresses that are only reserved have an entry for each page too: 32 GB of them for 16 TB.
+  // Reserved addresses have an entry for each page too: 32 GB of them for 16 TB.
   std::vector<MappingUse> with_memory;
   std::vector<size_t> places;
   for (size_t i = 0; i < done.uses.size(); ++i) {
@@ -56,8 +56,8 @@ base::Result<Reading> WriteBackend::read(const Process& process, Clock& clock) {
   done.pass.end_ns = clock.now_ns();
   if (auto status = process.check(); !status.ok()) return std::move(status.error());
   done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
-  // Between the text and the entries more may have come; of pages that are no memory (the one of
-  // zeros) too.
+  // More pages may have appeared between the text and the entries, and so may pages that are not
+  // memory (the zero page).
   for (MappingUse& use : done.uses)
     use.sums.referenced = std::min(use.sums.referenced, use.sums.rss);
   return done;

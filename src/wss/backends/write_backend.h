@@ -1,12 +1,12 @@
-// write: which pages were written to, where the others tell of reading too. What a checkpoint, a
-// live migration or a copy after fork has to carry again.
+// write: which pages were written, where the other back-ends include reads. This is what a
+// checkpoint, a live migration or a copy after fork must transfer again.
 //
 //   clear_refs 4 ──► every page is write-protected ──► the first write to one marks it (soft-dirty)
 //   pagemap, bit 55 ──► marked pages: Reading's `referenced` is what was written
 //
-// Cost: besides that of smaps some 1 µs of the process for each page that it writes first. Needs a
-// kernel with CONFIG_MEM_SOFT_DIRTY. Of userfaultfd's write protection, which newer kernels have
-// too, every program can make use for its own memory alone. Source:
+// Cost: in addition to that of smaps, some 1 µs of the process for each first write to a page.
+// Needs a kernel with CONFIG_MEM_SOFT_DIRTY. Newer kernels also have userfaultfd's write
+// protection, but a program can only use it for its own memory. Source:
 // Documentation/admin-guide/mm/soft-dirty.rst.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace tidegauge::wss {
 
 class WriteBackend final : public Backend {
  public:
-  static base::Status check();  // tried on a page of our own
+  static base::Status check();  // tested on a page of this process
   std::string_view name() const override { return "write"; }
   std::string how() const override { return "clear_refs 4, soft-dirty bits of pagemap, smaps"; }
   std::vector<std::string> limits() const override;

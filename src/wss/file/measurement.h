@@ -1,10 +1,10 @@
-// A measurement that was kept in a file: the figures of its windows, told again.
+// A measurement in a file: the figures of its windows, to be shown again.
 //
 //   head   {"tidegauge_wss":1, process, backend, course, machine}      first line
 //   row    {"time", "window_s", "bytes", "groups", "rolling", …}        a line for each window
 //
-// docs/formats/working-set.md has every field. Files may come from anybody: lengths and numbers are
-// bounded, and what does not fit is an error that names the line.
+// docs/formats/working-set.md lists every field. Files may come from anyone: lengths and numbers
+// are bounded, and an invalid line is an error that names it.
 #pragma once
 
 #include <array>
@@ -25,39 +25,39 @@
 
 namespace tidegauge::wss {
 
-// Who was measured, and how.
+// The measured process, and the method.
 struct MeasurementHead {
   int64_t pid = 0;
   std::string process{}, backend{}, how{}, why{}, cgroup{};
   std::vector<std::string> limits{};
   std::string course{};  // "single", "cumulative", "snapshots", "profile", "rolling"
-  double window_s = 0;   // as asked for
+  double window_s = 0;   // as requested
   bool is_sampled = false, knows_sharing = true;
-  bool tells_writes = false;      // Backend::tellsWrites
-  std::string pressure_cgroup{};  // whose memory was short or not; empty: the machine's
+  bool tells_writes = false;  // Backend::tellsWrites
+  // the cgroup whose memory pressure was recorded; empty: the machine
+  std::string pressure_cgroup{};
   Machine machine{};
 };
 
-// `rolling`: of Course::kSnapshots, whether windows are also told together.
+// `rolling`: with Course::kSnapshots, whether windows are also combined.
 MeasurementHead headOf(const Process& process, const Choice& choice, const Plan& plan,
                        bool rolling);
-// The first line, without its end.
+// The first line, without its line feed.
 std::string headLine(const MeasurementHead& head);
 
-// Rows, without their ends. A reader wants the mappings of the last row alone, and of a process
-// with many of them they are megabytes: so a row has them if those written so far come to 64 KiB a
-// second or less.
+// Rows, without their line feeds. A reader only needs the mappings of the last row, and a process
+// with many of them has megabytes. So a row includes them if all of them so far are at most 64 KiB
+// per second.
 //
-//   row 1  all fields, groups  row 2 … 40 no groups row 41 groups … the last one again, with groups
+//   row 1  all fields, groups   row 2 … 40  no groups   row 41  groups   … the last one again
 class RowLines {
  public:
   explicit RowLines(MeasurementHead head) : head_(std::move(head)) {}
-  // rowJson with the mappings, as many as fit, most touched first; what was counted of memory being
-  // short since the row before; and of a rolling measurement `rolling` and the cells of row.pages,
-  // if they fit into a line.
+  // rowJson with as many mappings as fit, most touched first; the pressure since the previous row;
+  // and for a rolling measurement `rolling` and the cells of row.pages, if they fit into a line.
   std::string next(const Row& row, double unix_s, const Plan& plan, const Rolling* rolling,
                    const PressureWindow& pressure);
-  // The last one with its mappings, to stand in its place; not set: it had them, or there was none.
+  // The last row with its mappings, to replace it; absent: it had them, or there was none.
   std::optional<std::string> lastWithMappings() const;
 
  private:
@@ -73,35 +73,35 @@ struct Measurement {
     uint64_t scanned_bytes = 0;
   };
   struct Sample {
-    double time_s = 0;  // when it ended, since the beginning of the first; never less than before
-    // without pages; mappings only of the last one, or of one before that (mappings_age_s)
+    double time_s = 0;  // its end, since the beginning of the first; never decreases
+    // without pages; only the last row has mappings, or an earlier one (mappings_age_s)
     Row row{};
     Rolling rolling{};                   // of a rolling measurement
-    std::optional<Pressure> pressure{};  // not set: the file does not tell
+    std::optional<Pressure> pressure{};  // absent: not in the file
   };
   MeasurementHead head{};
   std::vector<Sample> samples{};
   HeatMap heat{};
-  double mappings_age_s = 0;       // how much older than the last row they are
-  uint64_t mappings_left_out = 0;  // of that one, the least touched: they did not fit into a line
-  bool is_cut = false;             // its last line has no end, and was left out
-  bool is_clock_set_back = false;  // times are by the rows' own from there on
-  // Of kSums, those that some row does not tell: they are 0 there, and not known.
-  std::array<bool, kSums.size()> untold{};
+  double mappings_age_s = 0;       // age of the mappings relative to the last row
+  uint64_t mappings_left_out = 0;  // the least touched, which did not fit into a line
+  bool is_cut = false;             // its last line was incomplete and left out
+  bool is_clock_set_back = false;  // from there on, times are derived from the rows
+  // Of kSums, those that are missing in some row: 0 there, and unknown.
+  std::array<bool, kSums.size()> missing{};
   RollingPace pace() const;  // of a rolling measurement
   bool tells(uint64_t MappingSums::*sum) const {
     for (size_t i = 0; i < kSums.size(); ++i)
-      if (kSums[i].second == sum) return !untold[i];
+      if (kSums[i].second == sum) return !missing[i];
     return false;
   }
 };
 
 inline constexpr int kMeasurementVersion = 1;
 inline constexpr size_t kMaxLineBytes = 32 << 20;
-inline constexpr size_t kMaxMappingBytes = 16 << 20;  // of a line
+inline constexpr size_t kMaxMappingBytes = 16 << 20;  // per line
 inline constexpr size_t kMaxSamples = 100'000;
 
-// Whether a file begins as one.
+// Whether a file begins like a measurement.
 bool isMeasurement(std::string_view beginning);
 base::Result<Measurement> readMeasurement(std::istream& in);
 // The error names the file.

@@ -9,7 +9,7 @@
 namespace tidegauge::wss {
 namespace {
 
-// Searched for room in rows in which memory was short.
+// Bytes scanned for reclaim in rows with memory pressure.
 uint64_t searchedBytes(const Measurement& measurement) {
   uint64_t bytes = 0;
   for (const Measurement::Sample& sample : measurement.samples)
@@ -18,11 +18,11 @@ uint64_t searchedBytes(const Measurement& measurement) {
   return bytes;
 }
 
-// But for those that its back-end tells of no process.
-std::vector<std::string> untoldNames(const Measurement& measurement) {
+// Except for sums that its back-end never provides.
+std::vector<std::string> missingNames(const Measurement& measurement) {
   std::vector<std::string> names;
   for (size_t i = 0; i < kSums.size(); ++i)
-    if (measurement.untold[i] && (measurement.head.knows_sharing || !isOfSharing(kSums[i].second)))
+    if (measurement.missing[i] && (measurement.head.knows_sharing || !isOfSharing(kSums[i].second)))
       names.emplace_back(kSums[i].first);
   return names;
 }
@@ -56,7 +56,7 @@ std::vector<std::string> notesOf(const Measurement& measurement) {
         fmt::format("Its mappings are those of {:.3g} s before the last row: they are "
                     "written now and then, and at the end, which it did not come to.",
                     measurement.mappings_age_s));
-  if (std::vector<std::string> names = untoldNames(measurement); !names.empty())
+  if (std::vector<std::string> names = missingNames(measurement); !names.empty())
     notes.push_back(fmt::format("Not in this file: {}.", fmt::join(names, ", ")));
   if (measurement.is_cut) notes.emplace_back("The file ends within a line, which was left out.");
   return notes;

@@ -1,5 +1,5 @@
-// What a file of measurements leaves out, takes in or does not know, in sentences: for the terminal
-// and for the page.
+// Sentences about what a file of measurements omits, includes or does not know, for the terminal
+// and the page.
 #pragma once
 
 #include <string>

@@ -24,7 +24,8 @@ using nlohmann::json;
 constexpr size_t kMaxPageMappings = 500, kMaxWindows = 500, kMaxPoints = 1000, kMaxRows = 160,
                  kMaxColumns = 256;
 
-// What was touched by length of window: of -P and -C each row, of --rolling the last row's windows.
+// Touched bytes by length of window: for -P and -C each row, for --rolling the windows of the last
+// row.
 std::vector<Touched> curveOf(const Measurement& measurement) {
   std::vector<Touched> curve;
   const std::string& course = measurement.head.course;
@@ -35,7 +36,7 @@ std::vector<Touched> curveOf(const Measurement& measurement) {
       curve.push_back(
           {std::llround(within.windows * window_s * 1e9), within.bytes, last.row.sums.rss});
   } else if (course == "profile" || course == "cumulative") {
-    // Of a day of -C every so manieth, and the last: the curve stays what it is.
+    // A day of -C is thinned out evenly, keeping the last row: the curve keeps its shape.
     const auto& samples = measurement.samples;
     size_t step = samples.size() / kMaxPoints + 1;
     for (size_t i = (samples.size() - 1) % step; i < samples.size(); i += step) {
@@ -46,13 +47,13 @@ std::vector<Touched> curveOf(const Measurement& measurement) {
   return curve;
 }
 
-// What measures a longer window of that course.
+// The option that measures a longer window of that course.
 std::string_view longerOf(const std::string& course) {
   if (course == "rolling") return "--rolling with more windows";
   return course == "cumulative" ? "-C with a longer -d" : "-P with more steps";
 }
 
-// Of what was written nothing is to fit, and there is no working set to judge.
+// Written bytes need not fit anywhere, and are not a working set to judge.
 void addVerdict(json& page, const Measurement& measurement, const std::vector<Touched>& curve) {
   const MeasurementHead& head = measurement.head;
   const Row& last = measurement.samples.back().row;
@@ -127,7 +128,7 @@ json heatJson(const Measurement& measurement) {
     json cells = json::array();
     for (size_t x = 0; x < picture.ends_s.size(); ++x) {
       float at = picture.at(row, x);
-      // What was touched at all is not told as untouched.
+      // A cell that was touched at all is never shown as untouched.
       cells.push_back(at < 0 ? -1 : static_cast<int>(std::ceil(at * 100)));
     }
     heat.push_back(std::move(cells));

@@ -1,5 +1,5 @@
-// A measurement for the page: what `view` answers to api/working_set. docs/formats/page-api.md has
-// every field.
+// A measurement for the page: the answer of `view` to api/working_set. docs/formats/page-api.md
+// lists every field.
 #pragma once
 
 #include <string>

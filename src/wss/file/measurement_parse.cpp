@@ -15,7 +15,7 @@ using nlohmann::json;
 
 constexpr size_t kMaxMappings = 1'000'000;
 constexpr double kMaxTime = 1e11;
-constexpr uint64_t kMaxAddress = uint64_t{1} << 57;  // user space ends below
+constexpr uint64_t kMaxAddress = uint64_t{1} << 57;  // user space ends below this
 
 Window readWindow(Fields& fields, const json& of) {
   const json& window = fields.object(of, "window_s");
@@ -31,7 +31,7 @@ MappingKind readKind(Fields& fields, const json& group) {
   return kind.value_or(MappingKind::kAnonymous);
 }
 
-// [vsyscall], which is no memory of the process.
+// [vsyscall], which is not memory of the process.
 bool liesAboveUserSpace(const json& group) {
   const auto end = group.find("end");
   return end != group.end() && end->is_number_unsigned() && end->get<uint64_t>() > kMaxAddress;
@@ -80,7 +80,7 @@ std::vector<HeatMap::Cell> readCells(Fields& fields, const json& of) {
   return cells;
 }
 
-// Rows of before it was kept have none.
+// Rows of older versions lack it.
 std::optional<Measurement::Pressure> readPressure(Fields& fields, const json& line) {
   if (!Fields::tells(line, "pressure")) return std::nullopt;
   const json& pressure = fields.object(line, "pressure");
@@ -119,7 +119,7 @@ MeasurementHead readHead(Fields& fields, const json& line) {
   head.window_s = fields.number(line, "window_s", Fields::kMaxSeconds);
   head.is_sampled = fields.flag(line, "is_sampled");
   head.knows_sharing = fields.flag(line, "knows_sharing");
-  // The first files had neither.
+  // The first versions had neither.
   if (Fields::tells(line, "tells_writes")) head.tells_writes = fields.flag(line, "tells_writes");
   if (Fields::tells(line, "pressure_cgroup"))
     head.pressure_cgroup = fields.text(line, "pressure_cgroup");
@@ -143,12 +143,13 @@ MappingSums RowReader::readSums(Fields& fields, const json& of) {
   for (size_t i = 0; i < kSums.size(); ++i) {
     const auto& [name, sum] = kSums[i];
     const char* written = sumName(name, sum, measurement_.head.tells_writes);
-    // Without these two there is no working set; a file of before another was measured tells no 0.
+    // Without these two there is no working set. Other sums may be missing in older files, and are
+    // then unknown, not 0.
     bool is_needed = sum == &MappingSums::rss || sum == &MappingSums::referenced;
     if (is_needed || Fields::tells(bytes, written))
       sums.*sum = fields.whole(bytes, written);
     else
-      measurement_.untold[i] = true;
+      measurement_.missing[i] = true;
   }
   return sums;
 }
@@ -177,7 +178,7 @@ Row RowReader::readRow(Fields& fields, const json& line) {
   return row;
 }
 
-// They are written as they are listed; here they are in the order of addresses.
+// They are written in the order of the list; here they are sorted by address.
 void RowReader::readMappings(Fields& fields, const json& line, Row& row) {
   std::vector<std::pair<MappingUse, Window>> all;
   for (const json& group : fields.list(line, "groups", kMaxMappings)) {
@@ -201,8 +202,8 @@ void RowReader::readMappings(Fields& fields, const json& line, Row& row) {
   }
 }
 
-// When a row ended, since the beginning of the first; never before the one before it. A clock that
-// was set back says nothing of how long the row took, so that is taken from the row itself.
+// The end of a row, since the beginning of the first; never before the previous one. If the clock
+// was set back, the duration comes from the row itself.
 double RowReader::timeOf(double unix_s, const Row& row) {
   const auto& samples = measurement_.samples;
   if (samples.empty()) began_s_ = unix_s - seconds(row.window.mean_ns);
@@ -217,7 +218,7 @@ double RowReader::timeOf(double unix_s, const Row& row) {
   return time_s;
 }
 
-// Of the last row that has some.
+// Keeps those of the last row that has some.
 void RowReader::keepMappings(Fields& fields, const json& line, Measurement::Sample& sample) {
   auto& samples = measurement_.samples;
   if (Fields::tells(line, "groups") || samples.empty()) {

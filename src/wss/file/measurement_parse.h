@@ -1,5 +1,5 @@
-// Lines of a measurement that was kept in a file, one by one: the head, then rows.
-// measurement_read.cpp has the file around them.
+// Parses the lines of a measurement in a file: the head, then rows. measurement_read.cpp reads the
+// file.
 #pragma once
 
 #include "wss/file/measurement.h"
@@ -9,11 +9,11 @@ namespace tidegauge::wss {
 
 MeasurementHead readHead(Fields& fields, const nlohmann::json& line);
 
-// Puts rows behind each other.
+// Appends rows.
 class RowReader {
  public:
   explicit RowReader(MeasurementHead head) { measurement_.head = std::move(head); }
-  // What is wrong with it is in `fields`, and then it was not taken.
+  // An error is stored in `fields`, and then the row was not added.
   void add(Fields& fields, const nlohmann::json& line);
   size_t samples() const { return measurement_.samples.size(); }
   Measurement take() { return std::move(measurement_); }

@@ -23,9 +23,9 @@ bool isRegularFile(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-// Lists and objects within each other, at the most. Looked at before it is parsed: each takes much
-// more memory than its one character. (The parser could leave them out by itself, but then takes
-// time by the square of the objects of a list.)
+// Maximum nesting of lists and objects. Checked before parsing, since each level takes much more
+// memory than its one character. (The parser could skip them, but that takes quadratic time in the
+// objects of a list.)
 constexpr size_t kDeepest = 16;
 bool isTooDeep(std::string_view text) {
   size_t depth = 0;
@@ -45,7 +45,7 @@ bool isTooDeep(std::string_view text) {
   return false;
 }
 
-// Before all else: of another version nothing else may be as it is here.
+// First of all: in another version, nothing else may be the same.
 std::optional<base::Error> wrongVersion(const json& head) {
   const json& version = head["tidegauge_wss"];
   if (version.is_number_integer() && version == kMeasurementVersion) return std::nullopt;
@@ -59,7 +59,7 @@ std::optional<base::Error> wrongVersion(const json& head) {
                                    kMeasurementVersion));
 }
 
-// The next line, without its end; false: there is none. `ended`: it had one.
+// The next line, without its line feed; false: end of the file. `ended`: it had a line feed.
 bool nextLine(std::istream& in, std::string& line, bool& ended, bool& too_long) {
   line.clear();
   ended = too_long = false;
@@ -88,7 +88,7 @@ base::Result<Measurement> readMeasurement(std::istream& in) {
                          fmt::format("it has more than {} windows", kMaxSamples),
                          {},
                          "Split it: each part wants the first line before it"};
-    // Of a measurement that goes on, or was killed.
+    // The measurement is still running, or was killed.
     if (!ended && !json::accept(line)) {
       if (!rows) return unreadable(1, "the file ends within it");
       is_cut = true;
@@ -113,7 +113,7 @@ base::Result<Measurement> readMeasurement(std::istream& in) {
   return measurement;
 }
 
-// Nothing else is opened: a pipe would wait for somebody to write, a device may never end.
+// Opens nothing else: a pipe would wait for a writer, a device may be endless.
 bool isMeasurementFile(const std::string& path) {
   if (!isRegularFile(path)) return false;
   std::ifstream in(path, std::ios::binary);

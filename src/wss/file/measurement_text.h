@@ -1,5 +1,5 @@
-// A measurement of a file for people: as `wss` printed it when it was taken, and what a long run
-// adds.
+// A measurement in a file for people: as `wss` printed it when it was taken, plus summaries of a
+// long run.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tidegauge::wss {
 
-// `top`: mappings that are listed.
+// `top`: number of listed mappings.
 std::string measurementText(const Measurement& measurement, size_t top, size_t columns,
                             bool colour);
 

@@ -23,14 +23,14 @@ const char* courseName(Course course, bool rolling) {
   return "single";
 }
 
-// Names may hold any bytes.
+// Names may contain any bytes.
 std::string dumped(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Leaves out the last ones if all are too much for a line; how many.
+// Drops the last ones if all are too much for a line; returns their number.
 size_t leaveOut(std::vector<Group>& groups) {
-  constexpr size_t kBesideItsName = 600;  // of numbers, at the most
+  constexpr size_t kBesideItsName = 600;  // of numbers, at most
   size_t bytes = 0, kept = 0;
   for (; kept < groups.size(); ++kept) {
     bytes += kBesideItsName + dumped(groups[kept].name).size();
@@ -93,7 +93,7 @@ std::string headLine(const MeasurementHead& head) {
                            {"limit_bytes", machine.limit_bytes},
                            {"limit_of", machine.limit_of},
                            {"memory_bytes", machine.memory_bytes}}}};
-  // The version first, so that a file is known by its first bytes.
+  // The version first, so that a file is recognised by its first bytes.
   return fmt::format(R"({{"tidegauge_wss":{},)", kMeasurementVersion) + dumped(json).substr(1);
 }
 

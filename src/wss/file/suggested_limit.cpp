@@ -11,10 +11,10 @@
 namespace tidegauge::wss {
 namespace {
 
-// What was clearly meant as a minute: clearing and reading make windows a little longer or shorter.
+// Counts as a minute: clearing and reading make windows slightly longer or shorter.
 constexpr double kMinWindow_s = SuggestedLimit::kWindow_s * 0.99;
 
-// The fewest windows that are told together and are a minute; nothing: none are.
+// The fewest windows whose combination lasts a minute; nullptr if there are none.
 const Rolling::Within* minuteOf(const Rolling& rolling, double window_s) {
   for (const Rolling::Within& within : rolling.within)
     if (within.windows * window_s >= kMinWindow_s) return &within;
@@ -44,7 +44,7 @@ SuggestedLimit MinuteWindows::limit() const {
   if (touched_.size() < SuggestedLimit::kMinSamples) return limit;
   std::vector<double> touched = touched_;
   std::sort(touched.begin(), touched.end());
-  // The least that 99 of 100 do not exceed; of fewer than 100 that is the most.
+  // The smallest value that 99 of 100 do not exceed; with fewer than 100, the maximum.
   auto rank = static_cast<size_t>(std::ceil(0.99 * static_cast<double>(touched.size())));
   limit.touched = static_cast<uint64_t>(touched[rank - 1]);
   limit.bytes = static_cast<uint64_t>(touched[rank - 1] * (1 + SuggestedLimit::kMargin));
@@ -68,7 +68,7 @@ std::string SuggestedLimit::text() const {
         "-d 3700 PID 60).",
         kMinSamples, kWindow_s, samples);
   std::string most = base::humanBytes(*touched);
-  // Of so few windows none says what happens in one of a hundred.
+  // With this few windows, none shows what happens in one of a hundred.
   std::string why =
       samples < kSamplesOfP99
           ? fmt::format("{}, the most of {} windows of {:.3g} s", most, samples, window_s)

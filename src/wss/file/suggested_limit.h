@@ -1,12 +1,12 @@
-// How small a memory limit may be: from a long run, what was touched in a minute, and how often it
-// was more.
+// How small a memory limit may be: from a long run, the bytes touched in a minute, and how often
+// they were more.
 //
-//   60 to 99 windows of 60 s  ─►  the most of them               ─►  + a tenth  ─►  limit
-//   100 and more              ─►  at most so much in 99 of 100
+//   60 to 99 windows of 60 s  ─►  their maximum                  ─►  + a tenth  ─►  limit
+//   100 and more              ─►  the maximum of 99 of 100
 //
-// A window of 60 s is what a program would have to read again from disk in a minute: less than that
-// in memory, and it waits all the time. Windows of a rolling measurement are joined until they are
-// as long; those that overlap count once.
+// A window of 60 s contains what a program would read again from disk in a minute: with less memory
+// than that, it would wait all the time. Windows of a rolling measurement are joined to that
+// length; overlapping ones count once.
 #pragma once
 
 #include <optional>
@@ -21,15 +21,15 @@ struct SuggestedLimit {
   static constexpr size_t kMinSamples = 60, kSamplesOfP99 = 100;
   static constexpr double kWindow_s = 60, kMargin = 0.1;
 
-  size_t samples = 0;           // windows of 60 s and more that stand apart
-  double window_s = kWindow_s;  // of one, in the mean
-  // What 99 of 100 do not exceed, of fewer than 100 what none does; not set: too few.
+  size_t samples = 0;           // windows of 60 s and more that do not overlap
+  double window_s = kWindow_s;  // mean length of one
+  // The value that 99 of 100 do not exceed, or with fewer than 100 the maximum; absent: too few.
   std::optional<uint64_t> touched{};
   std::optional<uint64_t> bytes{};
-  std::string text() const;  // a sentence or two
+  std::string text() const;  // one or two sentences
 };
 
-// Takes rows as they come. Cost: 8 bytes for each minute.
+// Takes rows one by one. Cost: 8 bytes for each minute.
 class MinuteWindows {
  public:
   explicit MinuteWindows(double window_s) : window_s_(window_s) {}
@@ -39,12 +39,12 @@ class MinuteWindows {
 
  private:
   double window_s_;
-  size_t windows_ = 0;  // of a rolling measurement, since the last that was taken
+  size_t windows_ = 0;  // of a rolling measurement, since the last one used
   double of_all_s_ = 0;
   std::vector<double> touched_;
 };
 
-// Not set: none can follow from it, since its windows grow, or tell what was written.
+// Absent: the measurement cannot give one, since its windows grow or contain writes only.
 std::optional<SuggestedLimit> suggestedLimit(const Measurement& measurement);
 
 }  // namespace tidegauge::wss

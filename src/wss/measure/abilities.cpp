@@ -14,7 +14,7 @@
 namespace tidegauge::wss {
 namespace {
 
-std::string_view whatItTells(std::string_view name) {
+std::string_view descriptionOf(std::string_view name) {
   if (name == "pte" && kIsArm64)
     return "page tables: one process's own touches, page by page (untested on arm64 hardware)";
   if (name == "pte") return "page tables: one process's own touches, page by page";
@@ -32,7 +32,7 @@ std::string_view whatItTells(std::string_view name) {
   return {};
 }
 
-// Whether there is any cgroup of which memory could be taken.
+// Whether there is any cgroup that can be shrunk.
 base::Status checkShrink() {
   std::error_code unused;
   for (const auto& entry : std::filesystem::directory_iterator("/sys/fs/cgroup", unused)) {
@@ -58,9 +58,9 @@ base::Status checkSurvey(std::string_view name) {
 std::vector<Ability> lookAtBackends() {
   std::vector<Ability> abilities;
   for (std::string_view name : kBackends)
-    abilities.push_back({name, whatItTells(name), checkBackend(name)});
+    abilities.push_back({name, descriptionOf(name), checkBackend(name)});
   for (std::string_view name : kSurveys)
-    abilities.push_back({name, whatItTells(name), checkSurvey(name)});
+    abilities.push_back({name, descriptionOf(name), checkSurvey(name)});
   return abilities;
 }
 
@@ -71,7 +71,7 @@ std::string_view firstOf(const std::vector<Ability>& abilities) {
 }
 
 std::string abilitiesText(const std::vector<Ability>& abilities, size_t columns) {
-  constexpr size_t kVerdict = 9, kName = 9;  // as in doctor
+  constexpr size_t kVerdict = 9, kName = 9;  // the same as in doctor
   std::string text;
   for (const Ability& it : abilities) {
     std::string words(it.tells);

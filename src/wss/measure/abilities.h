@@ -16,13 +16,13 @@ namespace tidegauge::wss {
 
 struct Ability {
   std::string_view name;   // of the back-end
-  std::string_view tells;  // what it reads, and of whom it tells
+  std::string_view tells;  // what it reads, and about whom
   base::Status status;     // the error says why not
 };
 
-// All of wss::kBackends, in that order. Loads the BPF program, if that may be: 30 ms.
+// All of wss::kBackends, in that order. Loads the BPF program, if allowed: 30 ms.
 std::vector<Ability> lookAtBackends();
-// The first that auto would take; every user has one.
+// The first one that auto would choose; every user has one.
 std::string_view firstOf(const std::vector<Ability>& abilities);
 std::string abilitiesText(const std::vector<Ability>& abilities, size_t columns);
 nlohmann::json abilitiesJson(const std::vector<Ability>& abilities);

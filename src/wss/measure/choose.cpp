@@ -20,7 +20,7 @@
 namespace tidegauge::wss {
 namespace {
 
-// A kdamond takes 20 samples of a window; while it writes down what it saw it cannot be ended.
+// A kdamond takes 20 samples per window, and cannot be ended while it writes its results.
 constexpr int64_t kMinDamon_ns = 50'000'000, kMaxDamon_ns = 10'000'000'000;
 
 #ifdef TIDEGAUGE_BPF
@@ -61,7 +61,7 @@ base::Result<Choice> choosePte(const Wish& wish, const Process& process) {
   if (stall_ms <= wish.most_stall_ms) return choice;
   choice.why =
       fmt::format("to clear all pages stops its mmap and munmap for some {:.0f} ms", stall_ms);
-  // A sample clears all of files and shared memory, too.
+  // A sample also clears all files and shared memory.
   double private_ms = stall_ms - pagesOf(process.resident().shared_bytes) * kClearOfAPage_ns * 1e-6;
   if (private_ms > stall_ms / 2)
     choice.why += ", --sample 1/32 for less; but that is for processes that do not fork";

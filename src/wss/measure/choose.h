@@ -1,8 +1,8 @@
-// Which back-end measures: the one that was asked for, or the best one that this user may use here.
+// Which back-end measures: the requested one, or the best one that this user may use here.
 //
 //   auto, root      → pte      page by page, cheap to read, this process's touches alone
-//   auto, all else  → smaps    always works: of one's own processes without any right
-//   by name alone   → idle, damon, mglru, write
+//   auto, others    → smaps    always works: for one's own processes without any privilege
+//   by name only    → idle, damon, mglru, write
 #pragma once
 
 #include <array>
@@ -23,20 +23,21 @@ base::Status checkBackend(std::string_view name);
 struct Choice {
   std::unique_ptr<Backend> backend;
   bool is_sampled = false;
-  std::string why;  // why it is not the first choice, or what that costs; empty: nothing to say
+  std::string why;  // why it is not the first choice, or its drawback; empty: nothing to report
 };
 
 struct Wish {
   std::string backend = "auto";  // or one of kBackends
   std::string sample = "auto";   // or exact, 1/32, 1/128, 1/512
-  bool needs_sharing = false;    // PSS is wanted
+  bool needs_sharing = false;    // PSS is required
   bool needs_pages = false;      // page by page
-  double most_stall_ms = 5;      // above, auto says that a sample would stop it for less
+  double most_stall_ms = 5;      // above this, auto mentions that a sample would stop it for less
   int64_t window_ns = 0;         // of the first window
 };
 base::Result<Choice> chooseBackend(const Wish& wish, const Process& process);
 
-// What a window of this process would cost: Backend::predicted. Counts its mappings: 0.5 µs each.
+// The expected cost of a window of this process: Backend::predicted. Counts its mappings: 0.5 µs
+// each.
 std::optional<Cost> predictedFor(const Backend& backend, const Process& process);
 
 }  // namespace tidegauge::wss

@@ -7,14 +7,14 @@
 namespace tidegauge::wss {
 
 std::string nameOf(const Mapping& mapping) {
-  // What the kernel calls shared memory of no file.
+  // The kernel's name for shared memory without a file.
   if (mapping.path == "/dev/zero (deleted)") return "[shared anonymous]";
   return mapping.path.empty() ? std::string(name(mapping.kind)) : mapping.path;
 }
 
 namespace {
 
-// What each group is known by.
+// The key of each group.
 std::string keyOf(const Mapping& mapping, Grouping grouping) {
   if (grouping == Grouping::kKind) return std::string(name(mapping.kind));
   return nameOf(mapping);
@@ -22,7 +22,7 @@ std::string keyOf(const Mapping& mapping, Grouping grouping) {
 
 struct Sum {
   Group group;
-  double touched_ns = 0;  // windows by bytes touched, and by bytes there
+  double touched_ns = 0;  // sums of windows, weighted by touched bytes and by resident bytes
   double present_ns = 0;
 };
 
@@ -104,7 +104,7 @@ std::vector<Group> groupsOfAll(const std::vector<const Row*>& rows, Grouping gro
   };
   std::map<std::string, Part> parts;
   for (const Row* row : rows) {
-    size_t at = 0;  // frames lie as the mappings do
+    size_t at = 0;  // frames are in the order of the mappings
     for (const MappingUse& use : row->uses) {
       Part& part = parts[keyOf(use.mapping, grouping)];
       part.group.kind = use.mapping.kind;

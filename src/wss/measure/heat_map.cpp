@@ -8,7 +8,7 @@
 namespace tidegauge::wss {
 namespace {
 
-constexpr size_t kPagesOfCell = 16;  // of the smallest, and the bits of an uint16_t
+constexpr size_t kPagesOfCell = 16;  // of the smallest cell, and the bits of an uint16_t
 
 }  // namespace
 
@@ -84,7 +84,7 @@ void HeatMap::addCells(double begin_s, double end_s, std::span<const Cell> small
   while (columns_.back().cells.size() > kMaxCells) coarsen();
   static_assert(kMaxColumns % 2 == 0);
   if (columns_.size() <= kMaxColumns || in_last_ < windows_) return;
-  // One more than fits: each two become one, and the last waits for its other half.
+  // One more than fits: pairs are merged, and an odd last one waits for its partner.
   std::vector<Column> halved;
   for (size_t i = 0; i < columns_.size(); i += 2) {
     halved.push_back(std::move(columns_[i]));
@@ -94,7 +94,7 @@ void HeatMap::addCells(double begin_s, double end_s, std::span<const Cell> small
   }
   windows_ *= 2;
   columns_ = std::move(halved);
-  // Two that have other addresses are longer together.
+  // Two columns with different addresses are longer together.
   auto isTooLong = [](const Column& it) { return it.cells.size() > kMaxCells; };
   while (std::ranges::any_of(columns_, isTooLong)) coarsen();
 }

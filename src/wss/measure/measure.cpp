@@ -6,7 +6,7 @@
 namespace tidegauge::wss {
 namespace {
 
-// Windows of d, 2d, 4d, 8d …: so long are the pauses between their ends, as far as a clock counts.
+// Windows of d, 2d, 4d, 8d …: the pauses between their ends, as long as a clock can count.
 int64_t pauseBefore(const Plan& plan, int step) {
   constexpr int64_t kLongest_ns = std::numeric_limits<int64_t>::max() / 4;
   int64_t pause_ns = plan.duration_ns;
@@ -15,13 +15,13 @@ int64_t pauseBefore(const Plan& plan, int step) {
   return std::min(pause_ns, kLongest_ns);
 }
 
-// What was touched since the beginning stays so, where a bit was taken away by somebody else (the
-// kernel in its search for room, DAMON), too. Which pages those are is not known, only how many the
-// mappings had that lay here:
+// Memory touched since the beginning stays touched, even if something else (reclaim in the kernel,
+// DAMON) cleared its bit. It is unknown which pages those are; known is only how many the mappings
+// at these addresses had:
 //
 //   before │ 60 of 100 touched │ now │ 80 in memory │ → 20 are gone; of the 60 at least 40 are left
 //
-// So a mapping that was split, joined or given back in parts never has more than is certain.
+// So a mapping that was split, merged or unmapped in parts never has more than is certain.
 void keepMost(std::vector<MappingUse>& uses, const std::vector<MappingUse>& before) {
   size_t first = 0;
   for (MappingUse& use : uses) {
@@ -54,7 +54,7 @@ Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns) {
     if (!reading.in_order) from = 0, to = 1;
     return windowOf(row.clear, row.read, from, to);
   };
-  // Both walks take their time by the pages that are there.
+  // Both walks take time in proportion to the resident pages.
   auto all = static_cast<double>(std::max<uint64_t>(1, row.sums.rss));
   double before = 0, weighted_ns = 0;
   for (const MappingUse& use : reading.uses) {
@@ -88,7 +88,7 @@ uint64_t maybeOfOthers(const Row& row) {
 }
 
 double writeRate(const Row& row) {
-  constexpr double kMost = 1e18;  // a file may say anything, and no machine writes as fast
+  constexpr double kMost = 1e18;  // a file may contain any value, and no machine writes as fast
   if (row.window.mean_ns <= 0) return 0;
   return std::min(kMost, static_cast<double>(row.sums.referenced) * 1e9 /
                              static_cast<double>(row.window.mean_ns));
@@ -108,8 +108,8 @@ base::Status measure(const Process& process, Backend& backend, const Plan& plan,
 
 namespace {
 
-// Again, if the thread that was asked ended meanwhile and another one is there to be asked: a few
-// times, as that one may end, too.
+// Repeats the action if the thread that was asked ended meanwhile and another one exists: a few
+// times, since that one may end, too.
 template <class Act>
 auto withAnyThread(const Process& process, const Act& act) -> decltype(act()) {
   constexpr int kMaxTries = 8;
@@ -128,7 +128,7 @@ base::Status measureAll(std::span<const Process* const> processes, Backend& back
   int64_t began_ns = clock.now_ns(), slept_ns = 0;
   std::vector<Outcome> outcomes(processes.size());
   std::vector<Clearing> clearings(processes.size());
-  auto ofEach = [&](const auto& act) -> base::Status {
+  auto forEachProcess = [&](const auto& act) -> base::Status {
     bool is_any_left = false;
     for (size_t i = 0; i < processes.size(); ++i) {
       if (outcomes[i].gone) continue;
@@ -137,7 +137,7 @@ base::Status measureAll(std::span<const Process* const> processes, Backend& back
     }
     return is_any_left ? base::okStatus() : base::Status(*outcomes[0].gone);
   };
-  TG_RETURN_IF_ERROR(ofEach([&](size_t i) { return processes[i]->claim(); }));
+  TG_RETURN_IF_ERROR(forEachProcess([&](size_t i) { return processes[i]->claim(); }));
   for (int step = 0; plan.course != Course::kProfile || step < plan.steps; ++step) {
     bool clears = step == 0 || plan.course == Course::kSnapshots;
     auto clear = [&](size_t i) -> base::Status {
@@ -146,7 +146,7 @@ base::Status measureAll(std::span<const Process* const> processes, Backend& back
       return base::okStatus();
     };
     if (clears) {
-      TG_RETURN_IF_ERROR(ofEach(clear));
+      TG_RETURN_IF_ERROR(forEachProcess(clear));
       slept_ns = 0;
     }
     int64_t sleep_began_ns = clock.now_ns();
@@ -154,7 +154,7 @@ base::Status measureAll(std::span<const Process* const> processes, Backend& back
     slept_ns += clock.now_ns() - sleep_began_ns;
     if (clock.isEnding()) break;
     int64_t end_ns = 0;
-    TG_RETURN_IF_ERROR(ofEach([&](size_t i) -> base::Status {
+    TG_RETURN_IF_ERROR(forEachProcess([&](size_t i) -> base::Status {
       auto act = [&] { return backend.read(*processes[i], clock); };
       TG_ASSIGN_OR_RETURN(Reading reading, withAnyThread(*processes[i], act));
       if (!clears && outcomes[i].row) keepMost(reading.uses, outcomes[i].row->uses);

@@ -1,4 +1,4 @@
-// When each page was touched last, over windows that follow each other.
+// When each page was touched last, over consecutive windows.
 //
 //   window      1  2  3  4  5          after window 5:
 //   page a      x  x  x  x  x            a: in this window     again after 1
@@ -6,9 +6,10 @@
 //   page c      .  x  .  .  .            c: within 4
 //   page d      .  .  .  .  .            d: never
 //
-// What is touched within the last n windows is a working set of n windows, for every n at once:
-// from one row of measurements, without clearing for each. After how many windows a page is touched
-// again says what a cache of that age keeps. Cost: a byte per page, 3 ns per page and window.
+// The memory touched within the last n windows is a working set of n windows, for every n at once:
+// from one series of measurements, without clearing for each. The number of windows until a page is
+// touched again shows what a cache of that age keeps. Cost: a byte per page, 3 ns per page and
+// window.
 #pragma once
 
 #include <array>
@@ -20,7 +21,7 @@
 
 namespace tidegauge::wss {
 
-// A window in the light of those before it. In bytes.
+// One window in relation to earlier ones. In bytes.
 struct Rolling {
   // [k]: again after 2^(k−1)+1 to 2^k windows: 1, 2, 3 to 4, 5 to 8 … 65 to 128; the last: after
   // more.
@@ -31,23 +32,23 @@ struct Rolling {
     uint64_t bytes = 0;
   };
   std::vector<Within> within;  // of 1, 2, 4 … windows
-  uint64_t never = 0;          // there, and not touched since the beginning
-  uint64_t first = 0;          // touched in this window, and not before since they are there
+  uint64_t never = 0;          // resident, and not touched since the beginning
+  uint64_t first = 0;          // touched in this window for the first time since it appeared
   std::array<uint64_t, kBins> again{};
 };
 
 class PageHistory {
  public:
-  static constexpr uint32_t kMaxWindows = 128;  // that are told apart
-  // `windows`: how far Rolling::within goes, at most kMaxWindows.
+  static constexpr uint32_t kMaxWindows = 128;  // that are distinguished
+  // `windows`: the range of Rolling::within, at most kMaxWindows.
   explicit PageHistory(uint32_t windows) : windows_(windows) {}
 
-  // The next window; tables in the order of addresses, each once. What is not in them any more is
+  // Adds the next window; tables in the order of addresses, each once. Missing tables are
   // forgotten.
   Rolling add(std::span<const PageBits> tables);
 
  private:
-  // Of each page: 0 never; else windows since it was touched, this one being 1, at most 255.
+  // Per page: 0 never; else windows since it was touched, this one being 1, at most 255.
   struct Ages {
     uint64_t table = 0;
     std::array<uint8_t, PageBits::kPages> of{};

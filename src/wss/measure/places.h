@@ -1,7 +1,7 @@
-// Where a working set fits and where it does not: sizes of the machine, and the knee of a profile.
+// Where a working set fits and where it does not: sizes in the machine, and the knee of a profile.
 //
 //   touched ▲ - - - - - - - - - - L3
-//           │          ▁▂▃▃▃▃▃▃      the knee: from there on a longer window adds little
+//           │          ▁▂▃▃▃▃▃▃      the knee: from there on, longer windows add little
 //           │    ▂▄▆█ ▲
 //           └─────────┴──────────► window
 #pragma once
@@ -13,23 +13,23 @@
 
 namespace tidegauge::wss {
 
-// In a window of so long.
+// In a window of this length.
 struct Touched {
   int64_t window_ns = 0;
   uint64_t bytes = 0;
-  uint64_t rss_bytes = 0;  // that were there; 0: not known
+  uint64_t rss_bytes = 0;  // resident bytes; 0: unknown
 };
 
-// A size that something of the machine has.
+// A size of a part of the machine.
 struct Place {
   std::string name;
   uint64_t bytes = 0;
-  std::string words;  // beside its size
+  std::string words;  // shown beside its size
 };
-// Those that are known, smallest first.
+// The known ones, smallest first.
 std::vector<Place> placesOf(const Machine& machine);
 
-// The first window that the longest one exceeds by no more than a tenth; `rows` is not empty.
+// The first window that the longest one exceeds by at most a tenth; `rows` is not empty.
 size_t kneeOf(const std::vector<Touched>& rows);
 
 }  // namespace tidegauge::wss

@@ -10,8 +10,8 @@
 namespace tidegauge::wss {
 namespace {
 
-// How much less there is, or is touched, in a window than in the one before. The largest such loss,
-// if it is more than what the kernel itself takes away here and there: a twentieth.
+// The largest decrease of resident or touched bytes between consecutive windows, if it exceeds a
+// twentieth, which the kernel may reclaim at any time.
 struct Loss {
   size_t row = 0;  // 0: none
   uint64_t bytes = 0;
@@ -26,7 +26,7 @@ Loss lossOf(const std::vector<Touched>& rows, uint64_t Touched::*of) {
   return loss;
 }
 
-// Why the windows cannot be held against each other.
+// Why the windows cannot be compared.
 std::optional<std::string> notComparable(const std::vector<Touched>& rows) {
   auto after = [&](const Loss& loss) { return seconds(rows[loss.row].window_ns); };
   if (Loss loss = lossOf(rows, &Touched::rss_bytes); loss.row != 0)
@@ -43,7 +43,7 @@ std::optional<std::string> notComparable(const std::vector<Touched>& rows) {
   return std::nullopt;
 }
 
-// Nearly all that is there is touched; nothing: less is.
+// Nearly all resident memory is touched; absent: less is.
 std::optional<Verdict> ofAllThereIs(const std::vector<Touched>& rows, size_t knee) {
   const Touched& last = rows.back();
   if (last.rss_bytes == 0 || last.bytes < last.rss_bytes / 10 * 9) return std::nullopt;

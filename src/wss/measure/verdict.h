@@ -1,9 +1,9 @@
-// What windows of several lengths say of a working set, in a sentence: for the terminal and for the
-// page.
+// The meaning of windows of several lengths for a working set, in a sentence for the terminal and
+// the page.
 //
-//   touched ▲   ▂▄▆▇▇▇     After 0.8 s little is added          the knee: at 0.8 s
+//   touched ▲   ▂▄▆▇▇▇     Longer windows add little            the knee: at 0.8 s
 //           │   ▂▃▄▅▆█     It still grows                       no knee
-//           │   ▅██▁▁▁     It gave memory back between windows  no knee: not comparable
+//           │   ▅██▁▁▁     It freed memory between windows      no knee: not comparable
 //           └────────► window
 #pragma once
 
@@ -17,11 +17,11 @@
 namespace tidegauge::wss {
 
 struct Verdict {
-  std::optional<size_t> knee{};  // the row from which on a longer window adds little
-  std::string text{};            // empty: fewer than two rows, which say nothing
+  std::optional<size_t> knee{};  // the first row after which longer windows add little
+  std::string text{};            // empty: fewer than two rows, which show nothing
 };
 
-// `longer`: what measures a longer window, as in "-P with more steps".
+// `longer`: the option for a longer window, such as "-P with more steps".
 Verdict verdictOf(const std::vector<Touched>& rows, std::string_view longer);
 
 }  // namespace tidegauge::wss

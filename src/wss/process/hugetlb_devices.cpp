@@ -20,13 +20,14 @@
 namespace tidegauge::wss {
 namespace {
 
-constexpr int kSizeShift = 26;  // where flags say the logarithm of the page's size: linux/memfd.h
+// position of the logarithm of the page's size in the flags: linux/memfd.h
+constexpr int kSizeShift = 26;
 
 std::string nameOf(unsigned major, unsigned minor) {
-  return fmt::format("{:02x}:{:02x}", major, minor);  // as fs/proc/task_mmu.c writes it
+  return fmt::format("{:02x}:{:02x}", major, minor);  // the format of fs/proc/task_mmu.c
 }
 
-// "hugepages-2048kB" → 2 MiB; 0: it is none.
+// "hugepages-2048kB" → 2 MiB; 0 for other names.
 uint64_t bytesOf(std::string_view folder) {
   constexpr std::string_view kHead = "hugepages-";
   uint64_t kib = 0;
@@ -36,14 +37,15 @@ uint64_t bytesOf(std::string_view folder) {
   return kib > UINT64_MAX / 1024 ? 0 : kib * 1024;
 }
 
-// The kernel's own file system for pages of that size, by an empty file in it.
+// The kernel's own file system for pages of that size, found by an empty file in it.
 void addOwn(uint64_t page_bytes, std::vector<std::string>& devices) {
   if (!std::has_single_bit(page_bytes)) return;
   auto size = static_cast<unsigned>(std::countr_zero(page_bytes)) << kSizeShift;
   int file = memfd_create("tidegauge", MFD_CLOEXEC | MFD_HUGETLB | size);
   if (file < 0) return;
-  struct stat told {};
-  if (fstat(file, &told) == 0) devices.push_back(nameOf(major(told.st_dev), minor(told.st_dev)));
+  struct stat status {};
+  if (fstat(file, &status) == 0)
+    devices.push_back(nameOf(major(status.st_dev), minor(status.st_dev)));
   close(file);
 }
 
@@ -72,7 +74,8 @@ std::vector<std::string> hugetlbDevices(const Process& process, const std::strin
   std::error_code error;
   std::filesystem::directory_iterator folder(root + "/sys/kernel/mm/hugepages", error), end;
   for (; !error && folder != end; folder.increment(error)) {
-    auto count = readKernelFile(folder->path().string() + "/nr_hugepages");  // surplus ones too
+    // including surplus pages
+    auto count = readKernelFile(folder->path().string() + "/nr_hugepages");
     if (!count.ok() || count.value() == "0") continue;
     addOwn(bytesOf(folder->path().filename().string()), devices);
     if (auto mounts = process.readFile("mountinfo"); mounts.ok())

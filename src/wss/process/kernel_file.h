@@ -1,4 +1,4 @@
-// Files of the kernel that hold a word or a table: /sys/kernel/mm/…, /sys/kernel/debug/….
+// Kernel files that contain a word or a table: /sys/kernel/mm/…, /sys/kernel/debug/….
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace tidegauge::wss {
 // All of its text, without the newline at the end.
 base::Result<std::string> readKernelFile(const std::string& path);
 
-// In one write, as these files want it. 0, or what errno said.
+// Writes in one call, as these files require. 0, or errno.
 int writeKernelFile(const std::string& path, std::string_view text);
 
-// The same; the error says which file, and what was to be written.
+// The same; the error names the file and the value.
 base::Status setKernelFile(const std::string& path, std::string_view text);
 
-// This kernel lacks what a measurement needs.
+// The error for a kernel feature that a measurement needs and this kernel lacks.
 base::Error missingFeature(std::string what, std::string hint);
 
 }  // namespace tidegauge::wss

@@ -1,4 +1,4 @@
-// The text of /sys/kernel/debug/lru_gen: how many pages of each cgroup are how old, in generations.
+// The text of /sys/kernel/debug/lru_gen: the number of pages of each cgroup by generation.
 //
 //   memcg    42 /shop/db
 //    node     0
@@ -28,19 +28,19 @@ struct LruNode {
 };
 
 struct LruGroup {
-  uint64_t id = 0;   // of the memory cgroup: not that of its folder
-  std::string path;  // below the root of cgroups: "/shop/db"; of that root "/"
+  uint64_t id = 0;   // of the memory cgroup: not the id of its folder
+  std::string path;  // below the root of cgroups: "/shop/db"; for that root "/"
   std::vector<LruNode> nodes;
 };
 
-// Lines of no known form are passed over, and what has no generation.
+// Unknown lines are skipped, and so are groups without generations.
 std::vector<LruGroup> parseLruGen(std::string_view text);
 
-// Of a process's /proc/PID/cgroup the path where its memory is counted: "4:memory:/a" (v1), else
-// "0::/a" (v2). Empty: none.
+// The path in a process's /proc/PID/cgroup whose controller counts its memory: "4:memory:/a" (v1),
+// else "0::/a" (v2). Empty: none.
 std::string memoryCgroup(std::string_view text);
 
-// That cgroup, or the nearest one above that counts memory. Null: none.
+// That cgroup, or the nearest one above it that counts memory. Null: none.
 const LruGroup* findGroup(const std::vector<LruGroup>& groups, std::string_view path);
 
 }  // namespace tidegauge::wss

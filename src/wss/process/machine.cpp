@@ -16,13 +16,13 @@
 namespace tidegauge::wss {
 namespace {
 
-// Empty: there is no such file.
+// Empty if there is no such file.
 std::string textOf(const std::string& path) {
   auto text = readKernelFile(path);
   return text.ok() ? std::move(text).value() : std::string();
 }
 
-// "32768K", "512"; 0: no number ("max").
+// "32768K", "512"; 0 if it is not a number ("max").
 uint64_t bytesIn(std::string_view text) {
   uint64_t value = 0;
   auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -82,8 +82,8 @@ void addTlb(Machine& machine) {
 void addTlb(Machine&) {}
 #endif
 
-// The least limit from the cgroup up to the root: each of them holds. What is seen as the root has
-// one in a container with cgroups of its own; that of all has no such file.
+// The smallest limit from the cgroup up to the root, since all of them apply. In a container with
+// its own cgroups, the visible root may have a limit; the real root has no such file.
 void addLimit(Machine& machine, const Process& process, const std::string& root) {
   auto file = process.openFile("cgroup", O_RDONLY);
   if (!file.ok()) return;
@@ -95,7 +95,7 @@ void addLimit(Machine& machine, const Process& process, const std::string& root)
     uint64_t limit = bytesIn(textOf(root + "/sys/fs/cgroup" + path + "/memory.max"));
     if (limit == 0)
       limit = bytesIn(textOf(root + "/sys/fs/cgroup/memory" + path + "/memory.limit_in_bytes"));
-    // Version 1 writes a huge number for none.
+    // Version 1 writes a huge number for no limit.
     bool is_one = limit != 0 && limit < machine.memory_bytes;
     if (is_one && (machine.limit_bytes == 0 || limit < machine.limit_bytes)) {
       machine.limit_bytes = limit;

@@ -69,7 +69,7 @@ MemoryCounters parseMemoryCounters(std::string_view stat, std::string_view press
     uint64_t bytes = numberOf(line.substr(space + 1)) * page_bytes;
     if (name == "workingset_refault_file") counters.refaulted_file = bytes;
     if (name == "workingset_refault_anon") counters.refaulted_anonymous = bytes;
-    // A cgroup has one row for both, the machine one for private memory and one for files.
+    // A cgroup has one row for both kinds, the machine one for private memory and one for files.
     for (std::string_view of : {"", "_anon", "_file"}) {
       if (name.substr(0, 6) == "pgscan" && name.substr(6) == of) counters.scanned += bytes;
       if (name.substr(0, 7) == "pgsteal" && name.substr(7) == of) counters.taken += bytes;
@@ -86,9 +86,8 @@ MemoryScope MemoryScope::of(const Process& process, std::string root) {
   int error_number = 0;
   std::string path = memoryCgroup(readAll(file.value(), size_t{1} << 20, error_number));
   close(file.value());
-  // Of version 1 the files are others. In a container with cgroups of its own "/" is its cgroup,
-  // and so it is where the path is that of outside; the root of all has a memory.stat, too, but no
-  // memory.current.
+  // Version 1 has other files. In a container with its own cgroups, "/" is its cgroup, and so it is
+  // if the path is valid only outside. The real root also has a memory.stat, but no memory.current.
   for (const std::string& cgroup : {path, std::string("/")}) {
     MemoryScope scope(cgroup, root);
     auto has = [&](const char* name) {
@@ -112,7 +111,7 @@ base::Result<MemoryCounters> MemoryScope::look() const {
                                                                   : folder() + "/memory.stat"));
   auto pressure =
       readKernelFile(is_machine ? root_ + "/proc/pressure/memory" : folder() + "/memory.pressure");
-  // Without: a kernel that was built, or started, without it (psi=1).
+  // Without the file: a kernel that was built, or started, without PSI (psi=1).
   std::string_view text = pressure.ok() ? std::string_view(pressure.value()) : std::string_view();
   return parseMemoryCounters(stat, text, static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
 }

@@ -27,7 +27,7 @@ base::Error error(std::string what, std::string hint = {}) {
   return {base::ErrorKind::kUnreadable, std::move(what), std::nullopt, std::move(hint)};
 }
 
-// "4096 1024 256 …", in pages; nothing of whoever has no memory.
+// "4096 1024 256 …", in pages; zeros for a process without memory.
 Resident residentOf(const std::string& statm) {
   std::array<uint64_t, 3> pages{};
   const char *at = statm.data(), *end = at + statm.size();
@@ -49,8 +49,7 @@ bool hasText(int file) {
 }  // namespace
 
 std::string readAll(int file, size_t most, int& error_number, size_t about) {
-  // Most are small: a large buffer costs more than they do, in pages that the kernel has to fill
-  // with zeros.
+  // Most are small: a large buffer would cost more, in pages that the kernel must fill with zeros.
   std::array<char, size_t{8} << 10> small;
   std::unique_ptr<char[]> large;
   constexpr size_t kLarge = size_t{256} << 10;
@@ -83,8 +82,8 @@ base::Result<Process> Process::open(pid_t pid, const std::string& proc) {
                    "`ps -e` lists those that run; one in a container has another number there");
     return error(fmt::format("{} cannot be opened: {}", path, std::strerror(errno)));
   }
-  // One memory has one number: whoever asks for another thread of it would not be seen to measure
-  // the same.
+  // One memory has one number: two thread numbers would hide that the same memory is measured
+  // twice.
   if (pid_t first = process.firstThread(); first != pid && first > 0) return open(first, proc);
   process.name_ = process.readName();
   char state = process.state();
@@ -160,7 +159,8 @@ pid_t Process::firstThread() const {
 char Process::state() const {
   errno = 0;
   std::string text = smallFile("stat");
-  if (text.empty() && (errno == EMFILE || errno == ENFILE)) return '?';  // that says nothing of it
+  // that shows nothing about the process
+  if (text.empty() && (errno == EMFILE || errno == ENFILE)) return '?';
   size_t end = text.rfind(')');
   return end == std::string::npos || end + 2 >= text.size() ? '\0' : text[end + 2];
 }
@@ -188,7 +188,7 @@ int Process::descriptor() const {
   if (descriptor_ >= 0) return descriptor_;
   int of_the_number = static_cast<int>(syscall(kPidfdOpen, pid_, 0));
   if (of_the_number < 0) return -1;
-  // It is of whoever has the number: of this process, if that has its memory still.
+  // The number may be reused: it is this process if that still has its memory.
   if (hasText(memory_)) return descriptor_ = of_the_number;
   close(of_the_number);
   errno = ESRCH;
@@ -214,11 +214,11 @@ base::Result<std::string> Process::readFile(const char* name) const {
 }
 
 base::Status Process::readMaps(const std::function<void(std::string_view)>& visit) const {
-  // Of 60,000 mappings it has 3 MB, more than a core's caches, and to fill new pages with it costs
-  // as much as to parse it.
+  // For 60,000 mappings it has 3 MB, more than a core's caches, and filling new pages with it costs
+  // as much as parsing it.
   constexpr size_t kPart = size_t{64} << 10;
   std::string part(kPart, '\0');
-  size_t kept = 0, all = 0;  // of a line that is not whole yet
+  size_t kept = 0, all = 0;  // of an incomplete line
   while (all < kMaxSmapsText) {
     if (kept == part.size()) part.resize(2 * part.size());
     ssize_t got = pread(memory_, part.data() + kept, part.size() - kept, static_cast<off_t>(all));
@@ -227,7 +227,7 @@ base::Status Process::readMaps(const std::function<void(std::string_view)>& visi
     if (got == 0) break;
     all += static_cast<size_t>(got);
     std::string_view text(part.data(), kept + static_cast<size_t>(got));
-    size_t whole = text.rfind('\n') + 1;  // 0: none is
+    size_t whole = text.rfind('\n') + 1;  // 0: none is complete
     if (whole > 0) visit(text.substr(0, whole));
     kept = text.size() - whole;
     std::memmove(part.data(), text.data() + whole, kept);
@@ -239,14 +239,15 @@ base::Status Process::readMaps(const std::function<void(std::string_view)>& visi
 
 base::Result<std::string> Process::textOf(int file, const char* name) const {
   int error_number = 0;
-  // As long as the longest so far: of 60,000 mappings it would grow, and be copied, six times.
+  // As long as the longest so far: for 60,000 mappings it would otherwise grow, and be copied, six
+  // times.
   std::string text = readAll(file, kMaxSmapsText, error_number, longest_text_);
   if (error_number != 0 || text.empty()) return whyNothing(name, error_number);
   longest_text_ = std::max(longest_text_, text.size() + text.size() / 16);
   return text;
 }
 
-// Of a small file that says what it is; empty if it cannot be read.
+// A small file about the process; empty if it cannot be read.
 std::string Process::smallFile(const char* name) const {
   int file = openat(folder_, name, O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
@@ -286,21 +287,21 @@ base::Status Process::check() const {
 }
 
 base::Result<Resident> Process::checkedResident() const {
-  if (memory_ < 0) {  // could not be opened: that the process is there is all that can be asked
+  if (memory_ < 0) {  // could not be opened: only the existence of the process can be checked
     char now = state();
     if (now == 0 || now == 'X' || now == 'Z') return ended();
     return resident();
   }
   bool is_there = hasText(memory_);
-  // Nothing may be read through a thread that ends: it lets go of the memory some time before it is
-  // told as over.
+  // An ending thread cannot be used for reading: it drops the memory some time before it counts as
+  // ended.
   errno = 0;
   std::string statm = smallFile("statm");
   bool has_none = statm.empty() ? errno == ENOENT || errno == ESRCH : statm.starts_with("0 ");
   if (is_there) {
     if (!has_none) return residentOf(statm);
-    // A process goes on without its first thread, or another one that was asked. Its memory is
-    // still there then, so the number has not gone to somebody else.
+    // A process continues without its first thread, or another one that was used. Its memory still
+    // exists then, so the number was not reused.
     if (!takeAnotherThread()) return ended();
     return resident();
   }

@@ -23,15 +23,15 @@ struct Known {
   pid_t parent = 0;
   char state = 0;
   bool is_of_kernel = false;
-  int threads = 0;  // 0: not told
+  int threads = 0;  // 0: unknown
 };
 
 base::Error none(std::string what, std::string hint) {
   return {base::ErrorKind::kUnreadable, std::move(what), std::nullopt, std::move(hint)};
 }
 
-// "4711 (na)me (x) S 1 4711 4711 0 -1 4194560 …": name, state, parent, five fields on its flags,
-// and eleven on its threads.
+// "4711 (na)me (x) S 1 4711 4711 0 -1 4194560 …": name, state, parent, five fields later its flags,
+// and eleven later its threads.
 bool parseStat(const std::string& text, Known& known) {
   constexpr unsigned long kThreadOfTheKernel = 0x00200000;  // PF_KTHREAD
   size_t begin = text.find('('), end = text.rfind(')');
@@ -88,8 +88,8 @@ void addProcs(std::set<pid_t>& found, const std::string& folder) {
   }
 }
 
-// Of a cgroup and those below it; false: there is none of that name. Those that end meanwhile are
-// passed over.
+// Processes of a cgroup and those below it; false: there is none of that name. Groups that end
+// meanwhile are skipped.
 bool addCgroup(std::set<pid_t>& found, const std::string& root) {
   std::error_code error;
   if (!fs::is_directory(root, error)) return false;
@@ -142,10 +142,10 @@ base::Result<std::vector<pid_t>> findTargets(const Targets& targets, const std::
   std::set<pid_t> roots = found;
   roots.insert(by_rule.begin(), by_rule.end());
   if (targets.children) addChildren(roots, all);
-  // Whoever was named by number is tried, so that it is told why it cannot be measured.
+  // Processes given by number are always tried, so that an error says why one cannot be measured.
   for (pid_t pid : roots)
     if (auto it = all.find(pid); it != all.end() && hasMemory(it->second)) found.insert(pid);
-  found.erase(getpid());  // of a cgroup, or its own parent's child: it would measure itself
+  found.erase(getpid());  // of a cgroup, or as its parent's child: it would measure itself
   if (!found.empty()) return std::vector<pid_t>(found.begin(), found.end());
   if (!targets.comm.empty())
     return none(fmt::format("no process is called {}", base::printable(targets.comm)),

@@ -15,11 +15,10 @@ namespace tidegauge::wss {
 namespace {
 
 constexpr int kProcessMadvise = 440, kMadvCold = 20;  // newer than some headers
-// Ranges in one call: the process may map and unmap between two.
+// Ranges in one call: the process may map and unmap between two calls.
 constexpr size_t kRangesOfACall = 32;
 
-// How many of the ranges were made cold before one that could not be; 0 with errno: it is the
-// first.
+// Number of ranges made cold before one that failed; 0 with errno: the first failed.
 size_t coldRanges(int target, std::span<const AddressRange> ranges) {
   std::vector<iovec> call;
   for (const AddressRange& range : ranges)
@@ -34,7 +33,7 @@ size_t coldRanges(int target, std::span<const AddressRange> ranges) {
   return whole;
 }
 
-// What a call of the kernel said: process_madvise came with Linux 5.10.
+// The error of a failed call: process_madvise needs Linux 5.10.
 base::Error cannotSample(const Process& process, int error_number) {
   if (auto status = process.check(); !status.ok()) return std::move(status.error());
   if (process.thread() != process.pid())
@@ -66,9 +65,8 @@ base::Result<MadeCold> makeCold(const Process& process, std::span<const AddressR
     int why_not = errno;
     made.longest_ns = std::max(made.longest_ns, clock.now_ns() - began_ns);
     ranges = ranges.subspan(done);
-    if (done > 0)
-      continue;  // the one after those, if it could not be, is the first of the next call
-    // What was unmapped meanwhile is no matter: nothing of it will be read.
+    if (done > 0) continue;  // a later range that failed is the first of the next call
+    // Ranges that were unmapped meanwhile do not matter: they will not be read.
     if (why_not != EINVAL && why_not != ENOMEM) return cannotSample(process, why_not);
     if (why_not == EINVAL) made.locked.push_back(ranges.front());
     ranges = ranges.subspan(1);

@@ -14,16 +14,16 @@
 namespace tidegauge::wss {
 namespace {
 
-// Of those that can have pages far enough apart for a flush of all: what can be written to, which
-// is a process's own once it was; the data of programs and libraries, too.
+// Mappings that can have pages far enough apart to flush everything: writable ones, which become
+// private once written, including the data of programs and libraries.
 bool isWide(const Mapping& mapping) {
   bool is_private =
       isPrivateMemory(mapping) || (mapping.kind == MappingKind::kFile && !mapping.shared);
   return is_private && mapping.writable && mapping.end - mapping.start > kFarApart * kPage;
 }
 
-// Those of `tables` that are there, and of pages: of reserved addresses there are few, and a flush
-// looks at a few alone.
+// Those of `tables` that exist and contain pages: few of reserved addresses do, and a flush needs
+// only a few.
 base::Result<TableRuns> ofPages(const TableRuns& tables, PageTables& reader,
                                 const Process& process) {
   constexpr size_t kMaxAsked = 4096;  // 0.1 µs each
@@ -38,7 +38,7 @@ base::Result<TableRuns> ofPages(const TableRuns& tables, PageTables& reader,
   return there;
 }
 
-// What the number of changes is after one that is our own.
+// The number of changes after one by this program.
 bool isNext(const std::optional<uint32_t>& before, const std::optional<uint32_t>& now) {
   return before && now && *now == *before + 1;
 }
@@ -59,7 +59,8 @@ base::Result<std::optional<ManyMappings>> ManyMappings::clear(PageTables& tables
   std::optional<MappingsState> now = tables.mappingsOf(process.thread());
   if (!now) return process.whyNothing("maps", 0);
   std::optional<ManyMappings> listed;
-  // If they changed within that time, they will until the flush, or until they are read.
+  // If they changed within that time, they will change again until the flush, or until they are
+  // read.
   if (isNext(before->changes, now->changes)) {
     listed.emplace();
     TG_RETURN_IF_ERROR(listed->listNow(process, *now));
@@ -104,20 +105,20 @@ base::Result<bool> ManyMappings::flushWithout(PageTables& tables, const Process&
   pid_t asked = process.thread();
   TG_ASSIGN_OR_RETURN(std::vector<uint64_t> empty, emptyGiants(tables, process, uses_, isWide));
   TG_ASSIGN_OR_RETURN(TableRuns some, ofPages(tablesOf(uses_, isWide, empty), tables, process));
-  // Where too few pages are touched as yet: as long as a walk would take.
+  // If too few pages are touched yet: waits as long as a walk would take.
   constexpr int64_t kWalkOfAMapping_ns = 350;
   auto left_ns = static_cast<int64_t>(uses_.size()) * kWalkOfAMapping_ns;
   for (int64_t pause_ns = 1'000'000;; pause_ns *= 2) {
     auto wide = flushWide(tables, process, some, uses_, isWide, clock, judge);
     if (!wide.ok()) {
-      // The thread that was asked has ended: all must be done again. Else a right is missing.
+      // The thread in use has ended: everything must be repeated. If not, a privilege is missing.
       if (process.thread() != asked) return std::move(wide.error());
       return false;
     }
     stall_ns = std::max(stall_ns, wide.value().stall_ns);
     for (const PageBits& one : wide.value().taken)
       for (size_t i = 0; i < one.touched.size(); ++i) taken_[one.table][i] |= one.touched[i];
-    // One flush is of one mapping, so that must still be the one that is listed.
+    // One flush uses one mapping, so that must still be the listed one.
     if (!isListed(tables.mappingsOf(process.thread()))) return false;
     if (wide.value().is_done) return true;
     left_ns -= pause_ns;

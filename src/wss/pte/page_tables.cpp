@@ -23,14 +23,14 @@ extern "C" const unsigned char tidegauge_page_tables_object_end[];
 namespace tidegauge::wss {
 namespace {
 
-constexpr uint64_t kFrameBits = (uint64_t{1} << 55) - 1;  // of an entry of pagemap
-// The tables of our own lie somewhere in memory: so far below them, at the most, it begins.
+constexpr uint64_t kFrameBits = (uint64_t{1} << 55) - 1;  // in an entry of pagemap
+// This process's page tables are somewhere in memory: the map begins at most this far below them.
 constexpr uint64_t kMaxGiB = 65536;
-// In one run: 256 KiB, which are still in the caches of the core when they are added up.
+// Per run: 256 KiB, which are still in the core's caches when they are summed.
 constexpr size_t kWholeTables = 64;
 static_assert(kWholeTables <= PAGE_TABLES_BATCH);
 
-// Where it lies in memory; 0: that is not told to who lacks CAP_SYS_ADMIN.
+// Its frame number; 0: hidden without CAP_SYS_ADMIN.
 uint64_t frameOf(const OwnPage& page) { return page.pagemapEntry().value_or(0) & kFrameBits; }
 
 base::Error missing(std::string what, std::string hint) {
@@ -74,7 +74,7 @@ struct PageTables::Handle {
   Shared<page_tables_request> request;
   Shared<uint64_t> wanted, kinds;
   Shared<page_table> tables;
-  page_table part;  // entries of one, at their places
+  page_table part;  // entries of one, at their positions
   HugeZero huge_zero;
 
   Handle() = default;
@@ -85,7 +85,7 @@ struct PageTables::Handle {
     bpf_object__close(object);
   }
 
-  // Of this process alone, where the kernel can choose (6.1); else it goes through all.
+  // For this process only, if the kernel supports that (6.1); else it visits all.
   bool linkTo(pid_t pid) {
     if (link != nullptr && link_pid == pid) return true;
     bpf_link__destroy(std::exchange(link, nullptr));
@@ -102,7 +102,7 @@ struct PageTables::Handle {
     return link != nullptr;
   }
 
-  // One run of the program over what is wanted; how many it looked at.
+  // One run of the program over the requests; returns how many it processed.
   std::optional<uint32_t> run(pid_t pid, uint32_t count) {
     if (!linkTo(pid)) return std::nullopt;
     request[0].pid = static_cast<uint32_t>(pid);
@@ -137,14 +137,14 @@ struct PageTables::Handle {
     return (entry & kEntryPresent) != 0 && (entry & kEntryPlace) / kPage == frameOf(page);
   }
 
-  // Where our own tables begin; 0: the program did not find us.
+  // The top page table of this process; 0: the program did not find it.
   uint64_t findTop() {
     request[0].direct_map = request[0].top = 0;
     request[0].levels = 4;
     return run(getpid(), 0) ? request[0].top : 0;
   }
 
-  // Of arm64: nothing is read at a guess there (linear_map.h).
+  // For arm64: nothing is read by guessing there (linear_map.h).
   base::Status takeDirectMap(const OwnPage& page) {
     auto direct_map = linearMapAt(request[0].top);
     if (!direct_map)

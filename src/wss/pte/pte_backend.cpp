@@ -36,7 +36,7 @@ std::optional<Cost> PteBackend::predicted(const Resident& resident, size_t mappi
 
 base::Result<Clearing> PteBackend::clear(const Process& process, Clock& clock) {
   int64_t cpu_ns = clock.cpu_ns();
-  // Of those that are gone nothing is kept.
+  // Processes that are gone are dropped.
   std::erase_if(many_, [&](const auto& one) {
     return one.first == process.pid() || (kill(one.first, 0) != 0 && errno == ESRCH);
   });

@@ -1,8 +1,8 @@
-// pte: the back-end for root. The accessed bits themselves, page by page, out of the page tables.
+// pte: the back-end for root. It reads the accessed bits page by page from the page tables.
 //
-// What smaps adds up, it reads 18 times faster (16 GiB: 9 ms instead of 164), and only what this
-// process touched counts: the accessed bit is its own, where smaps also counts what others did to a
-// shared page. It knows no PSS: how many map a page stands elsewhere.
+// It reads what smaps sums up, 18 times faster (16 GiB: 9 ms instead of 164), and only counts
+// touches of this process: the accessed bit belongs to it, where smaps also counts what others did
+// to a shared page. It has no PSS: the number of mappings of a page is stored elsewhere.
 #pragma once
 
 #include <map>
@@ -34,7 +34,7 @@ class PteBackend final : public Backend {
  private:
   PageTables tables_;
   Flush flush_;
-  std::map<pid_t, ManyMappings> many_;  // of those that have many, since they were cleared
+  std::map<pid_t, ManyMappings> many_;  // of those with many, since they were cleared
   std::vector<Mark> marks_;
   bool keeps_pages_ = false, keeps_frames_ = false;
 };

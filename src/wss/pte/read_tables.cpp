@@ -5,8 +5,8 @@
 namespace tidegauge::wss {
 namespace {
 
-// More bytes than are in memory are mapped by programs that reserve addresses: CUDA, allocators,
-// sanitizers (20 TB). To ask for each GiB first costs as much as 1 in 512 of their tables.
+// Programs that reserve addresses map more than they have in memory: CUDA, allocators, sanitizers
+// (20 TB). Asking for each GiB first costs as much as 1 in 512 of their tables.
 constexpr uint64_t kMaxUnasked = 4 * kGiant;
 
 }  // namespace

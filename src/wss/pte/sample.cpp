@@ -13,7 +13,7 @@ Sample chooseSample(const TableRuns& tables, SampleRate rate, std::mt19937_64& r
   for (size_t few = 0; few < count; few += rate.every) {
     size_t table = few + random() % rate.every;
     auto place = static_cast<uint32_t>(random() % places);
-    if (table < count)  // of the last few there may be less: each has its chance all the same
+    if (table < count)  // the last group may have fewer tables: each has the same chance
       sample.push_back({tables.at(table), place * rate.pages, rate.pages});
   }
   return sample;
@@ -21,10 +21,10 @@ Sample chooseSample(const TableRuns& tables, SampleRate rate, std::mt19937_64& r
 
 double halfIntervalOf(std::span<const double> values, double most, uint32_t every, double chance) {
   constexpr double kNormal = 1.96, kHidden = 3;
-  constexpr ptrdiff_t kFew = 3;  // from so many on their differences tell more
+  constexpr ptrdiff_t kFew = 3;  // from this number on, their differences are more reliable
   auto count = static_cast<double>(values.size());
-  // The borders of a set, and of all that there is, lie anywhere among the tables that a value
-  // stands for.
+  // The borders of a set, and of everything, may be anywhere among the tables that a value stands
+  // for.
   double least = kNormal * every * most / 2, differences = 0;
   if (std::ranges::count_if(values, [](double value) { return value > 0; }) <= kFew)
     least = every * most * std::min(kHidden, count + 1);

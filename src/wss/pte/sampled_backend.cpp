@@ -18,7 +18,7 @@
 namespace tidegauge::wss {
 namespace {
 
-// What of the sample lies in mappings that are sampled, in order.
+// The parts of the sample in sampled mappings, in order.
 std::vector<AddressRange> rangesOf(const Sample& sample, const std::vector<MappingUse>& uses) {
   std::vector<AddressRange> ranges;
   size_t from = 0;
@@ -103,7 +103,7 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
   Clearing done;
   int64_t cpu_ns = clock.cpu_ns();
   TG_ASSIGN_OR_RETURN(std::vector<MappingUse> uses, readMaps(process));
-  // A table that has something else too is looked at for both.
+  // A table that also contains something else is examined for both.
   TG_ASSIGN_OR_RETURN(empty_, emptyGiants(tables_, process, uses, isPrivateMemory));
   TableRuns now = tablesOf(uses, isPrivateMemory, empty_);
   if (known_.empty()) {
@@ -118,7 +118,7 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
   mapped_.clear();
   for (const MappingUse& use : uses)
     if (isPrivateMemory(use.mapping)) mapped_.push_back({use.mapping.start, use.mapping.end});
-  // What is untouched by now need not be cleared: after the first window that is most of it.
+  // Untouched parts need not be cleared: after the first window, most are.
   Sample to_clear;
   TableRuns touched;
   uncleared_.begin();
@@ -166,8 +166,8 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
   return done;
 }
 
-// Files and shared memory as a whole, of all else the sample. Whether that flushed all of the TLB,
-// too.
+// All files and shared memory, and the sample of the rest. Returns whether that also flushed the
+// whole TLB.
 base::Result<bool> SampledBackend::clearSample(const Process& process, const Sample& sample,
                                                const std::vector<MappingUse>& uses, Clock& clock,
                                                Cost& cost, std::vector<AddressRange>& locked) {
@@ -180,7 +180,7 @@ base::Result<bool> SampledBackend::clearSample(const Process& process, const Sam
     for (const AddressRange& range : all) bytes += range.end - range.begin;
     return bytes;
   };
-  // A little of it is told as not cleared.
+  // A small part is reported as not cleared.
   if (bytesOf(done.made.locked) > bytesOf(ranges) / 2)
     return base::Error{
         base::ErrorKind::kMissingFeature,
@@ -196,8 +196,8 @@ base::Status SampledBackend::flush(const Process& process, const TableRuns& touc
                                    int64_t& stall_ns) {
   TG_ASSIGN_OR_RETURN(WideFlush wide,
                       flushWide(tables_, process, touched, uses, isPrivateMemory, clock));
-  // None of the sample: of so few tables a small process has touched ones elsewhere, a large one at
-  // both ends.
+  // None of the sample: with so few tables, a small process has touched ones elsewhere, a large one
+  // at both ends.
   if (!wide.is_done) {
     TG_ASSIGN_OR_RETURN(wide, flushWide(tables_, process, known_, uses, isPrivateMemory, clock));
   }
@@ -208,7 +208,7 @@ base::Status SampledBackend::flush(const Process& process, const TableRuns& touc
   return base::okStatus();
 }
 
-// One of each few of those that were not known.
+// One part of each group of new tables.
 TableRuns SampledBackend::addToSample(const TableRuns& now) {
   TableRuns more = now.without(known_);
   auto before = static_cast<ptrdiff_t>(sample_.size());
@@ -217,14 +217,13 @@ TableRuns SampledBackend::addToSample(const TableRuns& now) {
   return more;
 }
 
-// What was mapped meanwhile is sampled like all else: what is new is touched, nothing had to be
-// cleared. But what was moved there (mremap) brought its bits along: so much of it as is gone
-// elsewhere may have.
+// Memory mapped meanwhile is sampled as well: new memory is touched, and nothing had to be cleared.
+// But memory that was moved there (mremap) brought its bits along: at most as much as is gone
+// elsewhere.
 base::Status SampledBackend::sampleNew(const Process& process,
                                        const std::vector<MappingUse>& uses) {
   if (haveSameRanges(uses, mapped_)) {
-    // Where there was memory at the clearing it is known: only where there was none there may be
-    // new one.
+    // Places with memory at the clearing are known: only the others can have new memory.
     TG_ASSIGN_OR_RETURN(std::vector<uint64_t> empty, emptyOf(tables_, process, empty_));
     if (empty == empty_) return base::okStatus();
   }
@@ -245,8 +244,8 @@ base::Status SampledBackend::sampleNew(const Process& process,
   return base::okStatus();
 }
 
-// What is looked at as a whole is known: a sample is off by no more than there is of the rest, or
-// was told of it.
+// Fully examined memory is exact: a sample is off by no more than the size of the rest, or than it
+// was estimated to be.
 double SampledBackend::mostSampledBytes(const Resident& resident,
                                         const std::vector<MappingUse>& uses) const {
   uint64_t addresses_bytes = 0;
@@ -273,7 +272,7 @@ base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock)
     const SamplePart& part = sample_[at];
     if (kind == PAGE_TABLE_FAILED) unread_bytes += kTable * rate_.every;
     bool is_whole = kind == PAGE_TABLE_HUGE || kind == PAGE_TABLE_GIANT;
-    // A huge page that was split meanwhile is told by the pages that were read.
+    // A huge page that was split meanwhile is represented by the pages that were read.
     uint32_t first = is_whole ? 0 : part.first;
     uint32_t pages = is_whole ? PAGE_TABLE_ENTRIES : rate_.pages;
     double of_table = static_cast<double>(PAGE_TABLE_ENTRIES) / pages;
@@ -303,11 +302,11 @@ base::Result<Reading> SampledBackend::read(const Process& process, Clock& clock)
   double chance = 1.0 / rate_.oneIn();
   uncleared_bytes += std::min(new_bytes, gone_bytes_);
   done.uncleared_bytes = static_cast<uint64_t>(uncleared_bytes);
-  double told_bytes = rate_.every * std::accumulate(touched.begin(), touched.end(), 0.0);
-  double most_bytes = std::max(told_bytes, mostSampledBytes(resident, done.uses));
+  double estimated_bytes = rate_.every * std::accumulate(touched.begin(), touched.end(), 0.0);
+  double most_bytes = std::max(estimated_bytes, mostSampledBytes(resident, done.uses));
   done.error_bytes =
       std::min(halfIntervalOf(touched, kTable, rate_.every, chance) + uncleared_bytes, most_bytes);
-  done.in_order = false;  // private memory and the rest have passes of their own
+  done.in_order = false;  // private memory and the rest have separate passes
   done.rss_bytes = resident.bytes;
   done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
   return done;

@@ -1,18 +1,18 @@
-// pte, sampled: for processes so large that to clear every page would stop them for too long.
+// pte, sampled: for processes so large that clearing every page would stop them for too long.
 //
 //   private memory   parts of some tables (sample.h): process_madvise(MADV_COLD) clears and
 //                    flushes these
-//   all else         exactly: clear_refs 3, which covers files and shared memory only, and a
+//   the rest         exactly: clear_refs 3, which covers files and shared memory only, and a
 //                    flush of the whole TLB, by making one of those parts larger (wide_flush.h)
 //
-// The parts are chosen once: in each window of a run the same are looked at, so that rows can be
-// compared, and what was cleared for one need not be for the next.
+// The parts are chosen once: each window of a run examines the same ones, so that rows can be
+// compared, and parts that were cleared need not be cleared again.
 //
-// What it costs beside all pages: docs/performance.md. MADV_COLD also tells the kernel that these
-// pages may be reclaimed first: without swap that means nothing to private memory. It does not go
-// into locked memory, nor to pages that a forked process maps too, which then seem touched
-// (uncleared.h); so it is never chosen unasked. Nor where the kernel makes huge pages that are
-// larger than a part, which it would split.
+// For its cost compared with all pages, see docs/performance.md. MADV_COLD also lets the kernel
+// reclaim these pages first: without swap, that does not affect private memory. It skips locked
+// memory and pages that a forked process maps too, which then look touched (uncleared.h), so it is
+// never chosen unasked. Nor if the kernel makes huge pages that are larger than a part, which it
+// would split.
 #pragma once
 
 #include <random>
@@ -50,18 +50,17 @@ class SampledBackend final : public Backend {
   SampleRate rate_;
   Flush flush_;
   std::mt19937_64 random_;
-  // What the kernel's sum of a process's memory can lack: what each processor has not handed in yet
+  // Possible error of the kernel's sum of a process's memory: what each processor has not added yet
   // (percpu_counter_batch in lib/percpu_counter.c).
   uint64_t not_in_bytes_ = 0;
-  Sample sample_;    // of what was there at the last clearing, or was mapped since
+  Sample sample_;    // of the memory at the last clearing, or mapped since
   TableRuns known_;  // the tables that it was chosen from
-  TableRuns new_;    // of these, those that were mapped since the last clearing
-  // Of the last clearing, in the order of its parts: the pages that were there.
+  TableRuns new_;    // of these, mapped since the last clearing
+  // At the last clearing, in the order of its parts: the resident pages.
   std::vector<uint32_t> pages_there_;
-  double gone_bytes_ =
-      0;  // of these, what is not mapped any more, and all that such parts stand for
+  double gone_bytes_ = 0;  // of these, no longer mapped, and everything that such parts stand for
   Uncleared uncleared_;
-  // Of the last clearing, in order: the mappings that are sampled, and the GiB without memory.
+  // At the last clearing, in order: the sampled mappings, and the GiB without memory.
   std::vector<AddressRange> mapped_;
   std::vector<uint64_t> empty_;
 };

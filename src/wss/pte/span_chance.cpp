@@ -7,13 +7,12 @@
 namespace tidegauge::wss {
 namespace {
 
-// Of an entry of kpageflags. LRU: where pages are that can be made cold.
+// Bits of an entry of kpageflags. LRU: only pages on a list can be made cold.
 constexpr uint64_t kOnList = 1 << KPF_LRU,
                    kPartOfMore = 1 << KPF_COMPOUND_HEAD | 1 << KPF_COMPOUND_TAIL,
                    kNoPage = 1 << KPF_NOPAGE;
 
-// Of a page that is there; not set if it cannot be told. What is hidden does not tell its frame
-// plainly.
+// Flags of a resident page; absent if unknown. An entry with a hidden frame has no flags.
 std::optional<uint64_t> flagsOf(uint64_t entry, const WordFile& flags) {
   uint64_t of_frame = 0;
   if ((entry & kEntryPresent) == 0 ||

@@ -44,7 +44,7 @@ TableRuns TableRuns::without(const TableRuns& others) const {
   for (const Run& run : runs_) {
     while (other != others.runs_.end() && other->end <= run.begin) ++other;
     uint64_t at = run.begin;
-    // The last one may reach into the next run, too.
+    // The last one may extend into the next run, too.
     for (auto cut = other; cut != others.runs_.end() && cut->begin < run.end; ++cut) {
       rest.add(at, std::max(at, cut->begin));
       at = cut->end;

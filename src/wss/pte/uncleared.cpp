@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kMaxPages = 64;  // of a piece: its bits
 constexpr size_t kMaxAsked = 128;
 
-// Pages [from, to) of a piece that begins at page 0.
+// Bits of pages [from, to) of a piece that begins at page 0.
 uint64_t bitsOf(uint64_t from, uint64_t to) {
   to = std::min<uint64_t>(to, kMaxPages);
   if (from >= to) return 0;
@@ -52,7 +52,7 @@ void Uncleared::lookAgain(uint64_t table, page_table_kind kind, Entries entries)
 
 void Uncleared::keep(const Process& process, std::span<const AddressRange> locked) {
   std::vector<Piece> found;
-  // Both are in order of addresses.
+  // Both are in the order of addresses.
   size_t first_locked = 0;
   for (Piece& piece : pieces_) {
     uint64_t there = piece.page + (piece.is_huge ? PAGE_TABLE_ENTRIES : kMaxPages);
@@ -76,7 +76,7 @@ void Uncleared::keep(const Process& process, std::span<const AddressRange> locke
   pieces_ = std::move(found);
 }
 
-// Of the pieces, some are asked for all.
+// Some of the pieces are checked, and stand for all.
 std::vector<Uncleared::Piece> Uncleared::sharedOnes(const Process& process) const {
   std::vector<Piece> shared;
   if (pieces_.empty()) return shared;
@@ -90,9 +90,9 @@ std::vector<Uncleared::Piece> Uncleared::sharedOnes(const Process& process) cons
     auto pages = static_cast<size_t>(std::bit_width(piece.pages));
     ssize_t got = pagemap.read(std::span(words).first(pages), piece.page);
     for (size_t i = 0; i < pages; ++i) {
-      bool is_told = got > 0 && i < static_cast<size_t>(got);
+      bool is_known = got > 0 && i < static_cast<size_t>(got);
       bool is_shared =
-          is_told && (words[i] & kPagemapPresent) != 0 && (words[i] & kPagemapExclusive) == 0;
+          is_known && (words[i] & kPagemapPresent) != 0 && (words[i] & kPagemapExclusive) == 0;
       if (!is_shared) piece.pages &= ~(uint64_t{1} << i);
     }
     piece.stands_for = static_cast<uint32_t>(every);

@@ -8,13 +8,13 @@
 namespace tidegauge::wss {
 namespace {
 
-constexpr size_t kMaxSeen = 32;   // tables that are looked at, each with the one behind it
-constexpr size_t kSeenFirst = 4;  // mostly enough, and each of them is 4 KiB to read
-constexpr size_t kMaxTried = 4;   // of them made cold, until one flushed
+constexpr size_t kMaxSeen = 32;   // tables that are examined, each with the next one
+constexpr size_t kSeenFirst = 4;  // usually enough, and each takes 4 KiB to read
+constexpr size_t kMaxTried = 4;   // of these made cold, until one flushed
 constexpr size_t kUncut = 64;     // pages of the largest folio that is sampled at all
 constexpr size_t kNoneTouched = ~size_t{0};
 
-// The first of entries [from, to) that is touched.
+// The first touched one of entries [from, to).
 size_t firstTouchedIn(std::span<const __u64> entries, size_t from, size_t to) {
   for (size_t i = from; i < to; ++i)
     if (isTouched(entries[i])) return i;
@@ -27,7 +27,7 @@ size_t lastTouchedIn(std::span<const __u64> entries, size_t from, size_t to) {
   return kNoneTouched;
 }
 
-// The table at `address`, as it is now.
+// Reads the current table at `address`.
 base::Status lookAt(uint64_t address, PageTables& reader, const Process& process,
                     const PageTables::Visit& visit) {
   TG_ASSIGN_OR_RETURN(bool is_there,
@@ -51,7 +51,7 @@ base::Result<bool> isFlushedNow(const WideSpan& span, PageTables& reader, const 
 std::vector<uint64_t> someOf(const TableRuns& tables) {
   std::vector<uint64_t> some;
   size_t count = std::min(tables.count(), kMaxSeen);
-  // The first and the last among them: the heap, and stacks.
+  // Includes the first and the last: the heap, and stacks.
   for (size_t i = 0; i < count; ++i) {
     uint64_t table = tables.at(count == 1 ? 0 : i * (tables.count() - 1) / (count - 1));
     for (uint64_t one : {table, table + kTable})
@@ -60,7 +60,7 @@ std::vector<uint64_t> someOf(const TableRuns& tables) {
   return some;
 }
 
-// Tables as they are read, each with the one before where that lies next to it.
+// Tables as they are read, each with the previous one if that is adjacent.
 class Stretches {
  public:
   Stretch add(uint64_t table, page_table_kind kind, Entries entries) {
@@ -74,7 +74,7 @@ class Stretches {
     has_last_ = true;
     return is_next ? Stretch{table - kTable, entries_} : Stretch{table, half(1)};
   }
-  // What was added has no part in the next.
+  // Ends the current stretch.
   void cut() { has_last_ = false; }
 
  private:
@@ -123,7 +123,7 @@ std::optional<WideSpan> wideSpanOf(const Stretch& stretch, const std::vector<Map
       last = std::exchange(first, lastTouchedIn(stretch.entries, begin, first - kFarApart + 1));
       if (first == kNoneTouched) continue;
     }
-    // No more than these two need, but for folios, which would be cut.
+    // No wider than these two need, except for folios, which would be cut.
     range.begin = std::max(range.begin, addressOf(first / kUncut * kUncut));
     range.end = std::min(range.end, addressOf((last / kUncut + 1) * kUncut));
     return WideSpan{range, addressOf(first), addressOf(last)};
@@ -159,7 +159,7 @@ base::Result<WideFlush> flushWide(PageTables& reader, const Process& process,
       Stretch stretch = stretches.add(table, kind, entries);
       auto span = wideSpanOf(stretch, uses, wanted);
       Chance chance = Chance::kNone;
-      // Behind one that must not be made cold there may be others.
+      // After one that must not be made cold there may be others.
       while (span && (chance = judge(*span, stretch)) == Chance::kNone)
         span = wideSpanOf(stretch, uses, wanted, {span->last + kPage, stretch.end()});
       if (!span) return;
@@ -189,14 +189,14 @@ base::Result<ColdAndFlush> makeColdAndFlush(PageTables& reader, const Process& p
                                             MappingWalk::Wanted wanted, Clock& clock) {
   ColdAndFlush done;
   if (ranges.empty()) return done;
-  // A range in the middle lies among touched pages, more likely than one of a stack does. It is
-  // looked at and made cold when all others are, so that little can happen to it meanwhile.
+  // A range in the middle is more likely to be among touched pages than one of a stack. It is
+  // examined and made cold after all others, so that little can change meanwhile.
   auto at = ranges.begin() + static_cast<ptrdiff_t>(ranges.size() / 2);
   AddressRange middle = *at;
   ranges.erase(at);
   TG_ASSIGN_OR_RETURN(done.made, makeCold(process, ranges, clock));
   std::optional<WideSpan> wide;
-  // Of a huge page, or what is left of it, all is made cold.
+  // All of a huge page, or of its remaining part, is made cold.
   if (!kIsArm64 && middle.end - middle.begin <= kUncut * kPage) {
     auto look = [&](uint64_t table, page_table_kind kind, Entries entries) {
       if (kind == PAGE_TABLE_OF_PAGES) wide = wideSpanOf({table, entries}, uses, wanted, middle);
@@ -210,8 +210,8 @@ base::Result<ColdAndFlush> makeColdAndFlush(PageTables& reader, const Process& p
     locked.insert(std::ranges::upper_bound(locked, middle.begin, {}, &AddressRange::begin), middle);
   } else if (wide) {
     TG_ASSIGN_OR_RETURN(done.is_flushed, isFlushedNow(*wide, reader, process));
-    // Until Linux 6.8 a large folio that cannot be made cold ended it for all that came behind in
-    // its table.
+    // Until Linux 6.8, a large folio that cannot be made cold ended the call for the rest of its
+    // table.
     if (!done.is_flushed) {
       TG_ASSIGN_OR_RETURN(last, makeCold(process, {&middle, 1}, clock));
       done.made.longest_ns = std::max(done.made.longest_ns, last.longest_ns);

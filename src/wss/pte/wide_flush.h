@@ -3,14 +3,14 @@
 //
 //   tables │·······▓··▓▓······│··········▓▓·······▓·│  touched pages 40 or more apart: MADV_COLD
 //                  └────── one flush ─────┘            clears both bits, and x86 Linux flushes all
-//                                                      rather than more than 33 pages
+//                                                     rather than more than 33 pages
 //
-// clear_refs 4 does it too, but looks at every entry and every mapping: 4.4 ms at 16 GiB, 21 with
+// clear_refs 4 does it too, but visits every entry and every mapping: 4.4 ms at 16 GiB, 21 with
 // 60,000 mappings, during which the process cannot map memory, and with soft-dirty bits it protects
-// each page. Cost here: some 0.05 ms. Clears the bits of some 128 pages in a row (at the most those
-// of two tables), and of up to three more such if those were touched again. Where ranges are made
-// cold anyway, one of them is widened, which takes half of that. arm64 flushes such ranges page by
-// page: there it does nothing.
+// each page. Cost here: some 0.05 ms. Clears the bits of some 128 consecutive pages (at most those
+// of two tables), and of up to three more such ranges if those were touched again. If ranges are
+// made cold anyway, one of them is widened, which takes half of that. arm64 flushes such ranges
+// page by page, so this does nothing there.
 // Source: Linux, arch/x86/mm/tlb.c, tlb_single_page_flush_ceiling; mm/madvise.c,
 // madvise_cold_or_pageout_pte_range.
 #pragma once
@@ -26,7 +26,7 @@
 
 namespace tidegauge::wss {
 
-// The entries of page tables that lie one behind another; zeros where one is no table of pages.
+// Entries of consecutive page tables; zeros if one is not a table of pages.
 struct Stretch {
   uint64_t begin = 0;
   std::span<const __u64> entries;
@@ -34,34 +34,34 @@ struct Stretch {
   __u64 at(uint64_t page) const { return entries[(page - begin) / kPage]; }
 };
 
-constexpr size_t kFarApart = 40;  // pages: more than 33, the kernel's limit as it comes
+constexpr size_t kFarApart = 40;  // pages: more than 33, the kernel's default limit
 
-// In a stretch a part of one mapping, around two touched pages of it.
+// A part of one mapping inside a stretch, around two of its touched pages.
 struct WideSpan {
   AddressRange range;
   uint64_t first = 0, last = 0;  // addresses of the two
 };
 
-// Of the mappings in a stretch that are `wanted` the first with touched pages that lie far enough
-// apart, of which one is `within` those pages.
+// Of the `wanted` mappings in a stretch, the first with touched pages that are far enough apart, of
+// which one is `within` those pages.
 std::optional<WideSpan> wideSpanOf(const Stretch& stretch, const std::vector<MappingUse>& uses,
                                    MappingWalk::Wanted wanted,
                                    AddressRange within = {0, ~uint64_t{0}});
-// Whether the table that tells of a page says that it was made cold: it is untouched. Of one that
-// other memory maps too, or that is locked, the bit stays; of one that was touched again at once it
-// is not known. Both were: all was flushed.
+// Whether the page was made cold: its entry is untouched. The bit stays for a page that other
+// memory maps too, or that is locked; for one that was touched again at once, the result is
+// unknown. If both were made cold, everything was flushed.
 bool isCold(uint64_t page, page_table_kind kind, Entries entries);
 
-// What is known of a span before it is made cold.
+// What is known about a span before it is made cold.
 enum class Chance : uint8_t {
-  kNone,   // it must not be
-  kMaybe,  // whether it flushed is to be looked at
-  kSure,   // it will, but for what reclaim takes off its list in that moment
+  kNone,   // it must not be made cold
+  kMaybe,  // whether it flushed must be checked afterwards
+  kSure,   // it will, unless reclaim takes a page off its list at that moment
 };
 using Judge = std::function<Chance(const WideSpan&, const Stretch&)>;
 
 struct WideFlush {
-  bool is_done = false;  // false, too, if no table had such pages
+  bool is_done = false;  // also false if no table had such pages
   int64_t stall_ns = 0;
   std::vector<PageBits> taken = {};  // touched pages that were made cold, in the order of addresses
 };
@@ -71,8 +71,8 @@ base::Result<WideFlush> flushWide(
     const std::vector<MappingUse>& uses, MappingWalk::Wanted wanted, Clock& clock,
     const Judge& judge = [](const WideSpan&, const Stretch&) { return Chance::kMaybe; });
 
-// Makes ranges cold, each a part of one mapping in one table, in order, and one of them last and so
-// wide that all is flushed, if that can be.
+// Makes ranges cold, each a part of one mapping in one table, in order. One of them comes last and
+// is wide enough to flush everything, if possible.
 struct ColdAndFlush {
   MadeCold made;
   bool is_flushed = false;

@@ -45,9 +45,9 @@ enum : size_t {
   kTlbMisses,
   kEventCount
 };
-using Events = std::array<std::optional<Event>, kEventCount>;  // not set: not counted here
-// "References" and "misses" are of the last cache for Intel, of the second for AMD
-// (arch/x86/events/amd/core.c), and of the first for arm64, which has others for the last.
+using Events = std::array<std::optional<Event>, kEventCount>;  // absent: not counted here
+// "References" and "misses" belong to the last cache on Intel, to the second on AMD
+// (arch/x86/events/amd/core.c), and to the first on arm64, which has other events for the last.
 Events eventsOf(CounterMaker maker) {
   auto missesOf = [](uint64_t cache) {
     return Event{PERF_TYPE_HW_CACHE, cacheEvent(cache, PERF_COUNT_HW_CACHE_RESULT_MISS)};
@@ -85,9 +85,9 @@ CounterMaker makerHere() {
 CounterMaker makerHere() { return CounterMaker::kOther; }
 #endif
 
-// Hits so frequent that what is worked with is in the cache but for what is new.
+// From this hit rate on, the lines in use are in the cache, except for new ones.
 constexpr double kFits = 99;
-// Looks per instruction below which a level says nothing: almost all is answered before it.
+// With fewer accesses per instruction, a level shows nothing: almost all are answered before it.
 constexpr double kMinLooks = 0.001;
 
 int openCounter(const Event& event, pid_t thread) {
@@ -95,7 +95,7 @@ int openCounter(const Event& event, pid_t thread) {
   wanted.size = sizeof(wanted);
   wanted.type = event.type;
   wanted.config = event.config;
-  wanted.inherit = 1;  // threads and children that begin later
+  wanted.inherit = 1;  // also for later threads and children
   wanted.exclude_kernel = 1;
   wanted.exclude_hv = 1;
   wanted.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
@@ -156,7 +156,7 @@ std::string sentencesOf(const CacheCounts& counts, double window_s, const Machin
   auto l1 = counts.l1.hitPercent(), tlb = counts.tlb.hitPercent();
   if (counts.instructions && *counts.instructions <= 0)
     return "It did not run meanwhile: that says nothing of its caches.\n";
-  // Of one of the two a processor tells.
+  // A processor reports one of the two.
   bool is_second = counts.l2.hitPercent().has_value();
   const CacheCounts::Level& outer = is_second ? counts.l2 : counts.last;
   std::string cache =
@@ -188,8 +188,8 @@ CacheCounts countsBetween(std::span<const Count> before, std::span<const Count> 
     size_t event = now[i].event;
     double on = now[i].enabled - before[i].enabled, counted = now[i].running - before[i].running;
     if (on > 0) enabled[event] += on, running[event] += std::max(0.0, counted);
-    // There are fewer counters than events: each is counted in turns, and what it counted stands
-    // for all.
+    // There are fewer counters than events: they take turns, and each count is scaled to the whole
+    // time.
     double value = counted > 0 ? (now[i].value - before[i].value) * on / counted : 0;
     sums[event] = sums[event].value_or(0) + std::max(0.0, value);
   }
@@ -258,7 +258,7 @@ base::Result<Pmc> Pmc::open(const Process& process) {
       int file = openCounter(*events[event], thread);
       if (file >= 0) {
         pmc.counters_.push_back({event, file});
-      } else if (errno != ESRCH) {  // a thread that ended just now
+      } else if (errno != ESRCH) {  // a thread that just ended
         if (errno == EMFILE || event == kCycles) first_error = first_error ? first_error : errno;
       }
     }
@@ -289,12 +289,12 @@ std::string Pmc::tableHead() const {
 std::vector<Count> Pmc::counts() const {
   std::vector<Count> counts;
   for (const Counter& counter : counters_) {
-    std::array<uint64_t, 3> told{};
+    std::array<uint64_t, 3> values{};
     Count count{.event = counter.event};
-    if (read(counter.file, told.data(), sizeof(told)) == sizeof(told)) {
-      count.value = static_cast<double>(told[0]);
-      count.enabled = static_cast<double>(told[1]);
-      count.running = static_cast<double>(told[2]);
+    if (read(counter.file, values.data(), sizeof(values)) == sizeof(values)) {
+      count.value = static_cast<double>(values[0]);
+      count.enabled = static_cast<double>(values[1]);
+      count.running = static_cast<double>(values[2]);
     }
     counts.push_back(count);
   }

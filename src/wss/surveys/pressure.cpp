@@ -9,8 +9,8 @@
 namespace tidegauge::wss {
 namespace {
 
-constexpr double kNoise_s = 4096;             // bytes in a second
-constexpr int64_t kSure_ns = 30'000'000'000;  // sustained for so long
+constexpr double kNoise_s = 4096;             // bytes per second
+constexpr int64_t kSure_ns = 30'000'000'000;  // sustained for this time
 
 std::optional<double> shareOf(std::optional<int64_t> waited_ns, int64_t window_ns) {
   if (!waited_ns || window_ns <= 0) return std::nullopt;
@@ -25,7 +25,7 @@ std::string percentText(std::optional<double> share) {
 
 Shortage shortageOf(const MemoryCounters& counted, int64_t window_ns) {
   double noise = kNoise_s * std::max(1.0, seconds(window_ns));
-  // What came back although nobody was searching for room was dropped by hand, or by a host.
+  // Refaults without any scanning were caused by a manual drop of caches, or by a host.
   if (static_cast<double>(counted.scanned) <= noise) return Shortage::kNone;
   return static_cast<double>(counted.refaulted()) > noise ? Shortage::kShort : Shortage::kNear;
 }

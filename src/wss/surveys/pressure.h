@@ -1,12 +1,12 @@
-// pressure: whether memory is short where a process's memory is counted, by what the kernel counts
-// anyway.
+// pressure: whether memory is short for the cgroup or machine that counts a process's memory, by
+// counters that the kernel keeps anyway.
 //
-//   taken away and came back  ─►  it works with more than it may have
-//   searched, nothing came    ─►  it works with about what it may have
-//   neither                   ─►  with less: no limit is felt, and nothing here says how much less
+//   reclaimed and refaulted   ─►  the working set exceeds the limit
+//   scanned, no refaults      ─►  the working set is about as large as the limit
+//   neither                   ─►  it is smaller: no limit is felt, and nothing shows by how much
 //
-// Nothing is changed and nobody is stopped. It takes half a minute to say so with some right: what
-// is written once and never read again is taken away too, and is no working set. Source: B. Gregg,
+// It changes nothing and stops no process. A reliable answer takes half a minute: pages that are
+// written once and never read again are reclaimed too, and are not a working set. Source: B. Gregg,
 // Working Set Size Estimation, section 2.
 #pragma once
 
@@ -17,21 +17,20 @@ namespace tidegauge::wss {
 
 enum class Shortage : uint8_t { kNone, kNear, kShort };
 
-// What was counted, and in how long.
+// The counts, and their period.
 struct PressureWindow {
   MemoryCounters counted{};
   int64_t window_ns = 0;
 };
 
-// By what was counted in a window of that length. A page in a second is noise: others' files come
-// and go.
+// From the counts in a window of that length. A page per second is noise: other processes' files.
 Shortage shortageOf(const MemoryCounters& counted, int64_t window_ns);
 std::string_view nameOf(Shortage shortage);  // "none", "near", "short"
 // `window_s`, `stalled_percent`, `bytes`.
 nlohmann::json countersJson(const MemoryCounters& counted, int64_t window_ns);
-// The same of a row, with `shortage`.
+// The same for a row, with `shortage`.
 nlohmann::json pressureJson(const PressureWindow& window);
-// What it does to a working set that so much was searched meanwhile; `cgroup` empty: on the whole
+// The effect on a working set of scanning this much meanwhile; `cgroup` empty: on the whole
 // machine.
 std::string shortageNote(uint64_t scanned_bytes, const std::string& cgroup);
 

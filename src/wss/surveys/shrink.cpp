@@ -17,19 +17,20 @@
 namespace tidegauge::wss {
 namespace {
 
-constexpr uint64_t kPart = 20;           // a step takes one in so many bytes
-constexpr uint64_t kMinStep = 1U << 20;  // smaller ones drown in what the kernel charges in batches
+constexpr uint64_t kPart = 20;  // a step takes this fraction
+// smaller ones are lost in the batches of the kernel's accounting
+constexpr uint64_t kMinStep = 1U << 20;
 constexpr size_t kMaxSteps = 200;
-constexpr uint64_t kMaxAtOnce = 64U << 20;  // between two looks at who waits
+constexpr uint64_t kMaxAtOnce = 64U << 20;  // between two checks of stalls
 constexpr int64_t kLook_ns = 100'000'000;
-constexpr double kBack = 0.5;  // of what was taken
+constexpr double kBack = 0.5;  // of the reclaimed bytes
 constexpr int kTimes = 2;      // in a row
 
 base::Error missing(std::string what, std::string hint) {
   return {base::ErrorKind::kMissingFeature, std::move(what), std::nullopt, std::move(hint)};
 }
 
-// "max" is no number.
+// "max" is not a number.
 std::optional<uint64_t> numberIn(const std::string& path) {
   auto text = readKernelFile(path);
   if (!text.ok()) return std::nullopt;
@@ -45,7 +46,7 @@ bool isWithin(std::string_view path, std::string_view folder) {
 }
 
 bool machineHasSwap(const std::string& root) {
-  auto text = readKernelFile(root + "/proc/swaps");  // a head, and a line for each
+  auto text = readKernelFile(root + "/proc/swaps");  // a header, and a line for each
   return text.ok() && text.value().find('\n') != std::string::npos;
 }
 
@@ -81,7 +82,7 @@ bool isMost(uint64_t bytes, uint64_t of) {
   return of != 0 && static_cast<double>(bytes) >= kBack * static_cast<double>(of);
 }
 bool cameBack(const ShrinkStep& step) { return isMost(step.refaulted, step.taken); }
-// What was taken is there again, whether it came back or is new.
+// The reclaimed amount is filled again, by refaults or by new memory.
 bool isFilled(const ShrinkStep& step) {
   return cameBack(step) ||
          isMost(lessThan(lessThan(step.taken, step.before), step.after), step.taken);
@@ -93,7 +94,7 @@ ShrinkEnd endOf(const std::vector<ShrinkStep>& steps, double most_stalled) {
   if (steps.empty()) return ShrinkEnd::kGoesOn;
   const ShrinkStep& last = steps.back();
   if (last.stalled_percent && *last.stalled_percent > most_stalled) return ShrinkEnd::kPressure;
-  // First: where all that is left is worked with, the kernel hardly finds what it could take.
+  // First: if all remaining memory is in use, the kernel hardly finds anything to reclaim.
   auto lastOnes = [&](bool (*are)(const ShrinkStep&)) {
     return steps.size() >= kTimes && std::all_of(steps.end() - kTimes, steps.end(), are);
   };
@@ -166,14 +167,14 @@ base::Result<uint64_t> Shrink::inMemory() const {
       std::nullopt, ""};
 }
 
-// Of what may be waited in a window that began with `before`: whether it is over.
+// Whether the allowed stall of a window that began with `before` is used up.
 base::Result<bool> Shrink::waitedTooLong(const MemoryCounters& before, int64_t window_ns) const {
   auto most_ns = static_cast<int64_t>(most_stalled_ / 100 * static_cast<double>(window_ns));
   TG_ASSIGN_OR_RETURN(MemoryCounters now, scope_.look());
   return (now - before).some_ns.value_or(0) > most_ns;
 }
 
-// Less of it, if it has waited for too long by then.
+// Reclaims less if the stall is used up before the end.
 base::Status Shrink::take(uint64_t bytes, const MemoryCounters& before, int64_t window_ns) const {
   for (uint64_t left = bytes; left > 0;) {
     uint64_t part = std::min(left, kMaxAtOnce);
@@ -192,7 +193,7 @@ base::Status Shrink::take(uint64_t bytes, const MemoryCounters& before, int64_t 
   return base::okStatus();
 }
 
-// Not to the end of the window, if it has waited for longer by then than in all of it it may.
+// Ends the window early if it has already stalled for longer than the whole window allows.
 base::Result<MemoryCounters> Shrink::watch(Clock& clock, const MemoryCounters& before,
                                            int64_t window_ns) const {
   for (int64_t left_ns = window_ns; left_ns > 0 && !clock.isEnding(); left_ns -= kLook_ns) {
@@ -216,7 +217,7 @@ base::Result<std::optional<SurveyRow>> Shrink::next(Clock& clock, int64_t window
   TG_RETURN_IF_ERROR(take(std::max(step.before / kPart, kMinStep), before, window_ns));
   TG_ASSIGN_OR_RETURN(uint64_t left, inMemory());
   TG_ASSIGN_OR_RETURN(MemoryCounters meanwhile, scope_.look());
-  // What comes back at once was taken, too.
+  // Memory that refaults at once was reclaimed, too.
   step.taken = lessThan(left, step.before + (meanwhile - before).refaulted());
   TG_ASSIGN_OR_RETURN(MemoryCounters counted, watch(clock, before, window_ns));
   TG_ASSIGN_OR_RETURN(step.after, inMemory());

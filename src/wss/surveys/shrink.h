@@ -1,17 +1,16 @@
-// shrink: an experiment. Takes memory away from a cgroup step by step, and watches how much of it
-// comes back:
+// shrink: an experiment. Reclaims memory of a cgroup step by step, and watches how much of it
+// refaults:
 //
 //   in memory │▇▇▇▇▇▇▇
 //             │▇▇▇▇▇▇▇▇▇▇▇▇▇▇              a step takes a twentieth, 64 MiB at a time
-//             │▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇    as much came back as was taken: the end
+//             │▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇    as much refaulted as was reclaimed: the end
 //             └──────────────────────────► time
 //
-// The kernel takes what was not touched for longest (memory.reclaim), so what is left when all that
-// is taken comes back is what is worked with in such a window. No limit is set, so nothing has to
-// be set back; what was taken comes back when it is touched, from files or swap, which the program
-// waits for. So it wants to be asked for (--experiment), and ends when the cgroup waits for memory
-// for more than a share of the time. Source: Documentation/admin-guide/cgroup-v2.rst,
-// memory.reclaim (Linux 5.19).
+// The kernel reclaims what was not touched for longest (memory.reclaim). So if everything that is
+// reclaimed refaults, the rest is in use within such a window. It sets no limit, so nothing must be
+// restored. Reclaimed memory is read back when it is touched, from files or swap, and the program
+// waits for that. So it needs --experiment, and ends if the cgroup stalls on memory for more than a
+// share of the time. Source: Documentation/admin-guide/cgroup-v2.rst, memory.reclaim (Linux 5.19).
 #pragma once
 
 #include "wss/process/memory_scope.h"
@@ -20,27 +19,27 @@
 namespace tidegauge::wss {
 
 struct ShrinkStep {
-  uint64_t before = 0;     // in memory, bytes: before the step
-  uint64_t taken = 0;      // so much less at once, and what was back by then
-  uint64_t refaulted = 0;  // came back while it was watched
-  uint64_t after = 0;      // in memory when it had been watched
+  uint64_t before = 0;     // resident bytes before the step
+  uint64_t taken = 0;      // reclaimed bytes, including those that refaulted meanwhile
+  uint64_t refaulted = 0;  // refaulted while it was watched
+  uint64_t after = 0;      // resident bytes at the end of the watch
   std::optional<double> stalled_percent = std::nullopt;  // some task waited for memory
 };
 
 enum class ShrinkEnd : uint8_t {
   kGoesOn,
-  kReached,      // what is taken comes back
-  kGrew,         // what is taken is filled up by what is new
-  kNothingLeft,  // nothing more can be taken
-  kPressure,     // it waited for more than it may
+  kReached,      // what is reclaimed refaults
+  kGrew,         // what is reclaimed is replaced by new memory
+  kNothingLeft,  // nothing more can be reclaimed
+  kPressure,     // it stalled for longer than allowed
 };
-// After these steps; `most_stalled`: percent.
+// The reason to end after these steps; `most_stalled`: percent.
 ShrinkEnd endOf(const std::vector<ShrinkStep>& steps, double most_stalled);
 
 class Shrink final : public Survey {
  public:
-  // An error: no such cgroup, not version 2, no memory.reclaim, no right to write it, it is not
-  // told how long it waits, or this program is in it.
+  // Errors: no such cgroup, not version 2, no memory.reclaim, no right to write it, its stalls are
+  // not reported, or this program is in it.
   static base::Result<Shrink> open(MemoryScope scope, double most_stalled_percent);
   std::string_view name() const override { return "shrink"; }
   std::string how() const override;

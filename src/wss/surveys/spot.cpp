@@ -26,11 +26,11 @@ namespace {
 
 constexpr size_t kRegisters = 4;  // DR0 to DR3
 constexpr uint64_t kWord = 8;
-constexpr uint64_t kTold = 10;  // of so many rounds one is shown
+constexpr uint64_t kRoundsPerRow = 10;  // one of this number of rounds is shown
 
 class Watch {
  public:
-  // Of a thread; `error_number` says why it is none.
+  // Watches in a thread; `error_number` says why it failed.
   Watch(uint64_t address, pid_t thread, int& error_number) {
     perf_event_attr wanted{};
     wanted.size = sizeof(wanted);
@@ -45,7 +45,7 @@ class Watch {
     file_ = static_cast<int>(
         syscall(SYS_perf_event_open, &wanted, thread, -1, -1, PERF_FLAG_FD_CLOEXEC));
     error_number = file_ < 0 ? errno : 0;
-    // One overflow, that is one hit, and it is off.
+    // One overflow, which is one hit, then it is disabled.
     if (file_ >= 0) (void)ioctl(file_, PERF_EVENT_IOC_REFRESH, 1);
   }
   Watch(Watch&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
@@ -155,8 +155,7 @@ std::string Spot::lasts(int64_t window_ns) const {
 
 std::string Spot::tableHead() const { return "Round  Words  Touched  Share%   95%: from     to\n"; }
 
-// As many as there are registers, each in a page that is in memory: of mappings that are private
-// and can be written.
+// One address per register, each in a resident page of a private, writable mapping.
 base::Result<std::vector<uint64_t>> Spot::choose() {
   TG_ASSIGN_OR_RETURN(std::string text, process_.readFile("smaps"));
   TG_ASSIGN_OR_RETURN(int opened, process_.openFile("pagemap", O_RDONLY));
@@ -204,7 +203,7 @@ base::Result<std::optional<SurveyRow>> Spot::next(Clock& clock, int64_t window_n
   rounds_ += 1;
   auto [low, high] = wilson(hits_, watched_);
   SurveyRow row;
-  if (rounds_ % kTold == 1 || watched_ >= wanted_)
+  if (rounds_ % kRoundsPerRow == 1 || watched_ >= wanted_)
     row.text = fmt::format("{:>5} {:>6} {:>8} {:7.1f} {:11.1f} {:6.1f}\n", rounds_, watched_, hits_,
                            percent(hits_, watched_), 100 * low, 100 * high);
   row.fields = {{"words", addresses.size()}, {"touched", hits}};

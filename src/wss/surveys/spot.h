@@ -1,13 +1,13 @@
-// spot: how much of a page that counts as touched really is. Words (8 bytes) at random places of a
-// process's own memory are watched by the processor's debug registers, four at a time:
+// spot: how much of a page that counts as touched is really touched. The processor's debug
+// registers watch words (8 bytes) at random places of a process's own memory, four at a time:
 //
 //   page  │·········x·······│       1 of 512 words is touched: pages say 4 KiB, words 8 bytes
 //   watch      ▲      ▲             here and there, for a window each: 0 of 2
 //
-// What share of them was touched, with its 95 % interval (Wilson), is the share of the words in
-// memory. Where that is far below what pages say, data lies scattered: huge pages then hold much
-// that is cold. A watch ends with its first hit, so that a busy word costs its thread one
-// exception, some 2 µs (more in a virtual machine). Threads that begin meanwhile are not seen, nor
+// The share of touched words, with its 95 % interval (Wilson), estimates the share of all words in
+// memory. If it is far below that of pages, data is scattered: huge pages then contain much cold
+// data. A watch ends with its first hit, so that a busy word costs its thread one exception, some 2
+// µs (more in a virtual machine). Threads that start meanwhile are not watched, nor does it see
 // what the kernel touches for the process. Source: perf_event_open(2), PERF_TYPE_BREAKPOINT; Intel
 // SDM volume 3, chapter 18.2.
 #pragma once
@@ -22,12 +22,12 @@
 
 namespace tidegauge::wss {
 
-// The 95 % interval of a share of which `hits` of `count` were seen; {0, 1} of none.
+// The 95 % interval of a share, if `hits` of `count` were seen; {0, 1} for none.
 std::pair<double, double> wilson(uint64_t hits, uint64_t count);
 
-// Takes words at random out of ranges that are told one after another: each word of all of them is
-// as likely as any other, whichever mapping it is in and however thinly that is filled (a reservoir
-// of one for each: Knuth, volume 2, 3.4.2).
+// Chooses random words of ranges that are added one after another: each word of all of them has the
+// same chance, whichever mapping it is in and however sparse that is (a reservoir of one for each:
+// Knuth, volume 2, 3.4.2).
 class SpotChooser {
  public:
   SpotChooser(size_t count, uint64_t seed) : addresses_(count), random_(seed) {}
@@ -62,7 +62,7 @@ class Spot final : public Survey {
   uint32_t wanted_;
   uint64_t seed_;
   uint64_t watched_ = 0, hits_ = 0, rounds_ = 0;
-  uint64_t bytes_ = 0;  // in memory, when it was looked at last
+  uint64_t bytes_ = 0;  // resident, at the last check
   int64_t window_ns_ = 0;
 };
 

@@ -1,12 +1,12 @@
-// Survey: a way to learn of a working set that looks at no page: what it costs when memory is
-// short.
+// Survey: a way to learn about a working set without examining pages, such as the cost of short
+// memory.
 //
-//   pressure   what the kernel counts of memory being short       reads
-//   pmc        what the processor counts of its caches            reads
-//   spot       words here and there, watched by the processor      reads
-//   shrink     takes memory away step by step until it comes back  --experiment
+//   pressure   the kernel's counters of memory pressure           reads
+//   pmc        the processor's counters of its caches             reads
+//   spot       random words, watched by the processor             reads
+//   shrink     reclaims memory step by step until it refaults     --experiment
 //
-// A row for each window, and a verdict when it ends.
+// A row for each window, and a verdict at the end.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ namespace tidegauge::wss {
 
 inline constexpr std::array<std::string_view, 4> kSurveys{"pressure", "pmc", "spot", "shrink"};
 
-// A process with more threads is refused: each of them needs descriptors of its own.
+// A process with more threads is refused, since each thread needs its own descriptors.
 inline constexpr size_t kMaxThreads = 1024;
 
 inline nlohmann::json jsonOf(std::optional<double> value) {
@@ -31,7 +31,7 @@ inline nlohmann::json jsonOf(std::optional<double> value) {
 }
 
 struct SurveyRow {
-  std::string text;  // one line, with its newline; empty: not worth one
+  std::string text;  // one line, with its newline; empty: nothing to show
   nlohmann::json fields;
 };
 
@@ -42,18 +42,18 @@ class Survey {
   virtual std::string how() const = 0;
   virtual std::vector<std::string> limits() const = 0;
   virtual std::string tableHead() const = 0;
-  // How long all of it takes, if that is longer than a window; in words.
+  // The total duration in words, if that is longer than a window.
   virtual std::string lasts(int64_t window_ns) const {
     (void)window_ns;
     return {};
   }
-  // Of one window, which begins now. Nothing: there is no more to learn, or the clock said that it
-  // shall end.
+  // The result of one window, which begins now. Absent: there is no more to learn, or the clock
+  // ended it.
   virtual base::Result<std::optional<SurveyRow>> next(Clock& clock, int64_t window_ns) = 0;
-  // After the last row: what all of them say, in sentences; the same for programs.
+  // After the last row: the overall result, in sentences and for programs.
   virtual std::string verdict() const = 0;
   virtual nlohmann::json verdictJson() const = 0;
-  // How it ended if it had to: then the exit code is that of an error. Empty: as wanted.
+  // The error if it had to end: it sets the exit code. Empty: as intended.
   virtual std::optional<base::Error> broken() const { return std::nullopt; }
 };
 

@@ -13,7 +13,7 @@ namespace tidegauge::wss {
 namespace {
 
 constexpr int64_t kMinWindow_ns = 1'000'000'000;
-constexpr uint64_t kMinBytes = 16U << 20;  // and a quarter of what is in memory
+constexpr uint64_t kMinBytes = 16U << 20;  // and a quarter of the resident memory
 constexpr uint64_t kMinPart = 4;
 constexpr size_t kMaxNames = 3;
 
@@ -21,7 +21,7 @@ uint64_t untouched(const MappingSums& sums) {
   return sums.rss > sums.referenced ? sums.rss - sums.referenced : 0;
 }
 
-// Of a file its last part; of what has none also where it lies.
+// The last part of a file's path; without a file also the address.
 std::string nameOf(const Group& group) {
   std::string name = base::printable(group.name);
   if (group.end != 0) return name + " " + base::hexAddress(group.start);
@@ -29,7 +29,7 @@ std::string nameOf(const Group& group) {
   return slash == std::string::npos || slash + 1 == name.size() ? name : name.substr(slash + 1);
 }
 
-// Mappings of a file together; others one by one.
+// Mappings of a file together; others individually.
 std::vector<Group> groups(const Row& row) {
   std::vector<Group> found;
   for (Group& group : groupsOf(row, Grouping::kMapping))
@@ -53,16 +53,16 @@ std::string coldText(const Row& row, size_t columns) {
   std::string text =
       fmt::format("{} of {} in memory were not touched in {:.3g} s", base::humanBytes(cold),
                   base::humanBytes(row.sums.rss), seconds(row.window.mean_ns));
-  size_t told = 0;
+  size_t shown = 0;
   uint64_t rest = cold;
   for (const Group& group : groups(row)) {
     uint64_t of_it = untouched(group.sums);
-    if (told == kMaxNames || of_it < cold / 20) break;
-    text +=
-        fmt::format("{} {} of {}", told++ == 0 ? ":" : ",", base::humanBytes(of_it), nameOf(group));
+    if (shown == kMaxNames || of_it < cold / 20) break;
+    text += fmt::format("{} {} of {}", shown++ == 0 ? ":" : ",", base::humanBytes(of_it),
+                        nameOf(group));
     rest -= std::min(rest, of_it);
   }
-  if (told > 0 && rest >= cold / 20) text += fmt::format(", {} elsewhere", base::humanBytes(rest));
+  if (shown > 0 && rest >= cold / 20) text += fmt::format(", {} elsewhere", base::humanBytes(rest));
   return base::wrapped(text + ".", columns, 0, 2);
 }
 

@@ -1,5 +1,4 @@
-// What was not touched in a window: memory that could be given back, swapped out or left out of a
-// limit.
+// Memory that was not touched in a window: it could be freed, swapped out or left out of a limit.
 //
 //   1.2 GiB of 2.0 GiB in memory were not touched in 60 s: 900 MiB of anonymous 0x7f12a0000000,
 //   310 MiB of libtorch_cuda.so.
@@ -11,7 +10,7 @@
 
 namespace tidegauge::wss {
 
-// Files and mappings of no file, most untouched first. Empty: the window is too short to say so
+// Files and anonymous mappings, most untouched first. Empty: the window is too short to judge
 // (under a second), or too little is cold to matter.
 std::string coldText(const Row& row, size_t columns);
 

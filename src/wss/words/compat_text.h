@@ -4,7 +4,7 @@
 //   Est(s)     RSS(MB)    PSS(MB)    Ref(MB)
 //   0.107       403.66     400.59      28.02
 //
-// Format: https://www.brendangregg.com/wss.html (2018). The figures are ours.
+// Format: https://www.brendangregg.com/wss.html (2018). The figures are Tidegauge's.
 #pragma once
 
 #include <string>

@@ -23,7 +23,7 @@ std::string_view shade(float heat) {
   return heat <= 0.75F ? "▓" : "█";
 }
 
-// The upper half in the one colour, the lower in the other; below 0 as the terminal is.
+// The upper half in one colour, the lower in the other; below 0 the terminal's own.
 std::string halves(float upper, float lower) {
   auto paint = [](char ground, float heat) {
     HeatColour c = heatColour(heat);

@@ -4,7 +4,7 @@
 //   libc.so.6      ··░░··
 //   · ░ ▒ ▓ █ untouched to all touched
 //
-// With colours each line holds two rows of the map (half blocks, 24 bits of colour).
+// With colours, each line shows two rows of the map (half blocks, 24 bits of colour).
 #pragma once
 
 #include <string>
@@ -15,14 +15,14 @@
 
 namespace tidegauge::wss {
 
-// A colour of the scale: 0 untouched to 1 touched as a whole. Chosen to be told apart on black and
+// A colour of the scale: 0 untouched to 1 completely touched. Chosen to be distinct on black and
 // white.
 struct HeatColour {
   uint8_t r = 0, g = 0, b = 0;
 };
 HeatColour heatColour(float heat);
 
-// What lies in a row of the picture: of the mapping that has most of it; "": of none that is known.
+// A name for each row of the picture: the mapping with the largest part of it; "" if none is known.
 // `mappings` in the order of addresses.
 std::vector<std::string> rowNames(const HeatPicture& picture,
                                   const std::vector<MappingUse>& mappings);

@@ -1,10 +1,10 @@
-// Fields of a line of JSON that may come from anybody, each checked when it is asked for.
+// Fields of a line of JSON from an unknown source, each checked when it is read.
 //
 //   Fields fields;
-//   head.pid = fields.whole(line, "pid");    {"pid": "x"} → 0, and firstWrong(): "pid" is no number
+//   head.pid = fields.whole(line, "pid");    {"pid": "x"} → 0, firstWrong(): "pid" is not a number
 //   if (fields.firstWrong()) …
 //
-// The first that is not as it should be is remembered; what is asked for after it is 0 or empty.
+// The first invalid field is remembered; later fields are 0 or empty.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class Fields {
   static constexpr double kMaxSeconds = 1e9;
   static constexpr size_t kMaxText = 4096;  // bytes
 
-  // Absent or null: no such thing is told.
+  // False if absent or null.
   static bool tells(const nlohmann::json& of, const char* name);
 
   // From 0 to `most`.
@@ -31,7 +31,7 @@ class Fields {
   std::string text(const nlohmann::json& of, const char* name);
   bool flag(const nlohmann::json& of, const char* name);
   const nlohmann::json& object(const nlohmann::json& of, const char* name);
-  // Absent: an empty one.
+  // Absent: an empty list.
   const nlohmann::json& list(const nlohmann::json& of, const char* name, size_t most);
 
   void wrong(std::string what);

@@ -10,7 +10,7 @@
 namespace tidegauge::wss {
 namespace {
 
-// 0.1, not 0.1000: as many places as it has.
+// 0.1, not 0.1000: only the needed decimals.
 std::string inSeconds(double s) { return fmt::format("{:.6g} s", s); }
 
 // "3 to 4", times the window.
@@ -64,7 +64,7 @@ std::string paceText(const RollingPace& pace, double window_s, size_t columns) {
 }
 
 void Reuse::add(const Rolling& rolling) {
-  // What the first window touches is touched for the first time as far as can be known.
+  // In the first window everything is touched for the first time, as far as is known.
   if (windows_++ == 0) return;
   first_ += rolling.first;
   for (size_t bin = 0; bin < again_.size(); ++bin) again_[bin] += rolling.again[bin];

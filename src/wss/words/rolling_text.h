@@ -13,23 +13,23 @@
 
 namespace tidegauge::wss {
 
-// `window_s`: as it was asked for.
+// `window_s`: as requested.
 std::string rollingHeader(const Rolling& rolling, double window_s);
 std::string rollingText(const Row& row, const Rolling& rolling, double time_s);
 
-// How windows really followed each other, in the mean.
+// The actual sequence of windows, on average.
 struct RollingPace {
-  double spacing_s = 0;  // from one to the next; 0: there was one alone
-  double unseen_s = 0;   // of it, not watched: between a reading and the clearing after it
-  // What one heading stands for: as asked for, unless they took longer.
+  double spacing_s = 0;  // from one to the next; 0: there was only one
+  double unseen_s = 0;   // of it, not watched: between a reading and the next clearing
+  // The length for a heading: as requested, unless windows took longer.
   bool isSlower(double window_s) const { return spacing_s > 1.1 * window_s; }
   double windowOr(double window_s) const { return isSlower(window_s) ? spacing_s : window_s; }
 };
-std::string unseenNote(const RollingPace& pace);  // empty: of one window alone
-// What must be known beside headings that say `window_s`; a paragraph each.
+std::string unseenNote(const RollingPace& pace);  // empty for a single window
+// Notes for headings with `window_s`; a paragraph each.
 std::string paceText(const RollingPace& pace, double window_s, size_t columns);
 
-// Of several windows together, the mean of one.
+// Combines windows; shows the mean of one.
 class Reuse {
  public:
   void add(const Rolling& rolling);

@@ -46,7 +46,7 @@ nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
                            {"stall_s", seconds(row.cost.stall_ns)},
                            {"clear_s", seconds(row.clear.duration_ns())},
                            {"read_s", seconds(row.read.duration_ns())}}}};
-  // Half of the interval that holds what was touched with 95 %; 0: all pages were looked at.
+  // Half of the 95 % confidence interval of the touched bytes; 0: all pages were examined.
   json["error"] = {{"referenced_ci95", row.error_bytes.value_or(0)},
                    {"method", row.error_bytes ? "sample" : "exact"},
                    {"uncleared_bytes", row.uncleared_bytes},

@@ -1,4 +1,4 @@
-// Rows for programs. Bytes are bytes and times are seconds; docs/measure/working-set.md has every
+// Rows for programs. Bytes are bytes and times are seconds; docs/measure/working-set.md lists every
 // field.
 //
 //   {"time": 1784…, "window_s": {"asked": 0.1, "mean": 0.1002, "least": …, "most": …},
@@ -13,8 +13,7 @@
 
 namespace tidegauge::wss {
 
-// What one of kSums is called: of a back-end that tells writes, what was touched is what was
-// written.
+// The name of one of kSums: if a back-end only detects writes, touched becomes written.
 const char* sumName(const char* name, uint64_t MappingSums::*sum, bool tells_writes);
 
 // `unix_s`: when the reading ended.
@@ -22,12 +21,12 @@ nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
                        const std::vector<Group>& groups, bool knows_sharing,
                        bool tells_writes = false);
 
-// What --rolling says of the window beside its row; `window_s`: as asked for.
+// The figures of --rolling for a row; `window_s`: as requested.
 nlohmann::json rollingJson(const Rolling& rolling, double window_s);
-// Of each 64 KiB that has memory: [address, pages, touched pages].
+// For each 64 KiB with memory: [address, pages, touched pages].
 nlohmann::json cellsJson(std::span<const PageBits> pages);
 std::string csvHeader(bool tells_writes = false);
-// Without `knows_sharing` (Backend::knowsSharing) pss, shared and locked are null, in CSV empty.
+// Without `knows_sharing` (Backend::knowsSharing), pss, shared and locked are null, in CSV empty.
 std::string csvRow(const Row& row, double unix_s, bool knows_sharing);
 
 }  // namespace tidegauge::wss

@@ -11,28 +11,27 @@
 namespace tidegauge::wss {
 namespace {
 
-// Whether mappings have windows of their own.
+// Whether mappings have their own windows.
 bool knowsWhich(const Row& row) {
   return std::ranges::any_of(row.windows, [&](const Window& window) {
     return window.least_ns != row.window.least_ns || window.most_ns != row.window.most_ns;
   });
 }
 
-// The two more times would be wider than a terminal of 80 columns: then sizes have fewer, and Huge%
-// none.
+// The two additional times would exceed 80 columns: then sizes have fewer columns, and Huge% none.
 bool isNarrow(const TextOptions& options) {
   constexpr size_t kWithMoreTimes = 95;
   return options.more_times && options.columns < kWithMoreTimes;
 }
 size_t sizeWidth(const TextOptions& options) { return isNarrow(options) ? 7 : 10; }
 
-// How wrong it may be, how fast it was, or how much of it may be of others.
+// The error, the rate, or the part that may belong to others.
 const char* fifthName(const TextOptions& options) {
   if (options.tells_writes) return "MB/s";
   return options.is_sampled ? "+-(MB)" : "Shr(MB)";
 }
 
-// In so many columns. Of a path the folders make room first, then the number of mappings, then its
+// Within `columns`. A path first loses its folders, then the number of mappings, then its
 // beginning.
 std::string nameOf(const Group& group, Grouping grouping, size_t columns) {
   std::string path = base::printable(group.name), before, after;
@@ -67,7 +66,7 @@ std::string rowText(const Row& row, const TextOptions& options) {
     text = fmt::format("{:<7.3f} {:<7.3f} ", seconds(row.slept_ns), seconds(row.taken_ns));
   const MappingSums& sums = row.sums;
   size_t size = sizeWidth(options), fifth_size = std::min<size_t>(size, 8);
-  // How wrong it may be; else what others may have touched, where that is known.
+  // The error; else what others may have touched, if known.
   std::string fifth = row.error_bytes ? fitted(static_cast<uint64_t>(*row.error_bytes), fifth_size)
                       : options.tells_writes
                           ? fitted(static_cast<uint64_t>(writeRate(row)), fifth_size)
@@ -104,7 +103,7 @@ std::string rowNotes(const Row& row, const TextOptions& options) {
   auto note = [&](const std::string& words) {
     text += base::wrapped(words, options.columns, 0, 2);
   };
-  // A window that is not the same for all: what lies low was watched for longer or shorter.
+  // The windows differ: lower addresses were watched for longer or shorter.
   if (row.window.most_ns - row.window.least_ns > row.window.mean_ns / 10)
     note(fmt::format("Windows from {:.3f} to {:.3f} s: clearing took {:.1f} ms, reading {:.1f}{}.",
                      seconds(row.window.least_ns), seconds(row.window.most_ns),

@@ -1,11 +1,11 @@
-// Rows for people: wss.pl's columns first, in its order, then what it leaves open.
+// Rows for people: wss.pl's columns first, in its order, then additional ones.
 //
 //   Est(s)     RSS(MB)    PSS(MB)    Ref(MB)  Ref%  Shr(MB) Huge% CPU(ms) Stall(ms)
 //   0.100      1027.51    1025.22     100.04   9.7     0.02   0.0    21.4      13.2
 //
-// MB are MiB, as there. Est is the mean window of what was touched. Shr: of Ref, at most so much is
-// in pages that other processes map too, who may have touched them. Stall: the longest that mmap,
-// munmap and brk of the process can have had to wait.
+// MB are MiB, as there. Est is the mean window of the touched memory. Shr: upper bound of the part
+// of Ref in pages that other processes map too, and may have touched. Stall: upper bound of the
+// wait of the process's mmap, munmap and brk.
 #pragma once
 
 #include <string>
@@ -18,20 +18,20 @@ namespace tidegauge::wss {
 struct TextOptions {
   bool more_times = false;    // Slp(s), Dur(s)
   bool knows_sharing = true;  // Backend::knowsSharing
-  bool is_sampled = false;    // a column says how wrong Ref may be
+  bool is_sampled = false;    // a column shows the error of Ref
   size_t columns = 80;
-  bool tells_writes = false;  // Backend::tellsWrites: Wrt in place of Ref, and a rate
-  bool knows_huge = true;     // false: of an older file
+  bool tells_writes = false;  // Backend::tellsWrites: Wrt instead of Ref, and a rate
+  bool knows_huge = true;     // false: from an older file
 };
 
 std::string rowHeader(const TextOptions& options);
 std::string rowText(const Row& row, const TextOptions& options);
-// Sentences: what was looked for in vain, and is in no sum.
+// Sentences about missing data, which is in no sum.
 std::vector<std::string> gapsOf(const Row& row);
-// What a sum does not say: that, swap, hugetlb, uneven windows. Empty: nothing to say.
+// Notes on a sum: missing data, swap, hugetlb, uneven windows. Empty: none.
 std::string rowNotes(const Row& row, const TextOptions& options);
-// Of a row of what was written: how fast, and how soon that would be all. Windows that write a page
-// again write no new one, so it is a bound.
+// For a row of written memory: the rate, and the time until all of it would be written. Windows may
+// write the same pages again, so it is a bound.
 std::string writesText(const Row& row, const TextOptions& options);
 // At most `most` groups, and the sum of the rest.
 std::string groupsText(const std::vector<Group>& groups, Grouping grouping, size_t most,

@@ -22,8 +22,8 @@ struct Member {
   const Outcome* outcome = nullptr;
 };
 
-// `once`: not set where it is not known which pages are the same. At most `top` processes, those
-// first that touched most, and the sum of the rest.
+// `once` is absent if shared pages are unknown. At most `top` processes, most touched first, and
+// the sum of the rest.
 std::string severalText(const std::vector<Member>& members, const std::optional<Once>& once,
                         size_t top, size_t columns);
 nlohmann::json severalJson(const std::vector<Member>& members, const std::optional<Once>& once,

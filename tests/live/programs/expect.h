@@ -1,11 +1,11 @@
-// What a live program says about itself: it counts its own requests as it makes them, and writes
-// one line of JSON per process to the file named by EXPECT, before it ends or is killed.
+// A live program's own account: it counts its requests as it makes them, and writes one line of
+// JSON per process to the file in EXPECT, before it ends or is killed.
 //
 //   must(cudaMalloc(&p, 4096), 0);  took(DEVICE, 4096);
 //   must(cudaFree(p), 0);           gave(DEVICE, 4096);
 //   return finish();
 //
-// Nothing here knows of the recorder; twin.py computes the same numbers from the recording.
+// It is independent of the recorder; twin.py computes the same numbers from the recording.
 #pragma once
 
 #include <fcntl.h>
@@ -38,7 +38,7 @@ static inline void took(enum kind kind, uint64_t bytes) {
   uint64_t total = expected.total += bytes, peak = expected.peak;
   while (peak < total && !atomic_compare_exchange_weak(&expected.peak, &peak, total)) continue;
 }
-static inline void lost(enum kind kind, uint64_t bytes) {  // gone without a call of its own
+static inline void lost(enum kind kind, uint64_t bytes) {  // freed without a call
   expected.live[kind] -= bytes;
   if (isOnDevice(kind)) expected.total -= bytes;
 }

@@ -1,6 +1,6 @@
-// reader_dump FILE [--careful]: writes everything that the reader read as lines of text, in an
-// order and with numbers that do not depend on the reader's own ids. reader_twin.py makes the same
-// lines from Python's unpickler and compares.
+// reader_dump FILE [--careful]: writes everything that the reader read as lines of text, with an
+// order and numbers that do not depend on the reader's ids. reader_twin.py makes the same lines
+// from Python's unpickler and compares.
 //
 //   e 0 alloc 140000 512 0 - 0,0 - - - 3     one event: device, action, address, size, stream, …
 //   s 3 2                                    stack 3 has two frames, innermost first:

@@ -83,8 +83,8 @@ TEST(Identities, ChecksumsAreThereOnlyWithSnapshotEvents) {
   EXPECT_EQ(named(analysed, "checksums").difference_bytes, 512U);
 }
 
-// Whatever a file says: what is drawn is the sum of its parts after every step, and no total wraps
-// below zero or exceeds the sum of everything that ever was.
+// For any file: what is drawn is the sum of its parts after every step, and no total wraps below
+// zero or exceeds the sum of all allocations.
 TEST(Identities, DrawnHoldsAtEveryStepOfMessyTraces) {
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     AnalysedTrace analysed(testing::messyTrace({.seed = seed}));

@@ -22,7 +22,7 @@ class StepRangeTest : public ::testing::Test {
     return b.build();
   }
 
-  // "2–4", or what is wrong.
+  // "2–4", or the error.
   std::string range(const std::string& from, const std::string& to) {
     auto found = stepRange(analysed_, *analysed_.devices[0], from, to);
     if (!found.ok()) return found.error().what;
@@ -66,7 +66,7 @@ TEST_F(StepRangeTest, OneOfSeveralPhasesOfAName) {
   }
 }
 
-TEST_F(StepRangeTest, WhatIsNotThereIsSaid) {
+TEST_F(StepRangeTest, MissingPlacesAreReported) {
   EXPECT_EQ(range("6", ""), "cuda:0 has no step 6");
   EXPECT_EQ(range("99999999999999999999", ""), "cuda:0 has no step 18446744073709551615");
   EXPECT_EQ(range("3s", ""), "cuda:0 ends before that time");

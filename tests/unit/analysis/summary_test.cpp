@@ -87,9 +87,9 @@ TEST(Summary, DevicesAreNamedAndFound) {
   EXPECT_EQ(deviceLabel(analysed.findDevice(-1)->device), "pinned host memory");
   EXPECT_EQ(deviceLabel(analysed.findDevice(0)->device), "cuda:0");
   model::Device device = analysed.findDevice(0)->device;
-  device.told = model::Told::kInPart;
+  device.known = model::Known::kInPart;
   EXPECT_EQ(deviceLabel(device), "cuda:0 and device not known");
-  device.told = model::Told::kNothing;
+  device.known = model::Known::kNothing;
   EXPECT_EQ(deviceLabel(device), "device not known");
   EXPECT_EQ(analysed.findDevice(5), nullptr);
 }

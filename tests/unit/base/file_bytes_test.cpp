@@ -62,7 +62,7 @@ TEST_F(FileBytesTest, ReadsAPipeLongerThanItsFirstBuffer) {
   EXPECT_EQ(text(file.value()), content);
 }
 
-TEST_F(FileBytesTest, AnEndlessStreamThatNobodyWantsIsReadNoFurtherThanItsStart) {
+TEST_F(FileBytesTest, AnUnwantedEndlessStreamIsReadNoFurtherThanItsStart) {
   size_t seen = 0;
   StreamLimits limits;
   limits.wanted = [&](std::span<const uint8_t> start) {

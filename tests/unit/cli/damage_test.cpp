@@ -1,4 +1,4 @@
-// What of an archive could not be read is said: those of its members that are snapshots by name.
+// Unreadable parts of an archive are reported: snapshots among its members by name.
 #include "cli/damage.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ TEST(UnreadMembers, ABrokenSnapshotIsNamedAndTheOthersAreCounted) {
             "z: a.pickle: x. So are 2 more. The rest of the archive was read.");
 }
 
-TEST(UnreadMembers, WhatElseLiesInAnArchiveIsNoDamage) {
+TEST(UnreadMembers, OtherFilesInAnArchiveAreNotDamage) {
   EXPECT_EQ(unreadMembersOf(withUnread({}), "z"), "");
   EXPECT_EQ(
       unreadMembersOf(withUnread({"README.txt: not a pickle", "plot.png: not a pickle"}), "z"), "");

@@ -95,7 +95,7 @@ TEST_F(OneFilePageTest, TilesAreThoseOfTheServer) {
       ASSERT_EQ(kept[64 + byte * quads + i], tile[64 + i * 32 + byte]);
     }
   }
-  // the whole stack stands in the one row of tiles
+  // the whole stack is in the one row of tiles
   EXPECT_GE(px * 4096, static_cast<double>(analysed_->devices[0]->totals.peakActive().bytes));
 }
 

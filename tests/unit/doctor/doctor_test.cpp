@@ -66,7 +66,7 @@ TEST(Doctor, SaysWhatEachLackMeansAndHowToMendIt) {
   EXPECT_EQ(of(judge(container), "process numbers").verdict, Verdict::kMissing);
 }
 
-TEST(Doctor, SaysOfWhatWasNotTriedWhatIsKnownAndWhatWouldTell) {
+TEST(Doctor, ReportsWhatIsKnownAboutUntriedFeaturesAndHowToFindOut) {
   MachineFacts facts = goodMachine();
   facts.programs = {false, "Operation not permitted"};
   facts.probes.reset();
@@ -82,7 +82,7 @@ TEST(Doctor, SaysOfWhatWasNotTriedWhatIsKnownAndWhatWouldTell) {
   EXPECT_EQ(of(judge(facts), "uprobe_multi").means, "on 6.1.0-18-amd64 it is not to be expected");
 }
 
-TEST(Doctor, TellsKernelsByVersionUnlessTheTrialWorked) {
+TEST(Doctor, JudgesKernelsByVersionUnlessTheTrialWorked) {
   MachineFacts facts = goodMachine();
   facts.kernel_release = "5.14.0-570.el9";  // with the new links brought back
   EXPECT_EQ(of(judge(facts), "kernel").verdict, Verdict::kOk);
@@ -124,7 +124,7 @@ TEST(Doctor, JudgesLibraries) {
   EXPECT_EQ(judge(std::vector{driver})[0].verdict, Verdict::kOk);
   EXPECT_EQ(judge(std::vector{driver})[0].found,
             "driver: 61 of 72 functions, 61 probed behind the stub; in 2 processes");
-  driver.behind_stub = 0;
+  driver.after_stub = 0;
   EXPECT_EQ(judge(std::vector{driver})[0].verdict, Verdict::kLimited);
   ExaminedLibrary torch{"/x/libc10_cuda.so", record::Library::kFramework, 0, 2, 0, 0, {}};
   auto findings = judge(std::vector{torch});

@@ -58,13 +58,13 @@ TEST(BlockSize, ClassesArePowersOfTwoFromOneMebibyte) {
     if (index > 0) {
       EXPECT_FALSE(rounds(begin / 2 + begin / 8)) << index;
     }
-    // Class 0 holds everything below, class 15 everything above.
+    // Class 0 includes everything below, class 15 everything above.
     EXPECT_EQ(rounds(100 * 1024), index == 0) << index;
     EXPECT_EQ(rounds(100 * kGiB), index == 15) << index;
   }
 }
 
-TEST(BlockSize, DivisionsThatAreNoPowerOfTwoAreTakenAsTheNextLower) {
+TEST(BlockSize, DivisionsThatAreNotAPowerOfTwoBecomeTheNextLower) {
   EXPECT_EQ(roundedBytes(1025 * kMiB, divisions(5)), 1280 * kMiB);
 }
 

@@ -55,7 +55,7 @@ TEST(CallSite, IsTheProgramsInnermostFrame) {
       {"train.py <module>", {kDriver, kFfi, kCtypes, kEval, kTrampoline, kUserMain, kFrozen}},
       {"linear.py:114 Linear.forward", {kDriver, kRuntime, kAllocator, kOperation, kLinear, kEval}},
       {"at::native::empty_cuda", {kDriver, kRuntime, kAllocator, kOperation, kEval}},
-      // Nothing of the program: what was called says more than the interpreter.
+      // Without frames of the program, the called function says more than the interpreter.
       {"cuMemAlloc_v2", {kDriver, kFfi, kCtypes, kEval, kStart}},
       {"cuMemAlloc_v2", {kDriver}},
       {"cudaMalloc",

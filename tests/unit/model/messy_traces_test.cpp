@@ -1,5 +1,5 @@
-// Whatever a file says, the lives keep their promises: random events, dropped, doubled, shuffled,
-// with zero and huge sizes, addresses near 2^64 and segments that overlap.
+// For any file, the lives keep their invariants: random events, dropped, doubled, shuffled, with
+// zero and huge sizes, addresses near 2^64 and overlapping segments.
 #include <gtest/gtest.h>
 
 #include "model/lives/block_layout.h"

@@ -183,8 +183,9 @@ TEST_F(DatabaseTest, WrongArgumentsAreErrorsNotEmptyTables) {
             "error: percentile(x, p): p must be the same in all rows / ");
 }
 
-// 1,073,741,824 B were asked for, 1,000 left, 2 MiB reserved: of 4 GiB the rest is somebody else's.
-TEST_F(DatabaseTest, TheSizeOfADeviceCanBeTold) {
+// 1,073,741,824 B were requested, 1,000 left, 2 MiB reserved: of 4 GiB, other processes have the
+// rest.
+TEST_F(DatabaseTest, TheSizeOfADeviceCanBeGiven) {
   const std::string sum = "SELECT DISTINCT other_bytes, total_bytes FROM ";
   EXPECT_EQ(ask(sum + "oom_verdicts(0)"), "NULL NULL");
   EXPECT_EQ(ask(sum + "oom_verdicts_at(0, 4294967296)"), "4292869144 4294967296");
@@ -212,7 +213,7 @@ TEST_F(DatabaseTest, ScalarsAndAggregates) {
             "error: percentile(x, p): p must be a number from 0 to 100 / ");
 }
 
-// ---- what the tables take over from SQLite ------------------------------------------------------
+// ---- constraints that the tables handle instead of SQLite ---------------------------------------
 
 TEST_F(DatabaseTest, ConstraintsAndOrdersArePushedDown) {
   EXPECT_EQ(plan("SELECT * FROM events WHERE device = 0 AND step BETWEEN 2 AND 5 ORDER BY step"),
@@ -329,7 +330,7 @@ TEST_F(DatabaseTest, NoRowsStillHaveColumns) {
 
 // ---- errors -------------------------------------------------------------------------------------
 
-TEST_F(DatabaseTest, ABadColumnIsToldWithTheRightOnes) {
+TEST_F(DatabaseTest, ABadColumnIsReportedWithTheRightOnes) {
   auto result = database_.run("SELECT e.stpe FROM events AS e", {});
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().kind, base::ErrorKind::kUsage);
@@ -342,13 +343,13 @@ TEST_F(DatabaseTest, ABadColumnIsToldWithTheRightOnes) {
               HasSubstr("write text in single quotes: 'oom'"));
 }
 
-TEST_F(DatabaseTest, ABadTableOrFunctionIsToldWithTheRightOnes) {
+TEST_F(DatabaseTest, ABadTableOrFunctionIsReportedWithTheRightOnes) {
   EXPECT_THAT(ask("SELECT * FROM alocations"), AllOf(HasSubstr("no such table: alocations"),
                                                      HasSubstr("did you mean allocations?")));
   EXPECT_THAT(ask("SELECT humanbytes(1)"), HasSubstr("did you mean human_bytes?"));
 }
 
-TEST_F(DatabaseTest, OtherMistakesAreToldWithAHint) {
+TEST_F(DatabaseTest, OtherMistakesAreReportedWithAHint) {
   EXPECT_THAT(ask("SELECT evnets.step FROM events"), HasSubstr("did you mean events?"));
   EXPECT_THAT(ask("SELECT id FROM allocations JOIN stacks"), HasSubstr("write the table's name"));
   EXPECT_THAT(ask("SELECT median() FROM events"), HasSubstr("it is median(x)"));

@@ -1,4 +1,4 @@
-// A limit that no file tells, found out from what it did.
+// A limit that no file contains, inferred from its effects.
 #include "replay/limit.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace tidegauge::replay {
 namespace {
 
-// What the allocator writes, as a trace.
+// The allocator's entries, as a trace.
 class Recorder final : public Listener {
  public:
   void wrote(const Entry& entry) override {
@@ -18,8 +18,8 @@ class Recorder final : public Listener {
   testing::TraceBuilder builder;
 };
 
-// Blocks of more and more sizes, each freed before the next: what is cached grows until something
-// takes it back.
+// Blocks of increasing sizes, each freed before the next: the cache grows until something releases
+// it.
 model::Trace grown(const Settings& settings, uint64_t device_bytes, int rounds) {
   Recorder recorder;
   ModelDriver driver(device_bytes);
@@ -71,8 +71,7 @@ TEST(Limit, WhatGarbageWasCollectedUnderIsFoundToASegment) {
     ASSERT_TRUE(found.verified.first_divergence)
         << fraction;  // without a limit nothing is collected
     ASSERT_TRUE(found.limit_bytes) << fraction;
-    // With it every event is explained, and none is with so much less that a segment more would
-    // have gone.
+    // With it, every event is explained. With less by a segment, not every event is.
     VerifyOptions options{told, {}};
     options.settings.limit_bytes = found.limit_bytes;
     Verification again = verify(trace, trace.devices[0], options);
@@ -83,8 +82,8 @@ TEST(Limit, WhatGarbageWasCollectedUnderIsFoundToASegment) {
   }
 }
 
-// Under a tenth of 4 GiB: what is cached is flushed again and again, and nothing says why; a
-// request of 409 MiB fails.
+// Under a tenth of 4 GiB: the cache is flushed repeatedly without a visible reason; a request of
+// 409 MiB fails.
 TEST(Limit, RefusalsWithRoomInTheDriverAreALimit) {
   Settings told, real;
   real.fraction = 0.1;
@@ -108,7 +107,7 @@ TEST(Limit, RefusalsWithRoomInTheDriverAreALimit) {
   EXPECT_EQ(find(trace, told, mostReserved(trace)).limit_bytes, 200 * kMiB);
 }
 
-TEST(Limit, NoneIsToldWhereNothingSaysSo) {
+TEST(Limit, NoneIsReportedWithoutEvidence) {
   Settings plain;
   model::Trace trace = grown(plain, 65536 * kMiB, 100);
   Found found = find(trace, plain, mostReserved(trace));

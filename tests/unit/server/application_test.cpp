@@ -177,7 +177,7 @@ TEST_F(ApplicationTest, PicksABlockAndItsNeighbour) {
   EXPECT_EQ(getJson("api/neighbour?step=2&id=1&direction=up"), nullptr);
 }
 
-TEST_F(ApplicationTest, TellsEverythingAboutAnAllocation) {
+TEST_F(ApplicationTest, ReturnsEverythingAboutAnAllocation) {
   json a = getJson("api/allocation?id=0");
   EXPECT_EQ(a["alloc_step"], 1);
   EXPECT_EQ(a["free_requested_step"], 3);
@@ -190,7 +190,7 @@ TEST_F(ApplicationTest, TellsEverythingAboutAnAllocation) {
   EXPECT_EQ(a["category"], nullptr);
 }
 
-TEST_F(ApplicationTest, TellsTheStateAtAPoint) {
+TEST_F(ApplicationTest, ReturnsTheStateAtAPoint) {
   json state = getJson("api/at?axis=step&x=2.5");
   EXPECT_EQ(state["step"], 2);
   EXPECT_EQ(state["totals"]["active_bytes"], 12 * kMiB);
@@ -245,7 +245,7 @@ TEST_F(ApplicationTest, AnswersSqlAndMarksItsRows) {
   EXPECT_EQ(result["truncated"], true);
 }
 
-TEST_F(ApplicationTest, TheSessionTellsTheTimeLimit) {
+TEST_F(ApplicationTest, TheSessionContainsTheTimeLimit) {
   EXPECT_EQ(getJson("api/session")["time_limit_s"], kQueryLimitSeconds);
 }
 
@@ -458,7 +458,7 @@ TEST_F(ApplicationTest, HasNoWorkingSetWhereNoneWasOpened) {
   EXPECT_NE(response.body.find("tidegauge wss --rolling"), std::string::npos);
 }
 
-// Times at the ends of what an integer holds, which a double does not.
+// Times at the limits of an integer, which a double cannot represent.
 TEST(Application, FindsTheStepOfAnyTime) {
   testing::TraceBuilder b;
   b.time(INT64_MAX - 2).alloc(0x1000, 512).alloc(0x2000, 512).alloc(0x3000, 512);
@@ -478,7 +478,7 @@ TEST(Application, FindsTheStepOfAnyTime) {
   }
 }
 
-TEST(Application, FilesOfOneNameAreToldApart) {
+TEST(Application, FilesOfOneNameAreDistinguished) {
   std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
   for (const char* path : {"/runs/a/rank0.pickle", "/runs/b/rank0.pickle"}) {
     model::Trace trace = testing::TraceBuilder().alloc(0x1000, 512).build();

@@ -1,5 +1,5 @@
-// A recording that grows while it is shown. The truth: what a server says that opened the file
-// afresh.
+// A recording that grows while it is shown. The truth: the answers of a server that opened the file
+// anew.
 #include "server/follower.h"
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ json askJson(Application& app, const std::string& question, const std::string& b
 
 class Growing : public ::testing::Test {
  protected:
-  // Calls of pid 41 + process on device `process`; addresses and times go on from part to part.
+  // Calls of pid 41 + process on device `process`; addresses and times continue from part to part.
   void grow(uint32_t process, int calls) {
     CallStream part;
     for (int i = 0; i < calls; ++i) {
@@ -73,7 +73,7 @@ class Growing : public ::testing::Test {
     file_.write(all);
   }
 
-  // Opens what is there.
+  // Opens the current file.
   void start() {
     FollowedRecording followed{file_.path(), readers::recording::stampOf(file_.path()), 0};
     Session session = sessionOf(file_.path());
@@ -90,7 +90,7 @@ class Growing : public ::testing::Test {
     }
   }
 
-  // Everything that the page asks about a file, by the two servers.
+  // All questions of the page about a file, to both servers.
   void expectAsAfresh() {
     Application fresh(sessionOf(file_.path()), Gate("secret", 8800));
     size_t files = askJson(*app_, "session")["files"].size();
@@ -119,7 +119,7 @@ class Growing : public ::testing::Test {
           EXPECT_EQ(here.status, there.status) << question;
           std::string mine = here.body;
           std::string theirs = there.body;
-          if (question.starts_with("search")) {  // numbers of marks are a server's own
+          if (question.starts_with("search")) {  // numbers of marks differ between servers
             json a = json::parse(mine, nullptr, false), b = json::parse(theirs, nullptr, false);
             a.erase("mark");
             b.erase("mark");
@@ -186,7 +186,7 @@ TEST_F(Growing, AnswersOfTwoReadingsAreNotMixed) {
   Response old_events = ask(*app_, "events?file=0&device=0&limit=1000&gen=0");
   grow(0, 20);
   follow();
-  // who has not seen that there is more gets what there was
+  // a client that has not seen the new generation gets the old one
   EXPECT_EQ(ask(*app_, "events?file=0&device=0&limit=1000&gen=0").body, old_events.body);
   Response new_events = ask(*app_, "events?file=0&device=0&limit=1000&gen=1");
   EXPECT_EQ(new_events.status, 200);
@@ -219,7 +219,7 @@ TEST_F(Growing, AMarkIsNotTakenForOneOfAnotherReading) {
 TEST_F(Growing, WhatWasChosenIsFoundAgain) {
   grow(0, 20);
   start();
-  // the last block of the second device: those of the first come before it
+  // the last block of the second device: the rows of the first come before it
   json old_rows =
       askJson(*app_, "table?file=0&device=1&gen=0&name=allocations&sort=id&limit=1000")["rows"];
   json chosen = old_rows[0];  // by id, descending
@@ -249,14 +249,14 @@ TEST_F(Growing, WhatWasChosenIsFoundAgain) {
 TEST_F(Growing, NothingIsReadWhileNobodyAsks) {
   grow(0, 20);
   start();
-  // the page is there when it opens; then it goes
+  // the page exists at the start; then it closes
   std::this_thread::sleep_for(std::chrono::milliseconds(5100));
   grow(0, 20);
   EXPECT_FALSE(follower_->look());
   json standing = askJson(*app_, "session")["recordings"][0];
   EXPECT_TRUE(standing["behind"].get<bool>());
   EXPECT_EQ(askJson(*app_, "follow")["gens"], json::array({0}));
-  EXPECT_TRUE(follower_->look());  // somebody asked
+  EXPECT_TRUE(follower_->look());  // there was a question
   EXPECT_EQ(askJson(*app_, "follow")["gens"], json::array({1}));
 }
 
@@ -319,7 +319,7 @@ TEST_F(Growing, KernelsAndCopiesGrowToo) {
   EXPECT_EQ(one["columns"][2]["kind"], "rate");
 }
 
-// What the driver itself says of its GPUs grows without any call.
+// The driver's own figures for its GPUs grow without any call.
 TEST_F(Growing, TablesOfTheWholeRecordingGrowWithoutACall) {
   grow(0, 5);
   start();

@@ -1,4 +1,4 @@
-// A replay joins the open files, and is looked at as any of them; what it says of the advice.
+// A replay joins the open files, and is analysed like any of them; and its result for the advice.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -17,7 +17,8 @@ class ReplayTest : public ::testing::Test {
   static Session session() {
     std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
     model::Trace trace = testing::simulate({.seed = 7, .events = 2000}).trace;
-    trace.settings.conf = "throw_on_cudamalloc_oom:True";  // not simulated, and the recording's own
+    // not simulated, and part of the recording's settings
+    trace.settings.conf = "throw_on_cudamalloc_oom:True";
     traces.push_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace)));
     return openSession(std::move(traces));
   }
@@ -74,7 +75,7 @@ TEST_F(ReplayTest, IsAFileThatEveryViewShows) {
                   .status,
               200)
         << view;
-  // What is written so is what the allocator does under these settings.
+  // The written trace equals what the allocator does under these settings.
   json again = getJson("api/what_if?file=1");
   EXPECT_EQ(again["verify"]["events_exact"], again["verify"]["events_checked"]);
   EXPECT_EQ(again["verify"]["final_segments_differing"], 0);

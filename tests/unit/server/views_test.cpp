@@ -56,7 +56,7 @@ class ViewsTest : public ::testing::Test {
   Application app_;
 };
 
-// Where no allocator's blocks were recorded the driver is asked, and nothing is forecast.
+// Without recorded blocks of an allocator, the driver is asked, and there is no forecast.
 TEST(FragAnswers, MemoryOfTheDriverHasNoFitsAndNoForecast) {
   for (bool has_allocator : {true, false}) {
     model::Trace trace = testing::simulate({.seed = 3, .events = 400}).trace;
@@ -81,7 +81,7 @@ TEST(FragAnswers, MemoryOfTheDriverHasNoFitsAndNoForecast) {
   }
 }
 
-// The GPU allocator's rules say nothing of pinned host memory.
+// The GPU allocator's rules do not apply to pinned host memory.
 TEST(FragAnswers, PinnedHostMemoryHasNoFits) {
   for (auto kind : {model::DeviceKind::kGpu, model::DeviceKind::kPinnedHost}) {
     testing::TraceBuilder b;
@@ -102,7 +102,7 @@ TEST(FragAnswers, PinnedHostMemoryHasNoFits) {
   }
 }
 
-// The forecast of a step rests on what was known there, and is told with what came.
+// The forecast at a step uses the data up to that step, and is shown with the later scores.
 TEST_F(ViewsTest, ForecastFollowsTheStep) {
   json session = getJson("api/session");
   uint64_t events = session["files"][1]["devices"][0]["events"];
@@ -189,7 +189,7 @@ TEST(Kept, ForgetsTheOldest) {
   EXPECT_EQ(kept.size(), 4U);
 }
 
-// Any number of samples can be asked for, a text for each: they must not pile up.
+// Any number of samples can be requested, each giving a text: they must not accumulate.
 TEST(Kept, FewAnswersOnFragmentation) {
   std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces;
   traces.push_back(std::make_unique<analysis::AnalysedTrace>(

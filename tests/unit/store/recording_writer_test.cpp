@@ -137,7 +137,7 @@ TEST(RecordingWriter, AFileThatIsBeingWrittenIsNotReplaced) {
     EXPECT_TRUE(first.value().finish().ok());
   }
   EXPECT_EQ(ask(path, "SELECT count(*) FROM calls"), "1");
-  ASSERT_TRUE(RecordingWriter::create(path, force).ok());  // nobody writes it any more
+  ASSERT_TRUE(RecordingWriter::create(path, force).ok());  // nothing writes it any more
 }
 
 TEST(RecordingWriter, OnlyPlainFilesAreReplaced) {
@@ -175,7 +175,7 @@ TEST(RecordingWriter, AFileThatVanishesEndsIt) {
   EXPECT_EQ(std::filesystem::file_size(path), 12U);
 }
 
-// A limit on the size of files does what a full disk does: a write that fails.
+// A limit on the size of files acts like a full disk: a write fails.
 TEST(RecordingWriter, AFullDiskEndsItWithWhatWasWrittenIntact) {
   RecordingFile file;
   std::string path = file.folder() + "/full.tgr";
@@ -204,7 +204,7 @@ TEST(RecordingWriter, AFullDiskEndsItWithWhatWasWrittenIntact) {
   EXPECT_EQ(ask(path, "SELECT count(*) > 1000 AND count(*) % 1000 = 0 FROM calls"), "1");
 }
 
-TEST(RecordingWriter, OverwritesNothingUnlessTold) {
+TEST(RecordingWriter, OverwritesNothingUnlessRequested) {
   RecordingFile file;
   std::string path = file.folder() + "/other";
   std::ofstream(path) << "mine";
@@ -231,7 +231,7 @@ TEST(RecordingWriter, ANameThatLooksLikeAUriIsAFile) {
   std::filesystem::current_path("/");
 }
 
-TEST(RecordingWriter, TextThatIsNoUtf8IsMadeSo) {
+TEST(RecordingWriter, InvalidUtf8IsRepaired) {
   RecordingFile file;
   std::string name("a\xff\xc0\x80\xed\xa0\x80\0z é 名 😀", 21);
   EXPECT_TRUE(file.writer().setMeta("name", name).ok());

@@ -16,7 +16,7 @@ using analysis::AnalysedTrace;
 using model::BlockState;
 using testing::TraceBuilder;
 
-// A 20 MiB segment with a block of 1 MiB and one of 3 MiB (2 MiB asked for), and an empty one.
+// A 20 MiB segment with a block of 1 MiB and one of 3 MiB (2 MiB requested), and an empty one.
 AnalysedTrace twoSegments() {
   TraceBuilder b;
   b.segmentAlloc(kA, 20 * kMiB).segmentAlloc(kA + 64 * kMiB, 32 * kMiB);
@@ -192,7 +192,7 @@ TEST(EventList, FiltersByStackAndVersion) {
   filter.stack = &pattern.value();
   EXPECT_EQ(matchingSteps(trace, device, filter), (std::vector<Step>{2}));
   EventFilter inside;
-  inside.address = kA + 10 * kMiB;  // only the block, not what was asked for, reaches so far
+  inside.address = kA + 10 * kMiB;  // the block extends this far, the request does not
   EXPECT_EQ(matchingSteps(trace, device, inside), (std::vector<Step>{0, 3}));
   inside.version = 0;
   inside.address = kA + 8 * kMiB;

@@ -19,7 +19,7 @@ MetricInputs inputsOf(const MadeSession& made) {
   return inputs;
 }
 
-// Of the sample whose line begins with `labels`: "name{pid=…}".
+// The sample whose line begins with `labels`: "name{pid=…}".
 std::string textOf(const MadeSession& made, MetricsMaker& maker) {
   return prometheusText(maker.make(inputsOf(made)));
 }
@@ -33,7 +33,7 @@ size_t count(const std::string& text, const std::string& part) {
   return times;
 }
 
-TEST(Metrics, TellWhatTheDriverSaysAndWhatOfItNoCallTells) {
+TEST(Metrics, ContainTheDriversFiguresAndTheUntrackedPart) {
   MadeSession made;
   uint32_t python = made.process(42, "python"), managed = made.process(43, "managed");
   made.allocate(python, MemoryKind::kDevice, 0x1000000, 2 * kMiB);
@@ -51,7 +51,7 @@ TEST(Metrics, TellWhatTheDriverSaysAndWhatOfItNoCallTells) {
   EXPECT_EQ(count(text, "tidegauge_device_untracked_bytes{"), 1U);
 }
 
-TEST(Metrics, TellMemoryByProcessDeviceAndKind) {
+TEST(Metrics, ContainMemoryByProcessDeviceAndKind) {
   MadeSession made;
   uint32_t it = made.process(42, "python");
   made.allocate(it, MemoryKind::kDevice, 0x1000000, 2 * kMiB);
@@ -93,10 +93,10 @@ TEST(Metrics, EndedProcessesGoAfterFiveMinutes) {
   text = textOf(made, maker);
   EXPECT_EQ(count(text, "pid=\"42\""), 0U);
   EXPECT_TRUE(has(text, R"(tidegauge_unfreed_at_exit_bytes_total{comm="python"} 2097152)"))
-      << "what was not freed is told for good";
+      << "unfreed memory is reported permanently";
 }
 
-TEST(Metrics, OnePidAndNameIsToldOnce) {
+TEST(Metrics, OnePidAndNameIsReportedOnce) {
   MadeSession made;
   uint32_t old = made.process(42, "python");
   made.allocate(old, MemoryKind::kDevice, 0x1000000, 2 * kMiB);
@@ -111,7 +111,7 @@ TEST(Metrics, OnePidAndNameIsToldOnce) {
       R"(tidegauge_device_memory_bytes{pid="42",comm="python",device="0",kind="device"} 3145728)"));
 }
 
-TEST(Metrics, NamesFiftyKernelsAndNoCounterGoesBack) {
+TEST(Metrics, NamesFiftyKernelsAndNoCounterDecreases) {
   MadeSession made;
   uint32_t it = made.process(42, "python");
   for (uint64_t kernel = 1; kernel <= 60; ++kernel) {
@@ -126,7 +126,8 @@ TEST(Metrics, NamesFiftyKernelsAndNoCounterGoesBack) {
   EXPECT_TRUE(has(text, name + R"(k60"} 6000)"));
   EXPECT_TRUE(has(text, name + R"(other"} 5500)"));  // k1 … k10
   EXPECT_EQ(count(text, "\"k10\""), 0U);
-  // k1 comes up, k11 goes: what k1 had stays with "other", which keeps what it has.
+  // k1 becomes named, k11 is no longer named: earlier launches of k1 stay in "other", which never
+  // decreases.
   made.launches = {};
   made.launch(it, 1, 50'000);
   made.session.launchesSeen(made.launches);
@@ -134,7 +135,7 @@ TEST(Metrics, NamesFiftyKernelsAndNoCounterGoesBack) {
   EXPECT_TRUE(has(text, name + R"(k1"} 50000)"));
   EXPECT_TRUE(has(text, name + R"(other"} 5500)"));
   EXPECT_EQ(count(text, "\"k11\""), 0U);
-  // … and comes back with what it had and what is new.
+  // … and returns with its earlier launches and the new ones.
   made.launches = {};
   made.launch(it, 11, 60'000);
   made.session.launchesSeen(made.launches);
@@ -151,8 +152,7 @@ TEST(Metrics, UnnamedKernelsAndFunctionsOfKernelsHaveNames) {
   EXPECT_EQ(record::kernelName(made.session.processes()[it], 0x7f1), "kernel at 0x7f1 (no name)");
 }
 
-// A module that is unloaded takes its kernels with it, and what is loaded next may get their
-// handles.
+// An unloaded module removes its kernels, and the next one may reuse their handles.
 TEST(Metrics, AHandleThatIsGivenOutAgainIsAnotherKernel) {
   MadeSession made;
   uint32_t it = made.process(42, "python");
@@ -165,7 +165,7 @@ TEST(Metrics, AHandleThatIsGivenOutAgainIsAnotherKernel) {
   launch(700);
   made.session.kernelNamed({it, 1, 0, "relu"});
   launch(30);
-  made.session.kernelNamed({it, 1, 99, ""});  // made from a kernel that nobody has named
+  made.session.kernelNamed({it, 1, 99, ""});  // made from a kernel without a name
   launch(4);
   MetricsMaker maker;
   std::string text = textOf(made, maker);
@@ -227,7 +227,7 @@ TEST(Metrics, LabelsStayFewWhateverAProgramDoes) {
   EXPECT_EQ(count(text, "\ntidegauge_unfreed_at_exit_bytes_total{"), 101U);
 }
 
-TEST(Metrics, ProcessesThatNeverCalledAreNotTold) {
+TEST(Metrics, ProcessesWithoutCallsAreNotReported) {
   MadeSession made;
   made.process(7, "ls");
   MetricsMaker maker;
@@ -236,7 +236,7 @@ TEST(Metrics, ProcessesThatNeverCalledAreNotTold) {
   EXPECT_TRUE(has(text, "tidegauge_processes 0"));
 }
 
-TEST(Metrics, ArenasAreToldAsTheyAreGiven) {
+TEST(Metrics, ArenasAreReportedUnchanged) {
   MadeSession made;
   uint32_t it = made.process(42, "python");
   made.allocate(it, MemoryKind::kDevice, 0x1000000, kMiB);
@@ -263,7 +263,7 @@ TEST(Metrics, ArenasAreToldAsTheyAreGiven) {
   EXPECT_TRUE(has(text, "tidegauge_growth_bytes_per_second" + labels + "} 0.25"));
 }
 
-TEST(Metrics, WorkingSetsAreToldAsTheyAreGiven) {
+TEST(Metrics, WorkingSetsAreReportedUnchanged) {
   MadeSession made;
   MetricInputs inputs = inputsOf(made);
   MetricsMaker maker;

@@ -87,7 +87,7 @@ TEST(TopTable, SortsAndFilters) {
   EXPECT_FALSE(topOrderNamed("x"));
 }
 
-TEST(TopTable, FitsEveryWidthAndKeepsWhatTellsMost) {
+TEST(TopTable, FitsEveryWidthAndKeepsTheImportantColumns) {
   Two made;
   TopMeter meter;
   auto rows = meter.read(made.session, 1);

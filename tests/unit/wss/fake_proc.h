@@ -1,5 +1,4 @@
-// A /proc of our own making and a clock that goes as a test says: what is told for both can be
-// written down byte by byte.
+// A simulated /proc and a clock controlled by the test, so that outputs are known byte by byte.
 #pragma once
 
 #include <unistd.h>
@@ -53,7 +52,7 @@ inline std::string smapsOf(uint64_t rss, uint64_t pss, uint64_t referenced) {
          line("Pss", pss) + line("Referenced", referenced);
 }
 
-// Each look at it takes `step_ns`; sleeps take exactly what was asked.
+// Each reading of the clock takes `step_ns`; sleeps take exactly the requested time.
 class FakeClock final : public Clock {
  public:
   explicit FakeClock(int64_t step_ns) : step_ns_(step_ns) {}

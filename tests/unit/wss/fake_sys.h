@@ -1,4 +1,4 @@
-// Files of the kernel of our own making: what is written to one is found in it, from its beginning.
+// Simulated kernel files: a write to one replaces its content.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Files of measurements of our own making, and what is read of them.
+// Generated files of measurements, and what is read from them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ inline std::string errorOf(const std::string& text) {
   return measurement.ok() ? "none" : measurement.error().what;
 }
 
-// `text` with `by` where `what` was first.
+// `text` with its first `what` replaced by `by`.
 inline std::string with(std::string text, const std::string& what, const std::string& by) {
   size_t at = text.find(what);
   EXPECT_NE(at, std::string::npos) << what;

@@ -39,7 +39,7 @@ bool letPartEnd(const std::string& path) {
   bool was_ending = false;
   for (int i = 0; i < kMost; ++i) {
     auto file = heldFile(path);
-    // Between two parts no file has the name.
+    // Between two parts, no file has the name.
     bool is_ready = file == nullptr ? !was_ending : !file->isEnding();
     if (is_ready) return true;
     was_ending = true;
@@ -52,7 +52,7 @@ bool letPartEnd(const std::string& path) {
 bool isOpen(const std::string& path) {
   if (stampOfOne(path + "-wal").bytes >= 0) return true;
   auto file = heldFile(path);
-  unsigned char write_version = 0;  // 2: with a journal of what is to come (WAL)
+  unsigned char write_version = 0;  // 2: with a write-ahead log (WAL)
   return file != nullptr && ::pread(file->descriptor(), &write_version, 1, 18) == 1 &&
          write_version == 2;
 }

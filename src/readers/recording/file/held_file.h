@@ -1,15 +1,14 @@
 // A descriptor of a file that this process may read with SQLite at the same time, on another
 // thread.
 //
-//   auto file = heldFile("run.sqlite");       nullptr: it is not there, or no regular file
+//   auto file = heldFile("run.sqlite");       nullptr: it does not exist, or is not a regular file
 //   fcntl(file->descriptor(), F_OFD_GETLK, …)
 //
-// POSIX drops all locks that a process has on a file when it closes any descriptor of it: a SQLite
-// that reads there would lose its ground, and a recorder that ends meanwhile may change the file
-// under it. So there is one descriptor for all who ask, closed when the last of them is done;
-// SqliteFile is one.
+// POSIX drops all locks of a process on a file when it closes any descriptor of it: SQLite would
+// lose its locks while it reads, and a recorder that ends meanwhile may change the file under it.
+// So all users share one descriptor, closed by the last of them; SqliteFile is a user.
 //
-// Cost: an open() for the first, two stat() for the others. Safe to call from any thread.
+// Cost: one open() for the first user, two stat() for the others. Safe to call from any thread.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +25,9 @@ class HeldFile {
   HeldFile& operator=(const HeldFile&) = delete;
 
   int descriptor() const { return descriptor_; }
-  bool isAt(const std::string& path) const;  // does the path lead to it still?
+  bool isAt(const std::string& path) const;  // does the path still lead to it?
   bool hasWriter() const;                    // a recorder holds its lock on the file
-  bool isEnding() const;                     // it waits until nobody reads, to end this part
+  bool isEnding() const;                     // it waits for all readers to close, to end this part
 
  private:
   bool isLocked(int64_t byte) const;

@@ -15,7 +15,7 @@ using base::Error;
 using base::ErrorKind;
 
 constexpr int kMaxTextBytes = 1 << 20;
-// A row of any of our tables takes more than this in a file.
+// A row of any Tidegauge table takes more bytes than this in a file.
 constexpr uint64_t kMinRowBytes = 4;
 
 void bound(sqlite3* db) {
@@ -28,13 +28,14 @@ void bound(sqlite3* db) {
                                               {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
                                               {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
                                               {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
-                                              // who reads folds no journal, and removes none
+                                              // a reader neither checkpoints nor removes the
+                                              // journal
                                               {SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1},
                                               {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0}};
   for (auto [option, value] : kOptions) sqlite3_db_config(db, option, value, nullptr);
 }
 
-// "file:" and a path in which nothing means anything.
+// "file:" and a path without special characters.
 std::string uriOf(const std::string& path, const char* options) {
   std::string uri = "file:";
   if (!path.starts_with('/')) uri += "./";
@@ -83,9 +84,9 @@ base::Result<SqliteFile> SqliteFile::open(const std::string& path) {
   uint64_t bytes = bytesOf(path) + bytesOf(path + "-wal");
   auto file = openWith(path, "?mode=ro", false, bytes);
   if (file.ok()) return file;
-  // A journal whose index is missing, where none can be made: read-only media, or another user's
-  // folder. Where nobody writes, the index can be made in memory, without locks. A recorder whose
-  // file could not be opened just now has locks to be heeded.
+  // A journal without an index, where none can be created: read-only media, or another user's
+  // folder. If nothing writes, the index can be created in memory, without locks. The locks of a
+  // recorder whose file could not be opened just now must be respected.
   if (auto held = heldFile(path); held != nullptr && held->hasWriter()) return file;
   auto alone = openWith(path, "?mode=ro&vfs=unix-none", true, bytes);
   if (alone.ok()) return alone;

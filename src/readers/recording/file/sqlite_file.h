@@ -1,12 +1,12 @@
-// SqliteFile: an SQLite file of unknown origin, opened to be read and nothing else.
+// SqliteFile: an SQLite file of unknown origin, opened for reading only.
 //
 //   TG_ASSIGN_OR_RETURN(SqliteFile file, SqliteFile::open("run.tgr"));
 //   TG_RETURN_IF_ERROR(file.require("calls", {"call_id", "start_ns"}));
 //   TG_RETURN_IF_ERROR(file.forEachRow("SELECT start_ns FROM calls", [](Row& row) {…}));
 //
 // Only plain tables are read, so no view, trigger, virtual table or generated column of the file
-// runs anything. Texts are bounded; so are rows, by the file's size: a page that points to itself
-// would have no end. All reads see one moment of a file that is being written.
+// runs anything. Texts are bounded; rows are bounded by the file's size, since a page that points
+// to itself would be endless. All reads see the same moment of a growing file.
 #pragma once
 
 #include <sqlite3.h>
@@ -24,7 +24,7 @@
 
 namespace tidegauge::readers::recording {
 
-// One row of an answer. A value of another type than asked for makes the row bad.
+// One row of a result. A value of an unexpected type makes the row bad.
 class Row {
  public:
   explicit Row(sqlite3_stmt* statement) : statement_(statement) {}
@@ -34,7 +34,7 @@ class Row {
     return sqlite3_column_int64(statement_, column);
   }
   uint64_t word(int column) { return static_cast<uint64_t>(integer(column)); }
-  // What is outside makes the row bad, too.
+  // A value outside of the range also makes the row bad.
   int64_t integer(int column, int64_t least, int64_t most) {
     int64_t value = integer(column);
     if (value < least || value > most) is_bad_ = true;
@@ -44,9 +44,9 @@ class Row {
     if (sqlite3_column_type(statement_, column) == SQLITE_NULL) return std::nullopt;
     return integer(column);
   }
-  // A number that is not negative, as text; anything else makes the row bad.
+  // A non-negative number, as text; anything else makes the row bad.
   int64_t decimal(int column);
-  std::string text(int column);  // valid UTF-8, whatever the file has; NULL is empty
+  std::string text(int column);  // always valid UTF-8; NULL is empty
   bool isBad() const { return is_bad_; }
 
  private:
@@ -58,13 +58,13 @@ class SqliteFile {
  public:
   static base::Result<SqliteFile> open(const std::string& path);
 
-  // Is there a plain table with at least these columns? An error if not.
+  // Does a plain table with at least these columns exist? An error if not.
   base::Status require(std::string_view table, std::initializer_list<std::string_view> columns);
   bool has(std::string_view table);  // of any kind, by name
   // `visit` returns false to stop.
   base::Status forEachRow(const char* sql, const std::function<bool(Row&)>& visit);
-  uint64_t fileBytes() const { return file_bytes_; }  // with the journal beside it
-  // It ends inside a page, and nobody is writing it: SQLite reads zeros where the rest of it was.
+  uint64_t fileBytes() const { return file_bytes_; }  // including the journal
+  // It ends inside a page, and nothing is writing it: SQLite reads zeros in place of the rest.
   bool isCutShort();
 
  private:

@@ -1,5 +1,5 @@
 // SumLimit: keeps the sum of a column below 2^62, so that a sum of any of its rows, in C++ or in
-// SQL, is a sum. No recorder comes near; a row that would go beyond is one that cannot be.
+// SQL, cannot overflow. No recorder comes near; a row that would exceed it is invalid.
 //
 //   SumLimit bytes;
 //   if (!bytes.fits(row)) return false;

@@ -36,7 +36,7 @@ std::optional<CallRow> readCall(Row& row, const Functions& functions) {
 
 int64_t carriedCalls(SqliteFile& file) {
   int64_t calls = 0;
-  // Without that table nothing says so.
+  // Without that table, nothing is carried.
   (void)file.forEachRow("SELECT value FROM meta NOT INDEXED WHERE key = 'carried_calls'",
                         [&](Row& row) {
                           int64_t value = row.decimal(0);

@@ -1,5 +1,5 @@
-// A row of the table `calls` as a MemoryCall, checked; for whoever reads a recording whole
-// (recorded_tables.cpp) and for whoever follows one that grows (follow_recording.h).
+// A row of the table `calls` as a MemoryCall, checked. For reading a whole recording
+// (recorded_tables.cpp) and for following one that grows (follow_recording.h).
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -19,7 +19,7 @@ struct Function {
 };
 using Functions = boost::unordered_flat_map<int64_t, Function>;  // by function_id
 
-// What readCall() wants to be selected, in this order.
+// The columns that readCall() expects, in this order.
 inline constexpr std::string_view kCallColumns =
     "start_ns, end_ns, process_id, thread, function_id, address, size_bytes, handle, stream, "
     "\"offset\", device, code, stack_id, inner, in_runtime";
@@ -31,10 +31,10 @@ struct CallRow {
   int64_t process_id = 0;
   std::optional<int64_t> stack_id;
 };
-// Nothing: the row holds what no recorder writes.
+// Absent: the row contains values that no recorder writes.
 std::optional<CallRow> readCall(Row& row, const Functions& functions);
 
-// Rows up to this call_id were carried over from the part before (model/carried.cpp). 0: none.
+// Rows up to this call_id were carried over from the previous part (model/carried.cpp). 0: none.
 int64_t carriedCalls(SqliteFile& file);
 
 }  // namespace tidegauge::readers::recording

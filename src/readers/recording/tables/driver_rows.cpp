@@ -62,7 +62,7 @@ size_t DriverRows::addMapping(uint32_t block, uint64_t address, uint64_t end, in
   return row;
 }
 
-// The ledger tells it mapping by mapping, each perhaps in part: then the rests go on.
+// The ledger reports each mapping, perhaps in part: then the remaining parts stay mapped.
 void DriverRows::onUnmapped(const Effect& effect) {
   if (effect.is_alias || effect.physical == 0) return;
   auto at = mapped_.upper_bound(effect.address);

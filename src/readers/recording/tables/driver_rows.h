@@ -1,4 +1,4 @@
-// DriverRows: what the ledger tells of one process, as lives of what the driver handed out.
+// DriverRows: turns the ledger's effects for one process into lives of driver memory.
 //
 //   reserved (place 7) … returned (place 7)     a row of blocks
 //   mapped (of place 7) … unmapped              a row of mappings; cut where a part was unmapped
@@ -18,7 +18,7 @@ namespace tidegauge::readers::recording {
 class DriverRows {
  public:
   void take(const model::Effect& effect);
-  // Its blocks have no stacks yet: those are `stacks`, rows of the recording's own, one per block.
+  // Its blocks have no stacks yet; `stacks` has them, as rows of the recording, one per block.
   model::DriverMemory& memory() { return memory_; }
   const std::vector<uint32_t>& stacks() const { return stacks_; }
 

@@ -16,7 +16,7 @@ using model::IssueKind;
 using model::MemoryKind;
 using model::What;
 
-// After a refusal; later, others may have taken memory.
+// After a refusal. Later, other processes may have taken memory.
 constexpr int64_t kLatestAnswerNs = 1'000'000'000;
 constexpr size_t kMaxUnanswered = 100;
 constexpr int64_t kLatestRetryNs = 1'000'000'000;
@@ -60,7 +60,7 @@ void EventRows::addFrees(EventRow row, bool is_provisional) {
 }
 
 void EventRows::take(const Effect& effect) {
-  // The ledger knows better than the stream what went unseen; the trace shows both.
+  // The ledger also reports what the calls do not show; the trace shows both.
   if (effect.cause == model::Cause::kMissed &&
       (effect.what == What::kReturned || effect.what == What::kBlockFreed)) {
     issues_.add({.kind = IssueKind::kAllocOverLive, .bytes = effect.size_bytes});
@@ -105,7 +105,7 @@ void EventRows::take(const Effect& effect) {
 }
 
 void EventRows::onReserved(const Effect& effect) {
-  if (effect.kind == MemoryKind::kPhysical) {  // it is seen where it is mapped
+  if (effect.kind == MemoryKind::kPhysical) {  // it becomes visible when it is mapped
     saw_older_ |= effect.cause == model::Cause::kMissed;
     return;
   }
@@ -150,7 +150,7 @@ void EventRows::onMapped(const Effect& effect) {
       effect.address + effect.size_bytes, effect.place, 0, effect.stack, row.device, true};
 }
 
-// Maybe a part of what was mapped at once: then the rest is an allocation of its own from here on.
+// Perhaps only a part of the mapping: then the rest becomes an allocation from here on.
 void EventRows::onUnmapped(const Effect& effect) {
   if (effect.is_alias) return;
   EventRow row = rowOf(effect, Action::kSegmentUnmap);
@@ -195,7 +195,7 @@ void EventRows::onBlock(const Effect& effect) {
   } else {
     has_outside_blocks_ = true;
   }
-  // As PyTorch cuts: a rest of up to 1 MiB in a large segment stays with the block.
+  // Like PyTorch: a remainder of up to 1 MiB in a large segment stays with the block.
   LiveBlock block{effect.size_bytes, model::roundedBytes(effect.size_bytes, {}), effect.stack};
   auto next = blocks_.upper_bound(effect.address);
   auto segment = segments_.upper_bound(effect.address);
@@ -213,8 +213,8 @@ void EventRows::onBlock(const Effect& effect) {
   blocks_[effect.address] = block;
 }
 
-// An allocator that is refused gives back what it has cached and asks again, twice if need be: only
-// the last refusal is an out of memory, and none is if the memory came in the end.
+// An allocator that is refused memory frees its cache and asks again, twice if necessary. Only the
+// last refusal is an out-of-memory event, and none is if the memory was granted in the end.
 EventRow* EventRows::settleRefusal(const Effect& effect) {
   auto last = last_refusal_.find(effect.thread);
   if (last == last_refusal_.end()) return nullptr;
@@ -230,7 +230,7 @@ void EventRows::onFailure(const Effect& effect) {
   bool of_memory = model::isDeviceMemory(effect.kind) || effect.kind == MemoryKind::kPinnedHost;
   if (!of_memory || effect.size_bytes == 0 || effect.code != model::kOutOfMemoryCode) return;
   EventRow row = rowOf(effect, Action::kOom);
-  row.address = model::kUnknownBytes;  // unless the program asks the driver now
+  row.address = model::kUnknownBytes;  // unless the program asks the driver next
   const EventRow* before = settleRefusal(effect);
   row.refusals = before == nullptr ? 1 : before->refusals + 1;
   row.first_refusal_ns = before == nullptr ? row.time_ns : before->first_refusal_ns;
@@ -239,7 +239,7 @@ void EventRows::onFailure(const Effect& effect) {
   if (unanswered_.size() < kMaxUnanswered) unanswered_.push_back(rows_.size() - 1);
 }
 
-// PyTorch asks how much is free right after it was refused: then that is what was free.
+// PyTorch queries the free memory right after a refusal: that is the amount at the refusal.
 void EventRows::onAnswered(const Effect& effect) {
   if (effect.device >= 0) total_bytes_[effect.device] = effect.size_bytes;
   for (size_t row : unanswered_) {
@@ -263,7 +263,7 @@ void EventRows::onOlderFreed(const Effect& effect) {
   add(row, Action::kSegmentFree, false);
 }
 
-// What blocks show of segments that are older than the recording.
+// Segments older than the recording, as far as blocks show them.
 void EventRows::takeOlderSegments() {
   if (!has_outside_blocks_) {
     std::erase_if(rows_, [](const EventRow& row) { return row.is_older_free; });
@@ -277,7 +277,7 @@ void EventRows::takeOlderSegments() {
     bool taken = (next != segments_.end() && next->first < older.end) ||
                  (next != segments_.begin() && std::prev(next)->second.end > older.begin);
     if (taken) continue;
-    uint64_t place = std::max<uint64_t>(1, places_.size());  // 0 is no place
+    uint64_t place = std::max<uint64_t>(1, places_.size());  // 0 is not a place
     places_.resize(place);
     places_.push_back({older.device, true, older.stream});
     LiveSegment segment{older.end, place, older.stream, model::kNoStackOfCall, older.device, false};
@@ -305,9 +305,9 @@ int32_t EventRows::deviceOf(const LiveSegment& segment) const {
   return device == kNotKnown ? fallback_ : device;
 }
 
-model::Told EventRows::toldOf(int32_t device) const {
-  if (device != fallback_ || !has_guesses_) return model::Told::kAll;
-  return fallback_is_known_ ? model::Told::kInPart : model::Told::kNothing;
+model::Known EventRows::knownOf(int32_t device) const {
+  if (device != fallback_ || !has_guesses_) return model::Known::kAll;
+  return fallback_is_known_ ? model::Known::kInPart : model::Known::kNothing;
 }
 
 uint64_t EventRows::streamOf(const LiveSegment& segment) const {
@@ -320,7 +320,7 @@ void EventRows::finish() {
     int32_t device = known ? places_[row.place].device : kNotKnown;
     return device == kNotKnown ? row.device : device;
   };
-  // What is on no known device is most likely on the only one that is known.
+  // Memory on an unknown device is most likely on the only known one.
   fallback_ = kNotKnown;
   for (const EventRow& row : rows_) {
     int32_t device = deviceOfRow(row);
@@ -336,11 +336,11 @@ void EventRows::finish() {
     if (row.device == kNotKnown) {
       row.device = fallback_;
       bool gives = row.action == Action::kSegmentAlloc || row.action == Action::kSegmentMap;
-      // What only goes is in no figure of a device that has others.
+      // A free alone is in no figure of a device that has others.
       has_guesses_ |= gives || row.action == Action::kOom || !fallback_is_known_;
       if (gives) {
         issues_.add(
-            {.kind = IssueKind::kDeviceNotTold, .device = fallback_, .bytes = row.size_bytes});
+            {.kind = IssueKind::kDeviceUnknown, .device = fallback_, .bytes = row.size_bytes});
       }
     }
     if (row.action <= Action::kFree && !row.is_provisional) with_allocator_.insert(row.device);

@@ -1,10 +1,11 @@
-// EventRows: what the ledger tells of one process, as events in order, and what is live after them.
+// EventRows: turns the ledger's effects for one process into ordered events and the live memory
+// after them.
 //
 //   effects ─► rows (some provisional: "this driver block is an allocation, too")
-//           ─► live segments and blocks                         ─► buildTrace writes both down
+//           ─► live segments and blocks                         ─► buildTrace writes both
 //
-// Whether the framework ever placed a block inside a driver block is known only at the end: until
-// then the driver block is an allocation provisionally.
+// Only at the end is it known whether the framework ever placed a block inside a driver block.
+// Until then, the driver block is a provisional allocation.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +32,10 @@ struct EventRow {
   int32_t device = kNotKnown;
   model::Action action{};
   bool is_provisional = false;
-  bool is_carried = false;     // it was there when this part of a recording began
-  bool is_retried = false;     // a refusal that was no end: the thread asked again at once
-  bool is_older_free = false;  // of memory older than the recording: how much is not known
-  // kOom: refusals in a row of which this is the last, and when the first was.
+  bool is_carried = false;     // live when this part of a recording began
+  bool is_retried = false;     // a refusal that was not final: the thread asked again at once
+  bool is_older_free = false;  // of memory older than the recording: its size is unknown
+  // kOom: the length of the run of refusals that this one ends, and the time of the first.
   uint64_t refusals = 0;
   int64_t first_refusal_ns = 0;
 };
@@ -46,7 +47,7 @@ struct LiveSegment {
   uint32_t stack = model::kNoStackOfCall;
   int32_t device = kNotKnown;
   bool is_expandable = false;
-  bool is_older = false;  // than the recording: at least this large
+  bool is_older = false;  // than the recording: a lower bound of its size
 };
 
 struct LiveBlock {
@@ -61,26 +62,26 @@ class EventRows {
   explicit EventRows(model::Issues& issues) : issues_(issues) {}
 
   void take(const model::Effect& effect);
-  // Provisional rows that came to nothing go; every row gets its device. Rows of one device are
-  // contiguous then, by ordinal, the host last.
+  // Removes provisional rows that were not confirmed, and sets the device of every row. After that,
+  // rows of one device are contiguous, by ordinal, the host last.
   void finish();
 
   const std::vector<EventRow>& rows() const { return rows_; }
-  // Allocations that were there before the first row: no rows themselves.
+  // Allocations from before the first row, which have no rows.
   const std::vector<EventRow>& carried() const { return carried_; }
   const std::map<uint64_t, LiveSegment>& segments() const { return segments_; }
   const std::map<uint64_t, LiveBlock>& blocks() const { return blocks_; }
   bool hasBlocks(uint64_t place) const;
   int32_t deviceOf(const LiveSegment& segment) const;
-  model::Told toldOf(int32_t device) const;
-  // A framework placed blocks there; else all is memory of the driver as it is.
+  model::Known knownOf(int32_t device) const;
+  // A framework placed blocks there; if not, the program uses driver memory directly.
   bool hasAllocator(int32_t device) const { return with_allocator_.contains(device); }
   uint64_t streamOf(const LiveSegment& segment) const;
-  // Something shows memory that is older than the recording: totals are lower bounds.
+  // Some memory is older than the recording, so totals are lower bounds.
   bool sawOlder() const { return saw_older_; }
-  uint64_t olderBytes() const { return older_bytes_; }  // of segments that blocks show
+  uint64_t olderBytes() const { return older_bytes_; }  // of segments that only blocks show
   uint64_t olderSegments() const { return older_segments_; }
-  // As the driver last said it; 0: it was not asked.
+  // The last size that the driver reported; 0: none.
   uint64_t totalBytesOf(int32_t device) const;
   bool hasManaged() const { return has_managed_; }
 
@@ -102,7 +103,7 @@ class EventRows {
   void onOlderFreed(const model::Effect& effect);
   void takeOlderSegments();
   void onAnswered(const model::Effect& effect);
-  // The thread's last refusal, if this one is the same asked again.
+  // The thread's last refusal, if this one repeats the same request.
   EventRow* settleRefusal(const model::Effect& effect);
   void takeCarried();
   Place& placeOf(uint64_t place);
@@ -112,10 +113,10 @@ class EventRows {
   std::vector<Place> places_;
   std::map<uint64_t, LiveSegment> segments_;
   std::map<uint64_t, LiveBlock> blocks_;
-  std::vector<size_t> unanswered_;           // rows of kOom since which no memory came or went
+  std::vector<size_t> unanswered_;           // rows of kOom without a later allocation or free
   std::map<uint32_t, size_t> last_refusal_;  // by thread: its row of kOom
   std::map<int32_t, uint64_t> total_bytes_;
-  int32_t fallback_ = 0;  // the device of what is on no known one
+  int32_t fallback_ = 0;  // the device for memory whose device is not known
   bool fallback_is_known_ = false, has_guesses_ = false;
   bool saw_older_ = false, has_outside_blocks_ = false;
   bool has_managed_ = false;

@@ -15,7 +15,7 @@ using model::Action;
 // A block in no known segment.
 struct Life {
   OlderSegment place;
-  size_t last_row = SIZE_MAX;  // that frees it
+  size_t last_row = SIZE_MAX;  // the row that frees it
 };
 
 // Disjoint ranges of addresses.
@@ -25,7 +25,7 @@ class Ranges {
     auto at = ranges_.lower_bound(end);
     return at != ranges_.begin() && std::prev(at)->second.end > begin;
   }
-  // What lies over it already has the addresses.
+  // Addresses that an existing range covers are skipped.
   void add(OlderSegment range) {
     auto next = ranges_.upper_bound(range.begin);
     if (next != ranges_.begin()) {
@@ -48,7 +48,7 @@ class Ranges {
     }
     if (range.begin < range.end) ranges_.emplace(range.begin, range);
   }
-  // Takes what lies in [begin, end) away and hands it over, part by part.
+  // Removes the parts inside [begin, end) and passes each to `f`.
   template <class F>
   void take(uint64_t begin, uint64_t end, F&& f) {
     auto at = ranges_.upper_bound(begin);
@@ -97,7 +97,7 @@ class Settler {
  private:
   void findLives() {
     boost::unordered_flat_map<uint64_t, size_t> open;  // by address
-    Ranges given;  // by the driver, while it was recorded: not older, whatever lies there
+    Ranges given;  // allocated while recorded: not older, whatever lies there
     for (size_t i = 0; i < rows_.size(); ++i) {
       const EventRow& row = rows_[i];
       if (row.is_older_free) starts_.push_back(row.address);
@@ -120,7 +120,7 @@ class Settler {
     std::sort(starts_.begin(), starts_.end());
   }
 
-  // Backwards: what no later block needs ends with a free.
+  // Backwards: a range that no later block needs ends with a free.
   void findEnds() {
     Ranges idle;
     for (const Life& life : lives_) idle.add(life.place);
@@ -141,9 +141,9 @@ class Settler {
         auto next = std::upper_bound(starts_.begin(), starts_.end(), row.address);
         idle.take(row.address, next == starts_.end() ? UINT64_MAX : *next, ends_here);
       } else if (row.action == Action::kSegmentAlloc || row.action == Action::kSegmentMap) {
-        idle.take(row.address, end, ends_here);  // handed out again: it had been given back
+        idle.take(row.address, end, ends_here);  // allocated again, so it had been freed before
       } else if (row.action == Action::kSegmentUnmap && row.place == 0) {
-        idle.take(row.address, end, [](const OlderSegment&) {});  // the row itself says so
+        idle.take(row.address, end, [](const OlderSegment&) {});  // the row itself frees it
       }
     }
     std::reverse(ends_.begin(), ends_.end());
@@ -174,7 +174,7 @@ class Settler {
   std::vector<EventRow>& rows_;
   std::vector<Life> lives_;
   std::vector<uint64_t> starts_;                       // addresses of frees of unknown memory
-  std::vector<std::pair<size_t, OlderSegment>> ends_;  // row that ends it
+  std::vector<std::pair<size_t, OlderSegment>> ends_;  // the row that ends it
   Ranges kept_;
 };
 

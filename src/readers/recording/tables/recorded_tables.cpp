@@ -43,7 +43,7 @@ class TableReader {
   }
 
  private:
-  // Without these two nothing can be said of memory; any other table costs only itself.
+  // Memory figures need these two; any other missing table only affects its own figures.
   base::Status checkCalls() {
     TG_RETURN_IF_ERROR(
         file_.require("functions", {"function_id", "name", "plane", "verb", "kind"}));
@@ -59,7 +59,7 @@ class TableReader {
                           .detail = "the file is cut short: its last page is not whole"});
   }
 
-  // What comes before the damage is good.
+  // Rows before the damage are valid.
   void read(const char* table, std::initializer_list<std::string_view> columns, const char* sql,
             const std::function<bool(Row&)>& visit) {
     base::Status status = file_.require(table, columns);
@@ -177,7 +177,7 @@ class TableReader {
     for (auto& [reason, count] : sums) tables_.losses.emplace_back(reason, count);
   }
 
-  // The process of a call, listed at its first call; nullptr beyond the limit.
+  // The process of a call, added at its first call; nullptr beyond the limit.
   RecordedProcess* processOf(int64_t id) {
     auto [at, is_new] = rows_.try_emplace(id, tables_.processes.size());
     if (!is_new) return &tables_.processes[at->second];
@@ -211,7 +211,7 @@ class TableReader {
           return true;
         });
     if (!status.ok()) {
-      // What comes before the damage is good.
+      // Rows before the damage are valid.
       if (rows == 0 || status.error().kind != base::ErrorKind::kUnreadable) return status;
       run_.unread.push_back({"calls", status.error().what});
       tables_.issues.add({.kind = IssueKind::kIncompleteRecording,
@@ -252,7 +252,7 @@ class TableReader {
       return;
     }
     process->calls.push_back(call);
-    if (is_carried) ++process->carried;  // rows are in order: the first ones
+    if (is_carried) ++process->carried;  // rows are in order: the carried ones come first
   }
 
   SqliteFile& file_;
@@ -260,7 +260,7 @@ class TableReader {
   RecordedTables tables_;
   model::RecordedRun run_;
   Functions functions_;
-  int64_t carried_calls_ = 0;  // the first so many
+  int64_t carried_calls_ = 0;  // number of carried calls, which come first
   boost::unordered_flat_map<int64_t, size_t> rows_;
 };
 

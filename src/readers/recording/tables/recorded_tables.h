@@ -1,11 +1,11 @@
-// RecordedTables: the tables of a recording in memory, checked: every id leads somewhere, every
-// number is one that can be.
+// RecordedTables: the tables of a recording in memory, checked: every id refers to a row, every
+// number is in range.
 //
 //   file ──► functions, processes, frames, stacks, losses, and per process its calls in order, its
 //            launches and copies
 //
-// Cost: 88 bytes per call, 28 per frame, 4 per frame of a stack; rows that contradict the rest of
-// the file are counted as issues and passed over. Format: docs/formats/recording.md.
+// Cost: 88 bytes per call, 28 per frame, 4 per frame of a stack. Rows that contradict the rest of
+// the file are counted as issues and skipped. Format: docs/formats/recording.md.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -31,7 +31,7 @@ struct RecordedProcess {
   std::string name;
   std::vector<model::MemoryCall> calls;  // by end_ns
   model::RecordedWork work{};            // without its run
-  size_t carried = 0;                    // of the calls: the first so many were live before
+  size_t carried = 0;                    // the first calls, live before this part began
 };
 
 struct RecordedFrame {
@@ -49,11 +49,11 @@ struct RecordedTables {
   std::vector<uint64_t> stack_begin{0};
   std::vector<uint32_t> stack_frames;                       // rows of frames, innermost first
   boost::unordered_flat_map<int64_t, uint32_t> stack_rows;  // by stack_id
-  // Those that called for memory, by first call; then those that only launched or copied.
+  // Processes with memory calls, by first call; then those that only launched or copied.
   std::vector<RecordedProcess> processes;
   std::shared_ptr<const model::RecordedRun> run;
   std::vector<std::pair<std::string, uint64_t>> losses;  // by reason
-  std::vector<std::string> functions;                    // names, by function of a call
+  std::vector<std::string> functions;                    // names, by the function of a call
   model::Issues issues;
 };
 

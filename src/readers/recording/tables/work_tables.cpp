@@ -21,7 +21,7 @@ namespace {
 using base::StringId;
 using model::kNotRecorded;
 
-constexpr size_t kMaxUnwatched = size_t{1} << 16;  // each process looks through all of them
+constexpr size_t kMaxUnwatched = size_t{1} << 16;  // each process searches all of them
 constexpr int64_t kMaxDeviceBytes = base::kMaxSizeBytes;
 
 class WorkReader {
@@ -30,7 +30,7 @@ class WorkReader {
       : file_(file), run_(run), strings_(run.strings), issues_(issues) {}
 
   base::Status readProcesses(model::RecordedProcesses& out) {
-    // Columns may be missing in files that other programs wrote: only these must be there.
+    // Files of other programs may lack columns: only these are required.
     return rows("processes",
                 {"process_id", "pid", "parent_pid", "name", "command", "cgroup", "began_ns",
                  "ended_ns", "exit_status", "end_reason"},
@@ -89,7 +89,7 @@ class WorkReader {
                 });
   }
 
-  // Nobody but NVML tells: where that is not, both tables are empty or not there.
+  // Only NVML provides these: without it, both tables are empty or missing.
   base::Status readDevices(model::RecordedDevices& out) {
     if (!file_.has("devices")) return base::okStatus();
     return rows("devices", {"device", "name", "uuid", "total_bytes"},
@@ -136,7 +136,7 @@ class WorkReader {
     return status;
   }
 
-  // A recorder of before has no such table.
+  // Older recorders did not write this table.
   base::Status readUnwatched(model::RecordedUnwatched& out) {
     if (!file_.has("unwatched")) return base::okStatus();
     bool has_more = false;
@@ -167,7 +167,7 @@ class WorkReader {
     return status;
   }
 
-  // What it says of itself: its beginning and end, and which part of several files it is.
+  // The recording about itself: its beginning and end, and which part of several files it is.
   base::Status readMeta(model::RecordedRun& run) {
     TG_RETURN_IF_ERROR(rows("meta", {"key", "value"},
                             "SELECT key, value FROM meta NOT INDEXED WHERE key IN ('began_ns', "
@@ -187,8 +187,8 @@ class WorkReader {
                               return true;
                             }));
     if (run.part.carried_calls == 0) return base::okStatus();
-    // All of them bear the time at which the part before ended; damage is said where calls are
-    // read.
+    // All of them have the time at which the previous part ended. Damage is reported where calls
+    // are read.
     (void)file_.forEachRow("SELECT end_ns FROM calls NOT INDEXED WHERE call_id = 1", [&](Row& row) {
       int64_t time = row.integer(0);
       if (!row.isBad()) run.part.began_ns = time;
@@ -294,7 +294,7 @@ class WorkReader {
     return row.maybeInteger(column).value_or(kNotRecorded);
   }
 
-  // `take` returns false for a row that cannot be. What comes before damage is good.
+  // `take` returns false for an invalid row. Rows before damage are valid.
   template <class Take>
   base::Status rows(const char* table, std::initializer_list<std::string_view> columns,
                     const char* sql, const Take& take) {

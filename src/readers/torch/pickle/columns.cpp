@@ -46,7 +46,7 @@ Columns::Columns(model::Trace& trace, Values& values, Oddities& oddities)
 }
 
 void Columns::reserve(uint64_t input_bytes) {
-  constexpr uint64_t kBytesPerEvent = 48;   // of the leanest event in a pickle
+  constexpr uint64_t kBytesPerEvent = 48;   // of the smallest event in a pickle
   constexpr uint64_t kBytesPerFrameId = 8;  // most lists are repeated; a reference takes 2 or 5
   model::Events& events = trace_.events;
   try {
@@ -58,7 +58,7 @@ void Columns::reserve(uint64_t input_bytes) {
     events.stream.reserve(rows);
     trace_.stacks.frame.reserve(input_bytes / kBytesPerFrameId + 1);
   } catch (const std::bad_alloc&) {
-    // Then the columns grow as they are filled.
+    // If this fails, the columns grow as they are filled.
   }
 }
 
@@ -71,7 +71,7 @@ uint32_t Columns::addEvent(const EventRow& row) {
   events.action.push_back(row.action);
   bool oom = row.action == model::Action::kOom;
   events.address.push_back(oom ? row.device_free_bytes : row.address);
-  // A block of unknown size counts as nothing; a request or a checksum that nobody knows is none.
+  // A block of unknown size counts as 0; an unknown request or checksum stays unknown.
   bool may_be_unknown = oom || row.action == model::Action::kSnapshot;
   bool known = row.size_bytes != model::kUnknownBytes;
   events.size_bytes.push_back(known || may_be_unknown ? row.size_bytes : 0);
@@ -205,8 +205,8 @@ uint64_t Columns::sizeOf(Value value) {
 model::StringId Columns::cachedText(LastText& last, Value value) {
   if (value == last.value) return last.id;
   std::string_view text = values_.textOf(value);
-  // Python writes "N/A" and "" anew with every event: equal texts at other offsets.
-  // Only short ones: comparing long ones again and again could take quadratic time.
+  // Python writes "N/A" and "" anew with every event: equal texts at other offsets. Only short ones
+  // are compared, since comparing long ones repeatedly could take quadratic time.
   constexpr size_t kMaxCompared = 64;
   bool both_in_input = value.tag() == Tag::kString && last.value.tag() == Tag::kString;
   if (both_in_input && text.size() <= kMaxCompared && text == last.text) return last.id;
@@ -268,9 +268,9 @@ FrameRow Columns::frameRow(Items items) {
   return row;
 }
 
-// The parts as one text: "call_function add add\n<original code>". A few long parts can be combined
-// again and again by frames of a few bytes, so notes together may not be much longer than the
-// input.
+// The parts as one text: "call_function add add
+// <original code>". Small frames can combine a few long parts repeatedly, so all notes together may
+// not be much longer than the input.
 model::StringId Columns::noteOf(const NoteParts& parts) {
   if (parts == NoteParts()) return {};
   auto [known, added] = notes_.try_emplace(
@@ -382,7 +382,7 @@ Value Columns::pairOf(uint64_t first, uint64_t second) {
 model::PoolId Columns::poolOf(Value value, Place place) {
   if (value.tag() == Tag::kPair && value == last_pool_value_) return last_pool_;
   if (value.isSequence() && values_.tree().itemCount(value.index()) == 2) {
-    // JSON has no tuples, and numbers beyond 63 bits are no pair yet.
+    // JSON has no tuples, and numbers beyond 63 bits are not a pair yet.
     std::vector<Value> parts;
     values_.tree().forEachItem(value.index(), [&](Value part) { parts.push_back(part); });
     auto first = values_.addressOf(parts[0]), second = values_.addressOf(parts[1]);

@@ -1,5 +1,5 @@
-// Columns: where event and frame dicts end up. Takes the items of one dict and writes one row; no
-// object is made for it.
+// Columns: the destination of event and frame dicts. Writes the items of one dict as one row,
+// without an object in between.
 //
 //   {"action": "alloc", "addr": 0x7f…, "size": 512, "stream": 0, "frames": [stack 3]}  →  row 17
 //
@@ -22,12 +22,12 @@
 
 namespace tidegauge::readers::torch {
 
-// One event on its way into the columns; the defaults mean "the file does not say".
+// One event on its way into the columns; the defaults mean "not in the file".
 struct EventRow {
   model::Action action = model::Action::kFirstUnknown;
-  uint32_t keys = 0;  // those that were met: bit n is Word n
+  uint32_t keys = 0;  // the keys that occurred: bit n is Word n
   uint64_t address = 0;
-  uint64_t device_free_bytes = model::kUnknownBytes;  // takes the address's place in an oom
+  uint64_t device_free_bytes = model::kUnknownBytes;  // replaces the address in an oom
   uint64_t size_bytes = model::kUnknownBytes;
   model::StackId stack;
   model::StreamId stream{0};
@@ -63,8 +63,8 @@ class Columns {
  public:
   Columns(model::Trace& trace, Values& values, Oddities& oddities);
 
-  // Room for the events and stacks that an input of this size can hold. Memory that is never
-  // touched costs nothing, and growing would copy everything a few times.
+  // Reserves space for the events and stacks that an input of this size can contain. Memory that is
+  // never touched costs nothing, and growing would copy everything several times.
   void reserve(uint64_t input_bytes);
 
   // ---- events
@@ -75,20 +75,21 @@ class Columns {
   uint32_t addEventFromNode(uint32_t node);
   model::StringId compileContextOf(Value value) { return cachedText(last_context_, value); }
   model::StringId metadataOf(Value value) { return cachedText(last_metadata_, value); }
-  // Can this be the size of an event? Larger ones are nonsense; sums of a few thousand still fit.
+  // Is this a plausible size of an event? Larger ones are invalid; sums of a few thousand still
+  // fit.
   static bool isSize(int64_t bytes) { return static_cast<uint64_t>(bytes) <= base::kMaxSizeBytes; }
-  // Microseconds since 1970: up to the year 2255, where a double ends to be exact.
+  // Microseconds since 1970: up to the year 2255, where doubles stop being exact.
   static bool isTime(int64_t time_us) { return time_us >= 0 && time_us <= kLatestTime; }
   // Event rows have 32-bit numbers.
   bool hasRoomForEvent() const { return events() < 0xfffffffe; }
   size_t events() const { return trace_.events.size(); }
-  // Fills the columns that only some events have up to the last row.
+  // Extends the columns that only some events have to the last row.
   void finishEvents();
 
   // ---- frames and stacks
   std::optional<model::FrameId> addFrame(Items items);
   model::StackId addStack(std::span<const model::FrameId> frames) { return stacks_.intern(frames); }
-  // The stack in any value that a "frames" key may have; reports what it cannot use.
+  // The stack in any value of a "frames" key; reports unusable values.
   model::StackId stackOf(Value value, Place place);
   // Was this node read as a frame, stack or text already? Then it must not change any more.
   bool isFrozen(uint32_t node) const { return !frozen_.empty() && frozen_.contains(node); }
@@ -114,7 +115,7 @@ class Columns {
   model::StringId describedText(Value value);
   uint64_t sizeOf(Value value);
   void reportUnusual(const EventRow& row);
-  // The frame in a value; invalid if it is none.
+  // The frame in a value; invalid if it is not one.
   model::FrameId frameOf(Value value);
   FrameRow frameRow(Items items);
   using NoteParts = std::array<model::StringId, 4>;
@@ -131,7 +132,7 @@ class Columns {
   boost::unordered_flat_map<uint32_t, model::FrameId> frame_of_node_;
   boost::unordered_flat_set<uint32_t> frozen_;
   boost::unordered_flat_map<std::array<uint32_t, 4>, model::StringId> notes_;
-  // The last value of a kind and what it became: neighbours are mostly alike.
+  // The last value of a kind and its result: neighbours are usually alike.
   struct LastText {
     Value value;
     std::string_view text;

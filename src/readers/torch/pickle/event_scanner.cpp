@@ -47,12 +47,12 @@ bool EventScanner::scanFields(EventRow& row) {
     }
     Value key;
     if (!scanReference(key) || !scanField(row, key.word())) return false;
-    keys |= EventRow::bit(key.word());  // scanField() takes only keys of events: those have a bit
+    keys |= EventRow::bit(key.word());  // scanField() accepts only keys of events, which have a bit
   }
   return false;
 }
 
-// MEMOIZE or BINPUT, if there is one, of the next free slot.
+// MEMOIZE, or BINPUT of the next free slot, if present.
 inline bool EventScanner::scanMemo(Value value) {
   if (*at_ == opcode::kMemoize) {
     at_ += 1;
@@ -132,17 +132,17 @@ inline bool EventScanner::scanTextOrReference(Value& value) {
   return (scanReference(value) || scanString(value)) && value.isString();
 }
 
-// References to frames until something else comes; at least kLookAhead bytes are left then. Near
-// the end of the input the slow way reads on.
+// Reads references to frames until something else follows; at least kLookAhead bytes are left then.
+// Near the end of the input, the machine continues.
 bool EventScanner::scanFrames(size_t& count) {
   if (end_ - at_ <= kLookAhead) return false;
-  // So many references fit for sure, so the loop need not look at the end of the input.
+  // This number of references certainly fits, so the loop need not check for the end of the input.
   size_t most = std::min<size_t>(kMaxFrames, static_cast<size_t>(end_ - at_ - kLookAhead) / 5);
   const uint8_t* at = at_;
-  unsigned others = 0;  // not 0 if a value was no frame
+  unsigned others = 0;  // not 0 if a value was not a frame
   size_t found = 0;
   for (; found < most; ++found) {
-    // Two branches, not one computed length: the processor guesses runs of either kind well, and
+    // Two branches, not one computed length: the processor predicts runs of either kind well, and
     // need not wait for this reference's bytes before it looks at the next.
     uint64_t slot = 0;
     if (*at == opcode::kLongBinGet) {
@@ -164,7 +164,7 @@ bool EventScanner::scanFrames(size_t& count) {
   return found < most && others == 0;
 }
 
-// A reference to a list that is known, or a list of known frames.
+// A reference to a known list, or a list of known frames.
 bool EventScanner::scanStack(EventRow& row) {
   Value value;
   if (scanReference(value)) {
@@ -195,7 +195,7 @@ bool EventScanner::scanStack(EventRow& row) {
     list = Value::of(Tag::kStack, row.stack.value);
     if (memo_.size() > slot) memo_[slot] = list;
   }
-  // torch's own pickler remembers a list when it is complete.
+  // torch's own pickler memoizes a list when it is complete.
   return memo_.size() > slot || scanMemo(list);
 }
 

@@ -1,12 +1,11 @@
-// EventScanner: the shortcut for what fills a snapshot. Nearly all of a large file is event dicts
-// of one shape, written with a handful of opcodes; those are read in one go, without the machine's
-// stack:
+// EventScanner: a fast path for most of a snapshot. Nearly all of a large file is event dicts of
+// one shape, written with a few opcodes. They are read in one pass, without the machine's stack:
 //
 //   }  94  (  h 1a h 1b   h 1c 8a 06 …   …   j … ] 94 ( h 30 h 31 … e   u
 //      memo   key action  key address       key  list of known frames
 //
-// Whatever is not exactly of that shape is left to the machine, which can read everything: then the
-// scanner has changed nothing. So this file may be removed without changing any result.
+// Anything that is not exactly of that shape is left to the machine, which can read everything; the
+// scanner has changed nothing then. So this file may be removed without changing any result.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +26,11 @@ class EventScanner {
   bool scanEvent(const uint8_t*& at, uint32_t& row);
 
  private:
-  // An event with more keys, or a stack with more frames, goes the usual way.
+  // An event with more keys, or a stack with more frames, is left to the machine.
   static constexpr int kMaxKeys = 32;
   static constexpr size_t kMaxFrames = 999;
-  // The longest of: a key, an integer, a reference, three opcodes. Fewer bytes left: the usual way.
+  // The longest of: a key, an integer, a reference, three opcodes. With fewer bytes left, the
+  // machine reads.
   static constexpr ptrdiff_t kLookAhead = 32;
 
   bool scanFields(EventRow& row);
@@ -48,7 +48,7 @@ class EventScanner {
   const uint8_t* begin_;
   const uint8_t* end_;
   const uint8_t* at_ = nullptr;
-  uint64_t first_slot_ = 0;  // of this event; values from there on are not finished
+  uint64_t first_slot_ = 0;  // of this event; values from there on are incomplete
   std::vector<model::FrameId> frames_;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 bool isSpace(uint8_t byte) { return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t'; }
 
-// Some editors on Windows put one in front. Returns its length.
+// Some Windows editors write one at the start. Returns its length.
 size_t byteOrderMark(std::span<const uint8_t> input) {
   bool mark = input.size() >= 3 && input[0] == 0xef && input[1] == 0xbb && input[2] == 0xbf;
   return mark ? 3 : 0;
@@ -38,7 +38,7 @@ class JsonReader {
   bool fail(const char* what) {
     return done() ? machine_.failCutOff(at_, what) : machine_.fail(at_, what);
   }
-  // The input ends inside a value that was right so far.
+  // The input ends inside a value that was valid so far.
   bool failAtEnd(const char* what) {
     at_ = input_.size();
     return fail(what);
@@ -183,7 +183,7 @@ bool JsonReader::number() {
     auto [rest, error] = std::from_chars(begin, limit, number);
     if (error == std::errc::invalid_argument) return fail("a number without digits");
     if (error == std::errc::result_out_of_range) {
-      // As Python reads it: too small is 0, too large is infinite.
+      // Like Python: too small is 0, too large is infinite.
       std::string_view digits(begin, static_cast<size_t>(rest - begin));
       bool tiny = digits.find("e-") != digits.npos || digits.find("E-") != digits.npos;
       number = tiny ? 0 : negative ? -kInfinity : kInfinity;
@@ -206,7 +206,7 @@ bool JsonReader::number() {
   return true;
 }
 
-// One value, or the beginning of one that contains others.
+// One value, or the beginning of a container.
 bool JsonReader::value() {
   switch (here()) {
     case '{':
@@ -256,7 +256,7 @@ bool JsonReader::close(Open open) {
   return open == Open::kObject ? machine_.setItems(offset) : machine_.appendsOrPair(offset);
 }
 
-// Between values: closes what ends here and leaves at_ where the next value starts.
+// Between values: closes the containers that end here, and sets at_ to the next value.
 bool JsonReader::afterValue() {
   while (!open_.empty()) {
     skipSpace();
@@ -312,7 +312,7 @@ bool looksLikeJson(std::span<const uint8_t> input) {
   input = input.first(std::min(input.size(), kMaxSpace));
   while (at < input.size() && isSpace(input[at])) ++at;
   if (at == input.size()) return false;
-  // "[" also starts a list in old pickles; those are told apart by what follows.
+  // "[" also starts a list in old pickles; the next byte distinguishes them.
   if (input[at] != '{' && input[at] != '[') return false;
   for (++at; at < input.size() && isSpace(input[at]);) ++at;
   return at == input.size() || std::memchr("\"{}[]-0123456789tfnNI", input[at], 21) != nullptr;

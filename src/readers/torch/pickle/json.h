@@ -1,9 +1,10 @@
-// JSON: the same snapshot as written by json.dump. Hands the same steps to the machine as a pickle
-// does, so that everything behind it is shared.
+// JSON: the same snapshot as written by json.dump. Sends the same steps to the machine as a pickle,
+// so the rest is shared.
 //
 //   {"segments": [], "device_traces": [[{"action": "alloc", …}]]}
 //
-// Strings without escapes stay in the input; NaN and Infinity are accepted, as Python writes them.
+// Strings without escapes stay in the input; NaN and Infinity are accepted, since Python writes
+// them.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 namespace tidegauge::readers::torch {
 namespace {
 
-// Python writes longer lists in batches of this size, so a full batch may be followed by more.
+// Python writes longer lists in batches of this size, so a full batch may not be the last.
 constexpr size_t kBatchSize = 1000;
 
 }  // namespace
@@ -69,7 +69,7 @@ void Machine::pushEmptyList(uint64_t offset) {
 bool Machine::become(Entry& entry, Value value) {
   if (entry.slot != kNoSlot) {
     Value& remembered = memo_[entry.slot];
-    // Fetched from the memo while it was empty: what holds it there must see it filled.
+    // Fetched from the memo while it was empty: its other references must see it filled.
     if (remembered.bits == (entry.value.bits | Value::kSharedBit)) return needCareful();
     if (remembered == entry.value) remembered = value;
   }
@@ -159,7 +159,7 @@ bool Machine::fillList(uint64_t offset, Entry& list, Items items) {
 bool Machine::setItem(uint64_t offset) {
   if (topHasRuns(3)) return needCareful();
   if (stack_.size() < floor() + 3) return fail(offset, "too few values on the stack");
-  // One item at a time never makes a row: the dict may get more.
+  // Items one at a time never make a row, since the dict may get more.
   Items items = itemsFrom(stack_.size() - 2);
   Entry& dict = stack_[stack_.size() - 3];
   bool ok = true;
@@ -197,7 +197,7 @@ bool Machine::appends(uint64_t offset) {
   return true;
 }
 
-// The two integers from `begin` on as a pair, nothing if they are something else.
+// The two integers from `begin` on as a pair; absent if they are something else.
 Value Machine::pairAt(size_t begin) {
   auto first = columns_.values().addressOf(stack_[begin].value);
   auto second = columns_.values().addressOf(stack_[begin + 1].value);
@@ -237,7 +237,7 @@ bool Machine::tupleFromMark(uint64_t offset) {
 // ---- the stack and the memo ---------------------------------------------------------------------
 
 bool Machine::pop(uint64_t offset) {
-  // Python lets POP take a mark away, too.
+  // In Python, POP also removes a mark.
   if (!marks_.empty() && marks_.back() == stack_.size()) {
     marks_.pop_back();
     return true;

@@ -1,17 +1,17 @@
-// Machine: the stack machine behind pickle and JSON. Both are streams of small steps ("here is a
-// string", "here ends a dict"); the machine carries them out and turns event dicts, frame dicts and
-// lists of frames into rows and ids the moment they are complete.
+// Machine: the stack machine for pickle and JSON. Both are streams of small steps ("here is a
+// string", "here ends a dict"). The machine executes them and turns event dicts, frame dicts and
+// lists of frames into rows and ids as soon as they are complete.
 //
 //   }  MARK  "action" "alloc" "addr" 1234 …  SETITEMS     stack: [list][event 17]
 //
 // Two ways of working:
-//   quick    dicts and lists become rows and ids at once. Right for every file of a pickler.
-//   careful  every dict and list stays an object until the end, as in Python. Right for every file,
-//            also one that fills a container after it was used. Slower, more memory.
-// A quick machine that meets something it cannot do right stops with needsCareful(), and the file
+//   quick    dicts and lists become rows and ids at once. Correct for every file of a pickler.
+//   careful  every dict and list stays an object until the end, as in Python. Correct for any
+//            file, even one that fills a container after its use. Slower, more memory.
+// A quick machine that cannot process something correctly stops with needsCareful(), and the file
 // is read again.
 //
-// Nothing here recurses, and nothing grows faster than the input is consumed.
+// Nothing here recurses, and nothing grows faster than the input is read.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class Machine {
   bool setItems(uint64_t offset);
   bool append(uint64_t offset);
   bool appends(uint64_t offset);
-  // As appends(), but two integers become a pair: what is a tuple in a pickle is a list in JSON.
+  // Like appends(), but two integers become a pair: a tuple in a pickle is a list in JSON.
   bool appendsOrPair(uint64_t offset);
   bool tuple(uint64_t offset, size_t count);
   bool tupleFromMark(uint64_t offset);
@@ -62,18 +62,18 @@ class Machine {
 
   // ---- for the scanner
   Memo& memo() { return memo_; }
-  // An event that is a row already. Rows that follow each other in one list are one value.
+  // An event that is a row already. Consecutive rows in one list are one value.
   void pushRow(uint32_t row, bool more_list_items) {
     Value event = Value::of(Tag::kEvent, row);
     if (more_list_items && hasTop() && stack_.back().value.join(event)) return;
     push(event);
   }
 
-  // ---- how it went
+  // ---- result
   bool needsCareful() const { return needs_careful_; }
   bool failed() const { return failed_; }
   bool fail(uint64_t offset, std::string what, std::string hint = "");
-  // The input ends too early: more bytes could mend it.
+  // The input ends too early: more bytes could fix it.
   bool failCutOff(uint64_t end, std::string what);
   bool isCutOff() const { return cut_off_; }
   base::Error& error() { return error_; }
@@ -89,9 +89,9 @@ class Machine {
 
   // Nothing below the last mark may be touched.
   size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
-  // Is there a run of rows, where each should be a value of its own?
+  // Is there a run of rows where each should be a separate value?
   static bool hasRuns(Items items);
-  // The same for the topmost entries, as far as there are so many.
+  // The same for the topmost `count` entries, or fewer if there are fewer.
   bool topHasRuns(size_t count) const;
   bool takeMark(uint64_t offset, size_t& begin);
   bool needCareful();
@@ -99,7 +99,7 @@ class Machine {
   bool fillDict(uint64_t offset, Entry& dict, Items items);
   bool fillList(uint64_t offset, Entry& list, Items items);
   bool appendToNode(Entry& target, Items items);
-  // Gives a container that was empty until now its value, also in the memo.
+  // Gives a container that was empty until now its value, in the memo as well.
   bool become(Entry& entry, Value value);
   Items itemsFrom(size_t begin) const;
   Value pairAt(size_t begin);

@@ -1,5 +1,5 @@
-// Memo: the values that a pickle remembered, by slot. Grows by moving pages, not by copying: it is
-// the largest thing that reading needs beside the columns (two to four values per event).
+// Memo: the values that a pickle memoized, by slot. Grows by moving pages, not by copying: apart
+// from the columns it is the largest structure of the reader (two to four values per event).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class Memo {
   uint64_t used() const { return used_; }
   Value& operator[](uint64_t slot) { return values()[slot]; }
 
-  // Makes `slot` exist; new slots hold nothing.
+  // Creates `slot`; new slots are empty.
   void ensure(uint64_t slot) {
     if (slot < size_) return;
     reserve(slot + 1);
@@ -29,7 +29,7 @@ class Memo {
     values()[slot] = value;
   }
 
-  // ---- for a memo without gaps, when room was made before
+  // ---- for a memo without gaps, after makeRoom()
   bool dense() const { return used_ == size_; }
   void makeRoom(uint64_t slots) { reserve(size_ + slots); }
   void push(Value value) {

@@ -44,7 +44,7 @@ void Oddities::other(model::IssueKind kind, std::string detail, uint64_t bytes) 
 }
 
 void Oddities::unknownKey(Place place, Value key) {
-  // An invalid id stands for all keys that are no strings.
+  // An invalid id stands for all keys that are not strings.
   std::pair<uint8_t, uint32_t> id(static_cast<uint8_t>(place), base::StringId::kNone);
   bool full = unknown_keys_.size() >= kMaxUnknownKeys;
   if (key.isString()) {

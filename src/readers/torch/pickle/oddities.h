@@ -1,5 +1,5 @@
-// Oddities: what the reader met and could not use as it is, on its way into Trace::issues. Bounds
-// the number of distinct texts, because a hostile file can bring a new unknown key with every
+// Oddities: input that the reader could not use unchanged, on its way into Trace::issues. Bounds
+// the number of distinct texts, because a hostile file can contain a new unknown key in every
 // event.
 #pragma once
 
@@ -14,16 +14,16 @@
 
 namespace tidegauge::readers::torch {
 
-// Where a key was met.
+// Where a key was found.
 enum class Place : uint8_t { kTopLevel, kEvent, kFrame, kSegment, kBlock, kAnnotation, kCount };
 
 class Oddities {
  public:
   explicit Oddities(Values& values) : values_(values) {}
 
-  // The byte that following reports are about.
+  // The byte that the next reports refer to.
   void setOffset(uint64_t offset) { offset_ = offset; }
-  // With the bytes of memory that are left out because of it, if any.
+  // With the bytes of memory that are omitted because of it, if any.
   void badValue(Place place, std::string_view key, uint64_t left_out_bytes = 0);
   void duplicateKey(Place place, Value key);
   void missingKey(Place place, std::string_view key);

@@ -1,5 +1,5 @@
-// The pickle opcodes that a snapshot can contain, and nothing that could execute anything.
-// Source: docs/formats/snapshot.md, CPython's pickletools.
+// The pickle opcodes that a snapshot can contain; none of them executes anything. Source:
+// docs/formats/snapshot.md, CPython's pickletools.
 #pragma once
 
 #include <cstdint>

@@ -72,7 +72,7 @@ class PickleReader {
   bool endsInside() {
     return machine_.failCutOff(offsetOf(end_), "the pickle ends in the middle of a value");
   }
-  // Are so many bytes left? No file has more than kMaxBytes: then the length itself is damaged.
+  // Are this many bytes left? No file has more than kMaxBytes: then the length itself is damaged.
   bool hasLeft(uint64_t bytes) {
     constexpr uint64_t kMaxBytes = uint64_t{1} << 48;
     if (bytes <= left()) return true;
@@ -129,7 +129,7 @@ template <class Length>
 bool PickleReader::pushLong() {
   Length length = 0;
   if (!take(length)) return false;
-  // LONG4's length has a sign.
+  // LONG4's length is signed.
   if (length > static_cast<Length>(-1) / 2 && sizeof length == 4) {
     return machine_.fail(op_offset_, "a number with a negative length",
                          "The file is damaged: copy it again.");
@@ -210,7 +210,7 @@ PickleReader::Flow PickleReader::step() {
   if (at_ == end_) return flow(endsInside());
   uint8_t code = *at_++;
   switch (code) {
-    // Most frequent first, for the reader of this code.
+    // Sorted by frequency, for readers of this code.
     case opcode::kBinGet: {
       uint8_t slot = 0;
       return flow(take(slot) && machine_.get(op_offset_, slot));
@@ -308,7 +308,7 @@ PickleReader::Flow PickleReader::step() {
     case opcode::kDup:
       return flow(machine_.dup(op_offset_));
     case opcode::kFrame: {
-      uint64_t length = 0;  // where the pickler flushed its buffer; nothing needs to be done
+      uint64_t length = 0;  // where the pickler flushed its buffer; nothing to do
       return flow(take(length) && hasLeft(length));
     }
     case opcode::kProto:
@@ -344,7 +344,7 @@ bool PickleReader::run(const BytesDone& bytes_done, PickleEnd& end) {
 }  // namespace
 
 bool looksLikePickle(std::span<const uint8_t> input) {
-  constexpr uint8_t kAnyProtocol = 15;  // higher ones may come: they are refused by number
+  constexpr uint8_t kAnyProtocol = 15;  // higher ones may follow: they are refused by number
   if (input.empty() || input[0] != opcode::kProto) return false;
   return input.size() == 1 || input[1] <= kAnyProtocol;
 }

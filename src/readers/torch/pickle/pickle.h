@@ -1,4 +1,4 @@
-// Pickle: decodes the opcodes of protocols 2 to 5 and hands each step to the machine. Knows about
+// Pickle: decodes the opcodes of protocols 2 to 5 and sends each step to the machine. Knows about
 // forty opcodes; every opcode that could import or call something is refused by name.
 //
 //   80 04 95 …  }  94  (  8c 06 "action"  94  8c 05 "alloc"  94  …  u  .
@@ -20,10 +20,10 @@ struct PickleEnd {
   int protocol = 0;
 };
 
-// Called now and then with the number of bytes read.
+// Called occasionally with the number of bytes read.
 using BytesDone = std::function<void(uint64_t)>;
 
-// Does the input start like a pickle that this reader knows?
+// Does the input start like a pickle that this reader supports?
 bool looksLikePickle(std::span<const uint8_t> input);
 
 // False: see machine.failed() and machine.needsCareful().

@@ -41,14 +41,14 @@ class FrameTable {
 class StackTable {
  public:
   explicit StackTable(model::Stacks& stacks) : stacks_(stacks), slots_(kFirstSlots) {}
-  // An invalid id for no frames at all.
+  // Returns an invalid id for an empty list.
   model::StackId intern(std::span<const model::FrameId> frames);
 
  private:
-  // An open-addressing table of eight-byte slots: one cache line decides most lookups, and there is
-  // a lookup for nearly every allocation in a file.
+  // An open-addressing table of eight-byte slots: one cache line decides most lookups, and nearly
+  // every allocation of a file needs a lookup.
   struct Slot {
-    uint32_t hash = 0;  // its lower bits are where the search begins
+    uint32_t hash = 0;  // its lower bits are the start of the search
     model::StackId id;  // invalid: free
   };
   static constexpr size_t kFirstSlots = 1024;  // always a power of two

@@ -1,12 +1,13 @@
-// Tree: the dicts, lists and tuples that have no column of their own (segments, blocks, settings,
-// annotations, everything unknown). A node is a chain of runs in one array of values; a dict's
-// items alternate key, value.
+// Tree: dicts, lists and tuples without a column (segments, blocks, settings, annotations,
+// everything unknown). A node is a chain of runs in one array of values; a dict's items alternate
+// key, value.
 //
 //   node 7 ─► run [begin 120, 4 values] ─► run [begin 300, 2 values]
 //
 // Cost: 8 bytes per item, 16 per node, 16 per run; consecutive event rows share one item. A hostile
-// file may name one part from many places, so that reading all would take the square of its size:
-// visits stop for good after kMaxVisits for each item, and exhausted() tells. Real files need few.
+// file may refer to one part from many places, so that reading all takes the square of its size:
+// visits stop for good after kMaxVisits per item, and exhausted() returns true. Real files need
+// few.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ class Tree {
   void appendItems(uint32_t node, Items items) { append(node, items, true); }
   uint64_t itemCount(uint32_t node) const { return nodes_[node].count; }
   size_t size() const { return nodes_.size(); }
-  // True if visits were cut short: what was read is not to be used.
+  // True if visits were cut short: the result must not be used.
   bool exhausted() const { return visited_ > kMaxVisits * items_.size() + kFreeVisits; }
 
   // Calls visit(Items) for each run, in order.
@@ -34,7 +35,7 @@ class Tree {
       visit(Items{items_.data() + runs_[run].begin, runs_[run].count});
     }
   }
-  // Calls visit(Value) for each item of a list or tuple; runs of event rows stay one value.
+  // Calls visit(Value) for each item of a list or tuple; a run of event rows is one value.
   template <class Visit>
   void forEachItem(uint32_t node, Visit&& visit) const {
     forEachRun(node, [&](Items items) {

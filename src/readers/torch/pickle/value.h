@@ -1,12 +1,12 @@
-// Value: anything that a pickle or JSON can hold, in eight bytes: a tag and 56 bits that either are
-// the value or say where it lies.
+// Value: any value of a pickle or JSON in eight bytes: a tag and 56 bits that are the value or say
+// where it is.
 //
 //   tag │ payload
 //   int │ −2^55 … 2^55−1            wide │ index of a number that needs more (Values)
 //   string │ word (8) + offset of its opcode in the input (48)
-//   event │ row (32) + how many rows follow it (24): a run of a million events is one value
+//   event │ row (32) + number of rows that follow it (24): a run of a million events is one value
 //
-// Eight bytes matter: a pickle remembers two to four objects per event (the "memo").
+// Eight bytes matter: a pickle memoizes two to four objects per event.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ enum class Tag : uint8_t {
   kInt,
   kWide,
   kFloat,
-  kString,  // lies in the input
-  kText,    // lies in the trace's strings: word (8) + StringId
+  kString,  // stored in the input
+  kText,    // in the trace's strings: word (8) + StringId
   kBytes,
   kDict,  // node of the tree
   kList,
@@ -74,11 +74,11 @@ struct Value {
   }
   constexpr bool isString() const { return tag() == Tag::kString || tag() == Tag::kText; }
   constexpr bool isSequence() const { return tag() == Tag::kList || tag() == Tag::kTuple; }
-  // Events: how many rows follow the first.
+  // Events: the number of rows after the first.
   constexpr uint32_t moreRows() const {
     return tag() == Tag::kEvent ? static_cast<uint32_t>(payload() >> 32) : 0;
   }
-  // Makes this run of rows longer by `next`, if that is the row or run right after it.
+  // Extends this run of rows by `next`, if that is the row or run right after it.
   constexpr bool join(Value next) {
     constexpr uint64_t kMaxRows = uint64_t{1} << 24;
     if (tag() != Tag::kEvent || next.tag() != Tag::kEvent) return false;
@@ -90,7 +90,7 @@ struct Value {
   constexpr bool operator==(const Value&) const = default;
 };
 
-// A run of values, some bytes apart: stack entries lie 16 bytes apart, tree items 8.
+// A run of values at a fixed stride: stack entries are 16 bytes apart, tree items 8.
 struct Items {
   const Value* first = nullptr;
   size_t count = 0;

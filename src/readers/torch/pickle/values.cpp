@@ -11,7 +11,7 @@
 namespace tidegauge::readers::torch {
 namespace {
 
-constexpr size_t kLongText = 64;           // from here on a text is remembered by its offset
+constexpr size_t kLongText = 64;           // texts of this length or more are remembered by offset
 constexpr size_t kMaxDescribed = 64;       // items of a container that describe() writes
 constexpr size_t kMaxDescribedText = 256;  // bytes of a nested text that describe() writes
 

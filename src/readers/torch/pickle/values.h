@@ -1,5 +1,5 @@
-// Values: what a Value means. Holds the parts that do not fit into eight bytes (wide numbers,
-// pairs, the tree) and turns values into texts, numbers and interned strings.
+// Values: the meaning of a Value. Stores the parts that do not fit into eight bytes (wide numbers,
+// pairs, the tree) and converts values to texts, numbers and interned strings.
 //
 // One object per file being read. Cost: 16 bytes per wide number, 16 per distinct pair.
 #pragma once
@@ -27,17 +27,17 @@ class Values {
   // ---- making values
   Value integer(int64_t number);
   Value unsignedInteger(uint64_t number);
-  Value hugeInteger(bool negative);  // beyond 64 bits: remembered as that, not by its digits
+  Value hugeInteger(bool negative);  // beyond 64 bits: stored as such, without its digits
   Value floating(double number);
-  Value text(std::string_view text);  // a string that does not lie in the input as it is
+  Value text(std::string_view text);  // a string that is not stored verbatim in the input
   Value pair(uint64_t first, uint64_t second);
 
   // ---- reading values
   // The text of a string, empty for anything else. Valid until the next string is interned.
   std::string_view textOf(Value value) const;
-  // The string in the trace's pool, as valid UTF-8; an invalid id if `value` is no string.
+  // The string in the trace's pool, as valid UTF-8; an invalid id if `value` is not a string.
   base::StringId intern(Value value);
-  // A text for a value that should be one: of a dict or number, its description.
+  // A text for a value that should be one: for a dict or number, its description.
   base::StringId internDescribed(Value value);
   std::optional<int64_t> signedOf(Value value) const;
   std::optional<uint64_t> unsignedOf(Value value) const;
@@ -46,16 +46,16 @@ class Values {
   std::optional<double> floatOf(Value value) const;
   std::optional<bool> boolOf(Value value) const;
   std::pair<uint64_t, uint64_t> pairOf(Value value) const { return pairs_[value.index()]; }
-  // What a dict is by its keys, whether it became a row already or not.
+  // What a dict is by its keys, whether or not it has become a row.
   enum class Shape : uint8_t { kNoDict, kEvent, kFrame, kOther };
   Shape shapeOf(Value value) const;
   // A short text for people: "3", "True", "{1: 0, 2: 0}". Bounded in depth and length.
   std::string describe(Value value);
 
-  // ---- texts that are made here, not found in the input. A file can ask for the same long parts
-  // in ever new combinations: all of them together get twice the input's size.
+  // ---- texts that are created here, not found in the input. A file can combine the same long
+  // parts repeatedly, so all of them together are limited to twice the input's size.
   bool hasRoomForText() const { return text_bytes_left_ > 0; }
-  bool takeText(size_t bytes);  // false, and counted as cut: there is no room for it
+  bool takeText(size_t bytes);  // false if the limit is reached; the text then counts as cut
   void reportCutText() { ++cut_texts_; }
   uint64_t cutTexts() const { return cut_texts_; }
 
@@ -77,7 +77,7 @@ class Values {
   base::StringId internText(std::string_view text);
   std::string describeAll(Value value);
   std::string describeFlat(Value value);
-  // "…" for what is not written out.
+  // "…" for omitted parts.
   std::string cutText();
   bool isStack(Value list) const;
 

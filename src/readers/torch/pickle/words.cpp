@@ -85,7 +85,7 @@ constexpr size_t slotOf(std::string_view text) {
          kSlots;
 }
 
-// Open addressing, built by the compiler: slot → word, 0 = empty.
+// Open addressing, built at compile time: slot → word, 0 = empty.
 constexpr std::array<uint8_t, kSlots> kTable = [] {
   std::array<uint8_t, kSlots> table{};
   for (size_t word = 1; word < kTexts.size(); ++word) {

@@ -1,5 +1,5 @@
-// Words: the keys and fixed values that a snapshot uses, as one byte each. A string is looked up
-// once, when it is first met; from then on comparing a key is comparing a byte.
+// Words: the keys and fixed values of a snapshot, as one byte each. A string is looked up once, on
+// first use; after that, comparing a key is comparing a byte.
 //
 //   wordOf("addr") == Word::kAddr        wordOf("frobnicate") == Word::kOther
 //
@@ -96,10 +96,10 @@ enum class Word : uint8_t {
 
 Word wordOf(std::string_view text);
 
-// The known keys of one dict, to notice those that are there twice.
+// The known keys of one dict, to detect duplicates.
 class KeySet {
  public:
-  // False if the key was there before. Unknown keys are never told apart.
+  // False if the key occurred before. Unknown keys are not distinguished.
   bool meet(Word key) {
     auto bit = static_cast<size_t>(key);
     if (key == Word::kOther) return true;

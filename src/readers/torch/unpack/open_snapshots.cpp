@@ -21,7 +21,7 @@ base::Result<std::vector<model::Trace>> openSnapshots(std::span<const uint8_t> b
     if (!trace.ok()) {
       bool is_member = item.name != name;
       if (is_member) trace.error().what = fmt::format("{}: {}", item.name, trace.error().what);
-      // One bad member does not hide the others; a limit that was met stops everything.
+      // One bad member does not hide the others; reaching a limit stops everything.
       if (!is_member || trace.error().kind != base::ErrorKind::kUnreadable) {
         return std::move(trace.error());
       }
@@ -35,7 +35,7 @@ base::Result<std::vector<model::Trace>> openSnapshots(std::span<const uint8_t> b
     traces.push_back(std::move(trace).value());
     return base::okStatus();
   }));
-  // An archive may hold other things beside snapshots, but not only those.
+  // An archive may contain other files beside snapshots, but not only those.
   if (traces.empty()) {
     if (passed_over) return std::move(*passed_over);
     return base::Error{base::ErrorKind::kUnreadable, "an archive or page without a file in it", 0,

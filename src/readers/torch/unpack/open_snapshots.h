@@ -1,4 +1,4 @@
-// openSnapshots: a path becomes finished traces: mapped, unpacked, read, joined into lives.
+// openSnapshots: turns a path into finished traces: mapped, unpacked, read, joined into lives.
 //
 //   openSnapshots("rank0.pickle.zst", {})  →  one Trace
 //   openSnapshots("page.html", {})         →  one Trace per embedded snapshot
@@ -17,7 +17,7 @@
 
 namespace tidegauge::readers::torch {
 
-// At least one trace, or an error with the byte offset in the unpacked data where it makes sense.
+// At least one trace, or an error, with the byte offset in the unpacked data if that makes sense.
 base::Result<std::vector<model::Trace>> openSnapshots(const std::string& path,
                                                       const ReadOptions& options);
 

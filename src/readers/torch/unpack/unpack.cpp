@@ -22,7 +22,7 @@ class Unpacker {
   Unpacker(uint64_t input_bytes, const VisitUnpacked& visit)
       : budget_(input_bytes), visit_(visit) {}
 
-  // Goes at most kMaxLevels deep, so calling itself is no risk.
+  // At most kMaxLevels deep, so the recursion is bounded.
   base::Status unpack(const Unpacked& item, int level) {
     if (isGzip(item.bytes)) return one(item, "gzip", unpackGzip, level);
     if (isZstd(item.bytes)) return one(item, "zstd", unpackZstd, level);
@@ -69,7 +69,7 @@ class Unpacker {
 
 UnpackBudget::UnpackBudget(uint64_t input_bytes) {
   constexpr uint64_t kAlwaysBytes = 64 << 20;
-  constexpr uint64_t kMaxRatio = 1100;  // deflate's best is 1,032
+  constexpr uint64_t kMaxRatio = 1100;  // deflate reaches at most 1,032
   constexpr uint64_t kSmallBytes = 1 << 30;
   bool huge = input_bytes > (UINT64_MAX - kAlwaysBytes) / kMaxRatio;
   left_bytes_ = huge ? UINT64_MAX : kAlwaysBytes + input_bytes * kMaxRatio;

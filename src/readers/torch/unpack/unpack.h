@@ -1,12 +1,12 @@
-// unpack: takes containers apart, by their content and not by their name, until a pickle or JSON
-// text is left.
+// unpack: unpacks containers, by their content and not by their name, until a pickle or JSON text
+// is left.
 //
 //   snapshot.html.gz ─► gzip ─► HTML ─► base64 "rank0.pickle" ─► visit(bytes, "rank0.pickle", …)
 //                                    └► base64 "rank1.pickle" ─► visit(bytes, "rank1.pickle", …)
 //
-// Knows gzip, zstd, zip (stored, deflate, zstd) and HTML pages with embedded snapshots, a few
-// levels deep. Bombs fail early: what does not start like anything readable is unpacked no further,
-// and the rest is bounded by what the input's size can justify and the machine has free.
+// Supports gzip, zstd, zip (stored, deflate, zstd) and HTML pages with embedded snapshots, a few
+// levels deep. Decompression bombs fail early: data that does not start like anything readable is
+// not unpacked further, and the rest is bounded by the input's size and the machine's free memory.
 // Source: RFC 1952, RFC 8878, PKWARE's APPNOTE; docs/formats/snapshot.md for the pages.
 #pragma once
 
@@ -34,19 +34,19 @@ using VisitUnpacked = std::function<base::Status(const Unpacked&)>;
 base::Status unpack(std::span<const uint8_t> input, const std::string& name,
                     const VisitUnpacked& visit);
 
-// Is it worth to unpack or read more than these first bytes? False if they are nothing that is
-// known here, or cannot be read, whatever follows.
+// Is it useful to unpack or read more than these first bytes? False if their format is unknown, or
+// if they cannot be read, whatever follows.
 bool mayBecomeReadable(std::span<const uint8_t> start);
 
-// ---- for the parts of it ---------------------------------------------------------------------
+// ---- used by the unpackers ---------------------------------------------------------------------
 
-// How many bytes may still be made out of the input: 64 MiB and 1,100 times its size, but no more
-// than half of the memory that is free, because reading needs the rest.
+// How many bytes may still be unpacked from the input: 64 MiB and 1,100 times its size, but no more
+// than half of the free memory, because reading needs the rest.
 class UnpackBudget {
  public:
   explicit UnpackBudget(uint64_t input_bytes);
   uint64_t leftBytes() const { return left_bytes_; }
-  // What to say when there is nothing left.
+  // The error for an exhausted budget.
   base::Error error() const;
   bool take(uint64_t bytes) {
     if (bytes > left_bytes_) return false;
@@ -59,12 +59,12 @@ class UnpackBudget {
   bool memory_bound_ = false;
 };
 
-// So many bytes are unpacked before mayBecomeReadable() is asked.
+// Number of unpacked bytes before mayBecomeReadable() is asked.
 inline constexpr size_t kUnpackedStart = 1 << 16;
 
 struct Decompressed {
   base::ByteBuffer bytes;
-  bool is_whole = true;         // false: only the start, because that is nothing readable
+  bool is_whole = true;         // false: only the start, because it is not readable
   uint64_t trailing_bytes = 0;  // of the input, after the compressed data
 };
 
@@ -76,7 +76,7 @@ base::Result<Decompressed> unpackDeflate(std::span<const uint8_t> input, UnpackB
 bool isZstd(std::span<const uint8_t> input);
 base::Result<Decompressed> unpackZstd(std::span<const uint8_t> input, UnpackBudget& budget);
 
-// Archives and pages have at most so many members; every trace costs memory of its own.
+// Maximum number of members of an archive or page; every trace costs memory.
 inline constexpr uint64_t kMaxMembers = 4096;
 base::Error tooManyMembers(uint64_t members, uint64_t offset);
 

@@ -75,7 +75,7 @@ base::Result<Decompressed> Inflater::run(std::span<const uint8_t> input, bool me
     read += input_step - stream_.avail_in;
     written += output_step - stream_.avail_out;
     if (status == Z_STREAM_END) {
-      // gzip files may follow each other in one file.
+      // Several gzip files may follow each other in one file.
       if (!members || !isGzip(input.subspan(read))) break;
       if (inflateReset(&stream_) != Z_OK) return cutOff(read);
     } else if (status == Z_BUF_ERROR

@@ -32,7 +32,7 @@ base::Result<base::ByteBuffer> bytesOf(std::string_view base64, UnpackBudget& bu
   return bytes;
 }
 
-// The array after "local_files =", where PyTorch's own pages keep their snapshots.
+// The array after "local_files =", where PyTorch's own pages store their snapshots.
 std::string_view findFiles(std::string_view page) {
   constexpr std::string_view kVariable = "local_files";
   for (size_t at = page.find(kVariable); at != page.npos; at = page.find(kVariable, at + 1)) {
@@ -89,7 +89,7 @@ base::Status unpackHtml(std::span<const uint8_t> input, UnpackBudget& budget,
     }
     base::Result<base::ByteBuffer> buffer = bytesOf(text, budget);
     if (!buffer.ok()) {
-      // The offset is in the text; that lies in the page unless it had escapes.
+      // The offset is in the text, which is part of the page unless it had escapes.
       bool in_page = text.data() >= page.data() && text.data() < page.data() + page.size();
       const char* begin = in_page ? text.data() : files.data();
       uint64_t in_text = in_page ? buffer.error().byte_offset.value_or(0) : 0;

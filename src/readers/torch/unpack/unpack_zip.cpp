@@ -57,7 +57,7 @@ struct Directory {
   uint64_t entries = 0;
 };
 
-// The end record is the last thing in the file but for a comment of at most 64 KiB.
+// The end record is last in the file, except for a comment of at most 64 KiB.
 std::optional<Directory> findDirectory(const Bytes& bytes) {
   constexpr uint64_t kMaxComment = 0xffff;
   if (bytes.size() < kDirectoryEndBytes) return std::nullopt;
@@ -85,7 +85,7 @@ struct Member {
   uint64_t next_entry = 0;
 };
 
-// Sizes and offsets beyond 32 bits stand in an extra field, only those that need it.
+// Sizes and offsets beyond 32 bits are in an extra field, which contains only those.
 void readZip64(const Bytes& bytes, uint64_t extra, uint64_t extra_bytes, bool wide_size,
                Member& member) {
   uint64_t end = extra + extra_bytes;
@@ -161,7 +161,7 @@ base::Status checkSum(std::span<const uint8_t> content, const Member& member) {
 bool isZip(std::span<const uint8_t> input) {
   if (input.size() < 4) return false;
   auto signature = Bytes(input).at<uint32_t>(0);
-  return signature == kLocalHeader || signature == kDirectoryEnd;  // the latter: an empty one
+  return signature == kLocalHeader || signature == kDirectoryEnd;  // the latter: an empty archive
 }
 
 base::Status unpackZip(std::span<const uint8_t> input, UnpackBudget& budget,
@@ -183,7 +183,7 @@ base::Status unpackZip(std::span<const uint8_t> input, UnpackBudget& budget,
     }
     TG_ASSIGN_OR_RETURN(std::span<const uint8_t> packed, packedBytes(bytes, member));
     if (member.method == kStored) {
-      // Entries may name the same bytes again and again: even reading costs something.
+      // Entries may refer to the same bytes repeatedly, and even reading has a cost.
       if (!budget.take(packed.size())) return budget.error();
       TG_RETURN_IF_ERROR(checkSum(packed, member));
       TG_RETURN_IF_ERROR(visit(member.name, packed));

@@ -28,14 +28,15 @@ Error zstdError(size_t code, uint64_t offset) {
           offset, "Copy the file again."};
 }
 
-// Where a frame is found to be wrong: its checksum stands at its end, so the place is not known.
+// The position of an error in a frame. A checksum is at the end of its frame, so its error has no
+// known position.
 uint64_t placeOf(size_t code, std::span<const uint8_t> input, uint64_t at) {
   if (ZSTD_getErrorCode(code) != ZSTD_error_checksum_wrong) return at;
   size_t frame_bytes = ZSTD_findFrameCompressedSize(input.data() + at, input.size() - at);
   return ZSTD_isError(frame_bytes) ? at : at + frame_bytes;
 }
 
-// The window is memory that the file asks for: no more than its size can justify.
+// The window is memory requested by the file: no more than its size can justify.
 int windowLogFor(const UnpackBudget& budget) {
   auto affordable = static_cast<int>(std::bit_width(budget.leftBytes())) - 1;
   return std::clamp(affordable, kUsualWindowLog, kLargestWindowLog);
@@ -48,7 +49,7 @@ base::Result<Context> contextFor(const UnpackBudget& budget) {
   return context;
 }
 
-// All frames, however long: most_bytes bounds what is written, the result says if that was all.
+// All frames, of any length: most_bytes bounds the output, and the result says if that was all.
 base::Result<Decompressed> stream(std::span<const uint8_t> input, UnpackBudget& budget,
                                   uint64_t most_bytes) {
   TG_ASSIGN_OR_RETURN(Context context, contextFor(budget));
@@ -88,7 +89,7 @@ base::Result<Decompressed> stream(std::span<const uint8_t> input, UnpackBudget& 
   return result;
 }
 
-// One frame that says how large it is unpacks straight into place, without a window.
+// One frame with a known size is unpacked directly into place, without a window.
 base::Result<Decompressed> single(std::span<const uint8_t> input, uint64_t content_bytes,
                                   UnpackBudget& budget) {
   if (content_bytes > kUnpackedStart) {

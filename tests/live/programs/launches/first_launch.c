@@ -1,5 +1,5 @@
-// first_launch ROUNDS: launches at once, and then as another program again: each run says for
-// itself how often it did. The kernel has a name in each, and not the same.
+// first_launch ROUNDS: launches at once, then execs another program that does the same: each run
+// counts its own launches. Each has a kernel with another name.
 #include "expect.h"
 
 static void kernel(void) {}

@@ -1,5 +1,5 @@
-// geometries COUNT THREADS [wait]: as many launches, each of a geometry of its own; waits for a
-// line first if it is told to.
+// geometries COUNT THREADS [wait]: COUNT launches, each with its own geometry; with `wait`, waits
+// for a line first.
 #include <pthread.h>
 
 #include "expect.h"

@@ -1,10 +1,9 @@
-// What takes driver memory beside PyTorch: a library whose functions are known by name, as a
-// communication library's or a solver's are. Loaded by joins.py, when libcuda and libcudart are
-// there.
+// Allocates driver memory beside PyTorch: a library with named functions, like a communication
+// library or a solver. Loaded by joins.py if libcuda and libcudart exist.
 #include "driver_api.h"
 #include "runtime_api.h"
 
-// Each call has its own frame: nothing after it may be left out.
+// Each call needs its own frame: code after it prevents a tail call.
 static volatile int last_code;
 
 unsigned long long take_buffers(unsigned long long bytes) {  // driver
@@ -29,7 +28,7 @@ void* take_managed(unsigned long long bytes) {
   return last_code == 0 ? at : 0;
 }
 
-// Charged as soon as it is made, although no address leads to it.
+// Charged as soon as it is created, although it has no address.
 unsigned long long take_pages(unsigned long long bytes) {
   CUmemAllocationProp prop = {1, 0, {1, 0}, 0, {0}};  // pinned, on device 0
   CUmemGenericAllocationHandle handle = 0;

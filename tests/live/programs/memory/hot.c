@@ -1,5 +1,5 @@
-// hot THREADS BLOCKS: each thread takes blocks of one size and gives back at once all but every
-// 100th.
+// hot THREADS BLOCKS: each thread allocates blocks of one size and frees all but every 100th at
+// once.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>

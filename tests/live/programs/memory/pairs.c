@@ -1,4 +1,4 @@
-// pairs N: N pairs of cudaMalloc() and cudaFree() as fast as they go; says when it begins.
+// pairs N: N pairs of cudaMalloc() and cudaFree() as fast as possible; prints when it begins.
 #include "expect.h"
 
 int main(int count, char** words) {

@@ -1,6 +1,6 @@
-// pinned: 8 MiB of host memory that CUDA pins, 4 MiB that it registers, and 16 MiB of its own; of
-// each it touches the first quarter, round and round, until its input ends. Says so when all of it
-// is there.
+// pinned: 8 MiB of host memory that CUDA pins, 4 MiB that it registers, and 16 MiB of ordinary
+// memory. It touches the first quarter of each repeatedly, until its input ends. Prints a line when
+// all of it is resident.
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// Stream-ordered pools: what is freed goes back to the pool, the pool keeps it from the device.
+// Stream-ordered pools: freed memory returns to the pool, which keeps it reserved on the device.
 #include "expect.h"
 
 static uint64_t attribute(CUmemoryPool pool, int which) {
@@ -20,7 +20,7 @@ int main(void) {
   must(cudaFreeAsync_ptsz(c, NULL), 0), gave(POOL, 6 << 20);
   if (attribute(pool, 5) != 8 << 20 || attribute(pool, 7) != 5000) return 97;
   must(cudaMallocFromPoolAsync(&c, 5 << 20, pool, NULL), 0), took(POOL, 5 << 20);
-  if (attribute(pool, 5) != 8 << 20) return 97;  // from what the pool had kept
+  if (attribute(pool, 5) != 8 << 20) return 97;  // from the pool's reserve
   must(cudaFreeAsync(c, NULL), 0), gave(POOL, 5 << 20);
   must(cudaMemPoolTrimTo(pool, 0), 0);
   if (attribute(pool, 5) != 2 << 20) return 97;

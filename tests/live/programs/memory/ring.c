@@ -1,6 +1,6 @@
-// Allocates and frees for long enough to fill many parts of a recording, and holds some of all
-// sorts of memory from its beginning to its end: blocks, physical memory that is mapped, a pool's,
-// an array, pinned memory. Then it says what it holds. ring ROUNDS
+// Allocates and frees for long enough to fill many parts of a recording, and holds memory of all
+// kinds from its beginning to its end: blocks, mapped physical memory, a pool's memory, an array,
+// pinned memory. Then it prints what it holds. ring ROUNDS
 #include "expect.h"
 
 enum { HELD = 40, SLOTS = 200, PAGE = 2 << 20 };
@@ -20,7 +20,7 @@ int main(int count, char** words) {
   must(cudaFree(NULL), 0);
   for (int i = 0; i < HELD; ++i) holdMore(i);
 
-  // An expandable segment of three pages; all handles but one are given back.
+  // An expandable segment of three pages; all handles but one are released.
   CUdeviceptr range = 0;
   CUmemAllocationProp prop = {.type = 1, .location = {1, 0}};
   CUmemGenericAllocationHandle pages[3];
@@ -43,7 +43,7 @@ int main(int count, char** words) {
     }
     usleep(2000);
   }
-  // What was there long before any part that is left goes now.
+  // Frees memory that is older than any remaining part.
   for (int i = 0; i < HELD; i += 2)
     must(cudaFree(held[i]), 0), gave(DEVICE, 1000 * ((size_t)i + 1));
   must(cuMemUnmap(range + PAGE, PAGE), 0), gave(PHYSICAL, PAGE);

@@ -1,4 +1,4 @@
-// Addresses and memory apart, as PyTorch's expandable segments use them: memory lives until its
+// Addresses and memory are separate, as in PyTorch's expandable segments: memory lives until its
 // last handle and its last mapping are gone.
 #include "expect.h"
 

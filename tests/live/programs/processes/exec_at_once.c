@@ -1,5 +1,5 @@
-// Takes memory and becomes another program in the very next moment, as often as it is told: nobody
-// had the time to look where its code lay. exec_at_once TIMES
+// Allocates memory and execs another program immediately, TIMES times, so that nothing can read its
+// mappings in between. exec_at_once TIMES
 #include "expect.h"
 
 int main(int count, char** words) {

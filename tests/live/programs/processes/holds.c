@@ -1,5 +1,5 @@
-// Allocates, launches and copies a line's worth for each line that it reads, and says so; ends with
-// its input. For tests that look while a program runs.
+// Allocates, launches and copies once for each line that it reads, and confirms it; ends with its
+// input. For tests that examine a running program.
 #include "expect.h"
 
 static void kernelOne(void) {}

@@ -1,5 +1,5 @@
-// Holds memory and is killed by SIGKILL: by itself, or (killed wait) by someone else; until then
-// each SIGUSR1 makes it take 77,777 bytes more.
+// Holds memory and is killed by SIGKILL: from itself, or (killed wait) from another process; until
+// then, each SIGUSR1 makes it allocate 77,777 more bytes.
 #include <signal.h>
 
 #include "expect.h"

@@ -1,6 +1,6 @@
-// Holds memory before anybody watches: 8 MiB and 4 MiB. For each line "p" it takes and gives back a
-// little, so that one sees whether it is watched. After another line it gives back the first, takes
-// 2 MiB, is refused more than there is, and waits for its input to end.
+// Holds memory before it is watched: 8 MiB and 4 MiB. For each line "p" it allocates and frees a
+// little, to show whether it is watched. After another line it frees the first, allocates 2 MiB, is
+// refused more than there is, and waits for its input to end.
 #include "expect.h"
 
 int main(void) {

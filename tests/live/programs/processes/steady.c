@@ -1,5 +1,5 @@
-/* Takes and gives back memory some thousand times a second, for SECONDS: enough to fill a part of a
- * recording every few seconds. A child that takes some and ends comes every second. */
+/* Allocates and frees memory some thousand times a second, for SECONDS: enough to fill a part of a
+ * recording every few seconds. Every second, a child starts, allocates some memory and ends. */
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,6 +1,5 @@
 // threads N M [stopped]: N threads at once, each with M pairs and one block that it holds until all
-// have one; "stopped": the parent process (the recorder) gets no processor until the last has
-// ended.
+// have one; "stopped": the parent process (the recorder) is stopped until the last has ended.
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -42,6 +41,6 @@ int main(int count, char** words) {
   for (intptr_t i = 0; i < threads; ++i) must(pthread_create(&ids[i], &small, work, (void*)i), 0);
   for (int i = 0; i < threads; ++i) pthread_join(ids[i], NULL);
   if (stopped) kill(stopped, SIGCONT);
-  expected.peak = 0;  // depends on the order of the threads: not told
+  expected.peak = 0;  // depends on the order of the threads: not printed
   return finish();
 }

@@ -1,4 +1,4 @@
-"""A Python program that ends well and has given everything back by then: ends_well.py leak|behaves
+"""A Python program that ends well and has freed everything by then: ends_well.py leak|behaves
 
 `leak` keeps a buffer of every step in a list that is never emptied; `behaves` keeps as many as it needs.
 Both are Python's own objects, so its last moments free them."""
@@ -20,7 +20,7 @@ class Buffer:
 
 
 class Pitched(Buffer):
-    """By another function, so that its stack is another one whatever Python tells of itself."""
+    """By another function, so that its stack is another one whatever names Python reports."""
 
     def __init__(self, size):
         self.at = ctypes.c_void_p()

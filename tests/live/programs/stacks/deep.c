@@ -41,7 +41,7 @@ DEEP(one_large) {
 }
 #endif
 #ifdef TWO
-// As long as it says: only rbp knows where the frame begins.
+// Variable length: only rbp shows where the frame begins.
 DEEP(two_variable) {
   volatile char variable[n * 16 + 16];
   keep(variable, n);

@@ -16,7 +16,7 @@ static __attribute__((noinline)) void deep(int depth, size_t bytes) {
   room[0] = 0;
   if (depth > 0) {
     deep(depth - 1, bytes);
-    if (room[0] != 0) abort();  // a use after the call: a frame of its own for each depth
+    if (room[0] != 0) abort();  // a use after the call, so that each depth has its own frame
     return;
   }
   void* p;

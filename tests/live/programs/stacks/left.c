@@ -1,8 +1,7 @@
-// Calls that are left by siglongjmp() out of the driver, again and again, and others afterwards
-// from above and from below the frames that were left. Nothing overwrites those: the functions
-// below have much room that they never write to. Run with
-// FAKE_GPU_FAIL="cuMemAlloc_v2@2=-10;cuMemAlloc_v2@5=-10;…": each plan counts the calls that no
-// plan before it has taken, and raises SIGUSR1 (10) inside the driver.
+// Calls that siglongjmp() leaves out of the driver, repeatedly, and later calls from above and from
+// below the abandoned frames. Nothing overwrites those: the functions below have much space that
+// they never write. Run with FAKE_GPU_FAIL="cuMemAlloc_v2@2=-10;cuMemAlloc_v2@5=-10;…": each plan
+// counts the calls that no plan before it has taken, and raises SIGUSR1 (10) inside the driver.
 //
 //   left TIMES [learn]: left TIMES times, in a frame of another depth each time, and three calls
 //   after each. `learn` makes the three once before, and waits until the recorder knows how to

@@ -132,7 +132,7 @@ TEST(DiffStacks, WhatTheOtherHasElsewhereIsNotMoved) {
   AnalysedTrace a = traceWith({{"f@m.py:10"}, {"f@m.py:12"}});
   AnalysedTrace b = traceWith({{"f@/x/m.py:12"}, {"f@/x/m.py:30"}});
   StackKeys keys;
-  // A holds its first alone, B its second: line 12 stands in both files.
+  // A has only its first, B its second: line 12 is in both files.
   std::vector<StackOnSide> of_a = {{StackId(0), 1}, {StackId(1), 1}};
   std::vector<StackOnSide> of_b = {{StackId(1), 1}};
   auto pairs = matchStacks(keys, a, of_a, b, of_b);

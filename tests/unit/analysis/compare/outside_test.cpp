@@ -18,7 +18,7 @@ using testing::TraceBuilder;
 constexpr uint64_t kB = kA + 64 * kMiB;
 constexpr uint64_t kC = kA + 256 * kMiB;
 
-// What the driver gave one made-up process; times in µs, an end of 0: never.
+// Driver memory of one simulated process; times in µs, an end of 0: never.
 class Process {
  public:
   uint32_t block(uint64_t address, uint64_t bytes, int64_t begin_us, int64_t end_us = 0,
@@ -106,7 +106,8 @@ std::vector<uint64_t> outsideBytes(const Outside& outside) {
   return bytes;
 }
 
-// Segments A at 1,000 µs and B at 1,001; B goes at 1,003, an out of memory at 1,005, end at 1,006.
+// Segments A at 1,000 µs and B at 1,001; B is freed at 1,003, an out of memory at 1,005, end at
+// 1,006.
 model::Trace twoSegments() {
   TraceBuilder b;
   b.time(1000).segmentAlloc(kA, 20 * kMiB).segmentAlloc(kB, 40 * kMiB);
@@ -143,7 +144,7 @@ TEST(Outside, WhatIsNoSegmentIsOutsideAtEachMoment) {
   EXPECT_EQ(outside.match.largest_difference_ns, 1000);
 }
 
-// As everywhere else: of out of memories that were equally short, the report is about the last.
+// As everywhere: of equally severe out-of-memory events, the report uses the last.
 TEST(Outside, TheOutOfMemoryIsTheOneOfTheReport) {
   TraceBuilder b;
   b.time(1000).segmentAlloc(kA, 20 * kMiB).alloc(kA, 5 * kMiB);
@@ -189,7 +190,7 @@ TEST(Outside, PhysicalMemoryIsPyTorchsWhereItIsMappedIntoASegment) {
   uint32_t cached = process.physical(20 * kMiB, 991);  // its handle stays
   process.map(cached, kA + 20 * kMiB, 999, 1002);
   process.physical(2 * kMiB, 900);                        // no address yet
-  process.map(process.physical(6 * kMiB, 901), kC, 902);  // someone else's
+  process.map(process.physical(6 * kMiB, 901), kC, 902);  // another process's
   Outside outside = joined(snapshot, process);
   EXPECT_EQ(outsideBytes(outside), (std::vector<uint64_t>{8 * kMiB, 28 * kMiB}));
   ASSERT_EQ(outside.devices[0].rows.size(), 2U);
@@ -216,7 +217,7 @@ TEST(Outside, SegmentsOlderThanTheHistoryAreFoundWhereTheyLie) {
 }
 
 // A later part of a recording knows what was live when it began, and since when: segments among it
-// are PyTorch's, not outside.
+// belong to PyTorch.
 TEST(Outside, SegmentsThatAPartCarriesAreSegments) {
   TraceBuilder b;
   b.time(1000).segmentAlloc(kA, 20 * kMiB).segmentAlloc(kB, 40 * kMiB).segmentFree(kB, 40 * kMiB);
@@ -225,7 +226,7 @@ TEST(Outside, SegmentsThatAPartCarriesAreSegments) {
   b.block(19 * kMiB, BlockState::kInactive);
   AnalysedTrace snapshot(b.build());
   Process part;
-  part.driver.first_call_ns = 5'000'000;  // when kB was gone
+  part.driver.first_call_ns = 5'000'000;  // when kB was freed
   part.driver.is_from_start = false;
   part.block(kA, 20 * kMiB, 999);
   part.block(kC, 7, 10);

@@ -138,7 +138,7 @@ TEST(Forecast, AModelIsBetterOnlyByAMarginThatCanBeRead) {
   EXPECT_TRUE(forecast(sine()).publishedBeatsNoChange());
 }
 
-TEST(Forecast, NobodyForeseesAStep) {
+TEST(Forecast, NoModelForeseesAStep) {
   Forecast result = forecast(step());
   EXPECT_FALSE(result.beatsNoChange());
   EXPECT_FALSE(result.publishedBeatsNoChange());
@@ -227,7 +227,7 @@ TEST(ForecastDescent, ClipsTheGradientTheRightWayUp) {
   EXPECT_GT(model[0], 3);
   EXPECT_LT(model[0], 5.01);
   EXPECT_EQ(model[1], 0);
-  // A short gradient is left as it is: it comes close, but not in one leap.
+  // A short gradient is not scaled: it approaches, but not in one step.
   LinearModel small = trainByDescent({input}, {0.5});
   EXPECT_NEAR(modelValue(small, input), 0.5, 1e-3);
 }
@@ -287,7 +287,7 @@ std::vector<std::string> tableRows() {
   return rows;
 }
 
-// docs/explain/forecast.md holds the table that this prints. TIDEGAUGE_UPDATE_DOCS=1 writes it
+// docs/explain/forecast.md contains the table that this prints. TIDEGAUGE_UPDATE_DOCS=1 writes it
 // there.
 TEST(ForecastTable, TheDocsHoldIt) {
   const char* root = std::getenv("TIDEGAUGE_SOURCE_DIR");

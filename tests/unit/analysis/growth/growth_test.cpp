@@ -65,7 +65,7 @@ TEST(Growth, ALeakAmongTemporariesOfItsOwnStack) {
     steps.alloc("leak", 3 * kMiB);
   });
   Growth growth = findGrowth(trace, *trace.devices[0]);
-  EXPECT_EQ(growth.verdict, Growth::Verdict::kTold);
+  EXPECT_EQ(growth.verdict, Growth::Verdict::kReported);
   EXPECT_EQ(growth.points.name, "step");
   EXPECT_EQ(growth.points.program_steps, 40u);
   ASSERT_EQ(growth.stacks.size(), 1u);
@@ -108,12 +108,12 @@ TEST(Growth, WeightsAndEmptiedCachesDoNotGrow) {
     }
   });
   Growth growth = findGrowth(trace, *trace.devices[0]);
-  EXPECT_EQ(growth.verdict, Growth::Verdict::kTold);
+  EXPECT_EQ(growth.verdict, Growth::Verdict::kReported);
   EXPECT_TRUE(growth.stacks.empty());
 }
 
-// Points inside the teeth: nearly every interval rises, Mann–Kendall says p < 0.01, nothing leaks.
-TEST(Growth, TokensOfARequestAreNoLeak) {
+// Points inside the teeth: nearly every interval rises, Mann–Kendall gives p < 0.01, nothing leaks.
+TEST(Growth, TokensOfARequestAreNotALeak) {
   Steps steps;
   std::vector<uint64_t> held;
   AnalysedTrace trace = steps.run(200, [&](int step) {
@@ -150,7 +150,7 @@ TEST(Growth, WithoutMarksThousandsOfEventsAreTheUnit) {
   EXPECT_NEAR(growth.stacks[0].bytes_per_step, 100 * kMiB, 5 * kMiB);
 }
 
-TEST(Growth, APartOfOneForwardPassTellsNothing) {
+TEST(Growth, APartOfOneForwardPassShowsNothing) {
   Steps steps(false);
   AnalysedTrace trace = steps.run(100, [&](int) {
     steps.temporary("work", 2 * kMiB);
@@ -162,7 +162,7 @@ TEST(Growth, APartOfOneForwardPassTellsNothing) {
   EXPECT_TRUE(growth.stacks.empty());
 }
 
-TEST(Growth, FewerThanEightStepsNeverTell) {
+TEST(Growth, FewerThanEightStepsNeverShowGrowth) {
   for (int count : {5, 6, 7}) {
     Steps steps;
     AnalysedTrace trace = steps.run(count, [&](int) { steps.alloc("leak", kMiB); });
@@ -178,7 +178,7 @@ TEST(Growth, FewerThanEightStepsNeverTell) {
 }
 
 TEST(Growth, FourRisesInFiveAreNeededNotThree) {
-  auto risesIn = [](int every) {  // no leak in every so many steps
+  auto risesIn = [](int every) {  // no leak in every `every`-th step
     Steps steps;
     AnalysedTrace trace =
         steps.run(13, [&](int step) {  // ten points after warm-up: too few to halve
@@ -256,7 +256,7 @@ TEST(Churn, AgeIsCountedInLaterAllocations) {
   EXPECT_EQ(labelOf(trace, churn.stacks[0].stack), "app.py:1 c");
 }
 
-TEST(Churn, IsToldByTheStepOrByAThousandEvents) {
+TEST(Churn, IsReportedPerStepOrPerThousandEvents) {
   for (bool annotated : {true, false}) {
     Steps steps(annotated);
     AnalysedTrace trace = steps.run(500, [&](int) { steps.temporary("work", kMiB); });
@@ -285,7 +285,7 @@ TEST(Churn, TheWindowsEndExactly) {
   }
 }
 
-TEST(Growth, MessyTracesAreTold) {
+TEST(Growth, MessyTracesAreReported) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     AnalysedTrace trace(testing::messyTrace({.seed = seed, .wild = seed % 2 == 0}));
     for (const auto& device : trace.devices) {

@@ -51,7 +51,7 @@ TEST(Wall, AtTheWallNothingIsLeft) {
   EXPECT_EQ(wallOf(trace, *trace.devices[0], 10 * kMiB).active.events_left, 0.0);
 }
 
-TEST(Wall, AnOutOfMemoryEventTellsTheCapacity) {
+TEST(Wall, AnOutOfMemoryEventShowsTheCapacity) {
   AnalysedTrace trace = stepsThatKeep(kMiB, 100, 77 * kMiB);
   Wall wall = wallOf(trace, *trace.devices[0]);
   EXPECT_EQ(wall.capacity_source, CapacitySource::kOutOfMemory);
@@ -68,7 +68,7 @@ TEST(Wall, AnOutOfMemoryEventThatSaysNothing) {
   EXPECT_FALSE(wallOf(trace, *trace.devices[0]).capacity_bytes);
 }
 
-TEST(Wall, TooShortToTell) {
+TEST(Wall, TooShortForATrend) {
   AnalysedTrace trace = stepsThatKeep(kMiB, 3);  // 39 events, 9 slices
   EXPECT_FALSE(wallOf(trace, *trace.devices[0], kMiB).enough);
   TraceBuilder empty;

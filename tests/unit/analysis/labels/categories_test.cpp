@@ -86,7 +86,7 @@ TEST(Categories, WhatTheFileSaysComesFirst) {
   trace.allocations.category[4] = trace.strings.intern("INPUT");
   AnalysedTrace analysed(std::move(trace));
   EXPECT_EQ(analysed.categories->of(0), Category::kOptimizer);
-  EXPECT_EQ(analysed.categories->of(1), Category::kAttention) << "no category of ours: the stack";
+  EXPECT_EQ(analysed.categories->of(1), Category::kAttention) << "not a known category: the stack";
   EXPECT_EQ(analysed.categories->of(2), Category::kAttention);
   EXPECT_EQ(analysed.categories->of(4), Category::kOther) << "stated, but none of the nine";
 }
@@ -122,7 +122,7 @@ TEST(Categories, AKeyIsThereOnce) {
   EXPECT_NE(what("? [a]\n: []\n").find("not text"), std::string::npos);
 }
 
-TEST(Categories, WhatIsNoYamlSaysWhere) {
+TEST(Categories, InvalidYamlSaysWhere) {
   auto whatOf = [](const std::string& yaml) { return CategoryRules::parse(yaml).error().what; };
   const std::string unusable = "the category rules are not usable: ";
   EXPECT_EQ(whatOf("rules: [\n"), unusable + "line 2, column 1: end of sequence flow not found");

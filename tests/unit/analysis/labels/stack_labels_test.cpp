@@ -77,7 +77,7 @@ TEST(StackLabels, WithoutPythonTheOperationIsNamed) {
   EXPECT_EQ(n.label, "at::native::(anonymous namespace)::cat_out_cuda");
 }
 
-// An allocation wrapper that many share says little: its caller does.
+// A shared allocation wrapper says little; its caller says more.
 TEST(StackLabels, WithoutPythonTheProgramsOwnFunctionCalls) {
   Named n =
       named({"cuMemAlloc_v2@libcuda.so.1:0", "cudaMalloc@libcudart.so.13:0",
@@ -89,7 +89,7 @@ TEST(StackLabels, WithoutPythonTheProgramsOwnFunctionCalls) {
                    "__libc_start_main@libc.so.6:0"})
                 .caller,
             "");
-  // Python of the program calls what its own library asks for.
+  // The program's Python code calls its own library.
   n = named({"cudaMalloc@libcudart.so.13:0", "grab@/home/me/plain.c:20",
              "step@/home/me/train.py:40", "main@/home/me/train.py:63"});
   EXPECT_EQ(n.label, "train.py:40 step");

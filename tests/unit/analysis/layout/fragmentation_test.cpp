@@ -63,7 +63,7 @@ TEST(Fragmentation, PoolsAreNeverMixed) {
   EXPECT_NEAR(details.sample.reserved.external, 70.0 / 140, 1e-12);
   EXPECT_NEAR(details.sample.sums.free.external(), 1 - 60.0 / 90, 1e-12);
   EXPECT_NEAR(details.sample.sums.free.externalBySegment(), 0, 1e-12);
-  // The graph's segment lies between the two of the default pool: it is owned, so it is no hole.
+  // The graph's segment is between the two of the default pool: it is owned, so it is not a hole.
   double span = static_cast<double>(kOther + 100 * kMiB - kA);
   double gap = static_cast<double>(kOther - kA - 60 * kMiB);
   EXPECT_NEAR(details.sample.address.external, gap / span, 1e-12);

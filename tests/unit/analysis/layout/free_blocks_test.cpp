@@ -30,7 +30,7 @@ struct Built {
   }
 };
 
-// A segment at `a` with the free parts given, each followed by a live block of 2 MiB.
+// A segment at `a` with the given free parts, each followed by a live block of 2 MiB.
 void shredded(TraceBuilder& b, uint64_t a, std::initializer_list<uint64_t> free_parts) {
   uint64_t bytes = 0;
   for (uint64_t part : free_parts) bytes += part + 2 * kMiB;
@@ -66,7 +66,7 @@ TEST(FreeBlocks, SmallRequestsAndLargeOnesNeverShare) {
   EXPECT_EQ(built.taken(kMiB), 2 * kMiB - 512);
   EXPECT_EQ(built.taken(kMiB + 1), 30 * kMiB);
   EXPECT_EQ(largestRequest(built.free.rules, built.free.lists.at(1)), kMiB);
-  // What the large pool has left in pieces of 1 MiB and less serves nothing.
+  // Remainders of 1 MiB and less in the large pool serve no request.
   TraceBuilder crumbs;
   shredded(crumbs, kA, {kMiB, 512 * kKiB});
   Built crumbled(std::move(crumbs));
@@ -147,7 +147,7 @@ TEST(FreeBlocks, WithoutTheSettingExpandableBlocksAreNotUsed) {
   }
 }
 
-TEST(FreeBlocks, WithoutSettingsTheSegmentsTellThatTheyAreExpandable) {
+TEST(FreeBlocks, WithoutSettingsTheSegmentsShowThatTheyAreExpandable) {
   TraceBuilder b;
   b.settings().present = false;
   b.map(kA, 40 * kMiB).alloc(kA, 10 * kMiB);
@@ -202,7 +202,7 @@ TEST(FreeBlocks, ReservationsLackPagesOnly) {
   EXPECT_EQ(asked(built, 31 * kMiB), 20 * kMiB);  // 30 free + a page
   EXPECT_EQ(asked(built, 65 * kMiB), 20 * kMiB);  // 30 + 20 + 15
   EXPECT_EQ(asked(built, 66 * kMiB), 80 * kMiB);  // that stretch is too short: pages at the end
-  EXPECT_EQ(asked(built, 30 * kMiB, StreamId(3)), 40 * kMiB);  // a reservation of its own
+  EXPECT_EQ(asked(built, 30 * kMiB, StreamId(3)), 40 * kMiB);  // its own reservation
   Built large_pages = build("expandable_segments:True,large_segment_size_mb:40");
   EXPECT_EQ(asked(large_pages, 30 * kMiB, StreamId(3)), 40 * kMiB);
   EXPECT_EQ(asked(large_pages, 50 * kMiB, StreamId(3)), 80 * kMiB);

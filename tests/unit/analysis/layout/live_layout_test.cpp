@@ -34,7 +34,7 @@ TEST(LiveLayout, RoundsBlocksButNeverIntoTheNext) {
                                    {0x10780, 100, 0, true},
                                    {0x10f00, 9999, 0, true}};  // sticks out
   LiveLayout it = liveLayout(ranges, blocks, 0);
-  // Taken: 512 + 1,024 + 128 + 512 + 256.
+  // In use: 512 + 1,024 + 128 + 512 + 256.
   EXPECT_EQ(it.free_bytes, 4096U - 512 - 1024 - 128 - 512 - 256);
 }
 
@@ -46,7 +46,7 @@ TEST(LiveLayout, IsNothingWhereNothingLives) {
   EXPECT_EQ(liveLayout({}, blocks, 0).stranded_bytes, 0U);
 }
 
-TEST(LiveTrend, ForetellsAndTellsGrowthWhenThereIsEnough) {
+TEST(LiveTrend, ForecastsAndReportsGrowthWithEnoughSamples) {
   LiveTrend trend;
   LayoutScore score;
   score.score = 40;
@@ -58,7 +58,7 @@ TEST(LiveTrend, ForetellsAndTellsGrowthWhenThereIsEnough) {
   EXPECT_NEAR(*trend.growth(), static_cast<double>(kMiB) / 10, 1);
 }
 
-TEST(LiveTrend, SawTeethAreNoGrowth) {
+TEST(LiveTrend, SawTeethAreNotGrowth) {
   LiveTrend trend;
   for (int i = 0; i < 50; ++i)
     trend.add(10.0 * i, {}, kMiB * static_cast<uint64_t>(100 + i * 7 % 5));

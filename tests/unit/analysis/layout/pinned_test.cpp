@@ -82,7 +82,7 @@ TEST(Pinned, PagesOfExpandableSegmentsGoBackOneByOne) {
   ASSERT_EQ(pinned.stacks.size(), 2U);
   EXPECT_EQ(pinned.stacks[0].alone_bytes, 18 * kMiB);
   EXPECT_EQ(pinned.stacks[1].alone_bytes, 15 * kMiB);
-  EXPECT_EQ(pinned.stacks[1].blocks, 1U);  // although it lies in two pages
+  EXPECT_EQ(pinned.stacks[1].blocks, 1U);  // although it is in two pages
   std::vector<Pin> pins = pinsOf(analysed.trace, layout.segments().at(0));
   ASSERT_EQ(pins.size(), 2U);
   EXPECT_EQ(pins[0].pins_bytes, 18 * kMiB);
@@ -107,8 +107,8 @@ TEST(Pinned, BlocksOutsideEverySegmentPinNothing) {
   EXPECT_TRUE(pinned.stacks.empty());
 }
 
-// Little that keeps much comes before much that keeps more; what pins less than a tenth comes last,
-// however small it is.
+// Small memory that pins much comes before large memory that pins more; what pins less than a tenth
+// comes last, however small it is.
 TEST(Pinned, AreRankedByWhatTheyPinPerLiveByte) {
   for (bool tiny_is_major : {true, false}) {  // it pins 24 MiB of 240, of 250
     TraceBuilder b;
@@ -130,7 +130,7 @@ TEST(Pinned, AreRankedByWhatTheyPinPerLiveByte) {
   }
 }
 
-// Every 512 bytes of every segment on their own: slow and obvious.
+// Examines every 512 bytes of every segment: slow and obvious.
 struct SlowPinned {
   uint64_t pinned = 0, shared = 0;
   std::map<uint32_t, uint64_t> alone, with_others;

@@ -22,7 +22,7 @@ struct Advised {
                  ? adviceOn(analysed, device)
                  : adviceOn(analysed, device,
                             verdictOf(analysed, device, ooms.back(), {.total_bytes = total_bytes}));
-    for (const Advice& one : advice) {  // nothing without a number to stand on
+    for (const Advice& one : advice) {  // no advice without a number
       EXPECT_FALSE(one.evidence.empty());
       for (const Evidence& evidence : one.evidence) EXPECT_FALSE(evidence.source.empty());
     }
@@ -96,7 +96,7 @@ TEST(Advice, NoExpandableSegmentsWhereNothingLiesInPieces) {
   }
 }
 
-TEST(Advice, TheOtherSizeClassIsNoOtherStream) {
+TEST(Advice, TheOtherSizeClassIsNotAnotherStream) {
   TraceBuilder b;
   setSettings(b, "");
   b.segmentAlloc(kA, 200 * kMiB).alloc(kA, 90 * kMiB).oom(kMiB, 512 * 1024);
@@ -105,7 +105,7 @@ TEST(Advice, TheOtherSizeClassIsNoOtherStream) {
   EXPECT_EQ(advised.number(AdviceKind::kExpandable, "pieces"), 1U);
 }
 
-// Neither one stream nor one pool would help where the split limit is in the way.
+// Neither one stream nor one pool would help if the split limit prevents it.
 TEST(Advice, NoOneStreamForBlocksThatTheSplitLimitForbids) {
   TraceBuilder b;
   setSettings(b, "max_split_size_mb:100");
@@ -142,7 +142,7 @@ TEST(Advice, NothingThatTheVersionDoesNotHave) {
   pieces(b, 5);
   b.oom(30 * kMiB, 45 * kMiB);
   EXPECT_EQ(Advised(b).find(AdviceKind::kExpandable), nullptr);
-  TraceBuilder unknown;  // no settings in the file: said with its condition
+  TraceBuilder unknown;  // no settings in the file: the advice states its condition
   pieces(unknown, 5);
   unknown.oom(30 * kMiB, 45 * kMiB);
   Advised advised(unknown);
@@ -308,7 +308,7 @@ TEST(AdviceLimits, PinnedAtThePeak) {
   }
 }
 
-// At the end: 256 MiB that could go back, and a quarter of what is reserved.
+// At the end: 256 MiB that are releasable, and a quarter of the reserved bytes.
 TEST(AdviceLimits, ReleasableAtTheEnd) {
   for (uint64_t less : {uint64_t{0}, kLess}) {
     TraceBuilder worth;
@@ -324,7 +324,8 @@ TEST(AdviceLimits, ReleasableAtTheEnd) {
   }
 }
 
-// A request that would have been served is worth a word from an eighth of the one that was not.
+// A request that would have been served is mentioned if it has at least an eighth of the failed
+// one.
 TEST(AdviceLimits, ASmallerRequest) {
   for (uint64_t less : {uint64_t{0}, kLess}) {
     TraceBuilder b;
@@ -345,7 +346,7 @@ TEST(AdviceLimits, ASplitLimit) {
     TraceBuilder b;
     setSettings(b, "");
     b.segmentAlloc(kA, segment).alloc(kA + 14 * kMiB, live);
-    // Free elsewhere, in pieces that are too small: the bytes are there in every case.
+    // Free elsewhere, in pieces that are too small: the bytes exist in every case.
     for (uint64_t i = 1; i <= 8; ++i) {
       b.segmentAlloc(kA + i * kGiB, 20 * kMiB).alloc(kA + i * kGiB, 8 * kMiB);
     }
@@ -362,9 +363,10 @@ TEST(AdviceLimits, ASplitLimit) {
   EXPECT_FALSE(advises(40 * kMiB - kLess, 15 * kMiB, 40 * kMiB));
 }
 
-// `count` blocks of `live` bytes cut up a segment; `jump` bytes are live beside them. That is the
-// trough: then a segment of `flushed` bytes, which could have gone back there, is used, and a
-// request fails. Up to the jump less than half of all that is live, so nothing before it counts.
+// `count` blocks of `live` bytes split a segment; `jump` bytes are live beside them. That is the
+// trough: then a segment of `flushed` bytes, which could have been released there, is used, and a
+// request fails. Up to the jump, less than half of the final live bytes are live, so nothing before
+// it counts.
 struct Trough {
   uint64_t segment, count, live, jump, flushed;
 };
@@ -384,13 +386,13 @@ bool advisesFlush(const Trough& of, uint64_t driver, uint64_t request) {
   return flush != nullptr;
 }
 
-TEST(AdviceLimits, AFlushMustGiveBackWhatWasMissing) {
+TEST(AdviceLimits, AFlushMustReleaseTheMissingBytes) {
   Trough of{200 * kMiB, 10, 4 * kMiB, 100 * kMiB, 40 * kMiB};
   EXPECT_TRUE(advisesFlush(of, 10 * kMiB, 50 * kMiB));
   EXPECT_FALSE(advisesFlush(of, 10 * kMiB, 52 * kMiB));
 }
 
-TEST(AdviceLimits, AFlushMustGiveBackATwentieth) {
+TEST(AdviceLimits, AFlushMustReleaseATwentieth) {
   for (uint64_t flushed : {20 * kMiB, 18 * kMiB}) {  // of 400, of 398
     Trough of{340 * kMiB, 20, kMiB, 40 * kMiB, flushed};
     EXPECT_EQ(advisesFlush(of, 10 * kMiB, 18 * kMiB), flushed == 20 * kMiB);
@@ -404,7 +406,7 @@ TEST(AdviceLimits, ATroughIsAFifthLower) {
   }
 }
 
-// What was low before the program held half of what it held at the event is no trough.
+// A low state before the program held half of what it held at the event is not a trough.
 TEST(AdviceLimits, ATroughComesAfterTheWarmUp) {
   for (uint64_t less : {uint64_t{0}, kLess}) {
     TraceBuilder b;

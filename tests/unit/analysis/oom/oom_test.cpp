@@ -12,7 +12,7 @@ namespace {
 
 using testing::TraceBuilder;
 
-TEST(Oom, ARequestOfUnknownSizeIsShortByNobodyKnowsWhat) {
+TEST(Oom, ARequestOfUnknownSizeLacksAnUnknownAmount) {
   TraceBuilder b;
   b.oom(10 * kMiB, model::kUnknownBytes);
   AnalysedTrace analysed(b.build());
@@ -46,9 +46,9 @@ TEST(Oom, ALimitOfTheProcessIsNotTheDriversShortage) {
   EXPECT_EQ(oomsOf(analysed, *analysed.devices[0])[0].overBytes(), 0U);
 }
 
-TEST(Oom, CountsWhatItsOwnRetryGaveBack) {
+TEST(Oom, CountsWhatItsOwnRetryReleased) {
   TraceBuilder b;
-  b.segmentFree(kA + 80 * kMiB, 2 * kMiB).alloc(kA, 512);  // earlier: somebody else's
+  b.segmentFree(kA + 80 * kMiB, 2 * kMiB).alloc(kA, 512);  // earlier: for another request
   b.segmentFree(kA + 40 * kMiB, 20 * kMiB);
   b.freeCompleted(kA + 20 * kMiB, 512);  // a pending block that it waited for
   b.unmap(kA + 60 * kMiB, 20 * kMiB).oom(0, 30 * kMiB);
@@ -71,7 +71,7 @@ model::Trace withoutAllocator(TraceBuilder& b) {
   return trace;
 }
 
-// cudaFree, cudaFree, cudaMalloc refused: nobody gave back for the request.
+// cudaFree, cudaFree, cudaMalloc refused: nothing was released for the request.
 TEST(Oom, WithoutAnAllocatorFreesBeforeItAreTheProgramsOwn) {
   for (bool has_allocator : {true, false}) {
     TraceBuilder b;
@@ -89,7 +89,7 @@ TEST(Oom, WithoutAnAllocatorFreesBeforeItAreTheProgramsOwn) {
 }
 
 // 60 of 100 MiB were free before the program took 20: 40 are left.
-TEST(Oom, WithoutAnAllocatorTheDriversLastWordTellsWhatWasLeft) {
+TEST(Oom, WithoutAnAllocatorTheDriversLastFigureShowsWhatWasLeft) {
   for (uint64_t of_event : {model::kUnknownBytes, 7 * kMiB}) {
     TraceBuilder b;
     b.time(1'000'000).segmentAlloc(kA, 10 * kMiB);
@@ -104,14 +104,14 @@ TEST(Oom, WithoutAnAllocatorTheDriversLastWordTellsWhatWasLeft) {
     trace.work = work;
     AnalysedTrace analysed(std::move(trace));
     OomReport oom = oomsOf(analysed, *analysed.devices[0])[0];
-    bool is_told = of_event == model::kUnknownBytes;  // else the event knows better
-    EXPECT_EQ(oom.told.has_value(), is_told);
-    EXPECT_EQ(oom.device_free_bytes, is_told ? 40 * kMiB : 7 * kMiB);
-    EXPECT_EQ(oom.overBytes(), is_told ? 10 * kMiB : 43 * kMiB);
+    bool is_reported = of_event == model::kUnknownBytes;  // else the event has the figure
+    EXPECT_EQ(oom.driver_free.has_value(), is_reported);
+    EXPECT_EQ(oom.device_free_bytes, is_reported ? 40 * kMiB : 7 * kMiB);
+    EXPECT_EQ(oom.overBytes(), is_reported ? 10 * kMiB : 43 * kMiB);
   }
 }
 
-TEST(Oom, WhereNobodyKnowsWhatWasLeftTheLargestRequestIsTheWorst) {
+TEST(Oom, IfTheFreeBytesAreUnknownTheLargestRequestIsTheWorst) {
   TraceBuilder b;
   for (uint64_t size : {100, 900, 512}) b.oom(model::kUnknownBytes, size * kMiB);
   AnalysedTrace analysed(b.build());
@@ -152,7 +152,7 @@ TEST(Oom, OneCallSiteIsOneLineWithOneCaller) {
   EXPECT_EQ(series("main@/home/me/a.py:9", "main@/home/me/a.py:10"), 2U);
 }
 
-// Of very many only the worst are looked at in detail, wherever they are.
+// If there are very many, only the worst are examined in detail, wherever they are.
 TEST(Oom, TheWorstIsAlwaysLookedAt) {
   TraceBuilder b;
   b.segmentAlloc(kA, 20 * kMiB);

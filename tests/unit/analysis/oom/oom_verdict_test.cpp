@@ -114,7 +114,7 @@ TEST(OomVerdict, CachedOnAnotherStream) {
 }
 
 // Small and large requests never share blocks: that is no question of pools and streams.
-TEST(OomVerdict, TheOtherSizeClassIsNoOtherStream) {
+TEST(OomVerdict, TheOtherSizeClassIsNotAnotherStream) {
   TraceBuilder b;
   b.segmentAlloc(kA, 200 * kMiB).alloc(kA, 90 * kMiB).oom(kMiB, 512 * 1024);
   Judged judged(b);
@@ -123,7 +123,7 @@ TEST(OomVerdict, TheOtherSizeClassIsNoOtherStream) {
   EXPECT_EQ(judged.verdict.pieces.count, 1U);
 }
 
-// What the split limit forbids in its own pool would not be served from another either.
+// A block that the split limit forbids in its own pool is forbidden from another pool, too.
 TEST(OomVerdict, AnotherPoolsBlocksMustBeAllowedToo) {
   for (uint64_t limit : {model::kUnknownBytes, 100 * kMiB}) {
     TraceBuilder b;
@@ -135,8 +135,8 @@ TEST(OomVerdict, AnotherPoolsBlocksMustBeAllowedToo) {
   }
 }
 
-TEST(OomVerdict, PiecesThatAreNotEnoughWithoutAnotherPoolAreNoReason) {
-  for (uint64_t driver : {38 * kMiB, 38 * kMiB - 512}) {  // 2 MiB lie in a piece
+TEST(OomVerdict, PiecesThatAreTooFewWithoutAnotherPoolAreNotAReason) {
+  for (uint64_t driver : {38 * kMiB, 38 * kMiB - 512}) {  // 2 MiB are in a piece
     TraceBuilder b;
     b.segmentAlloc(kA, 20 * kMiB).alloc(kA, 18 * kMiB);
     b.stream(7).segmentAlloc(kA + kGiB, 110 * kMiB).alloc(kA + kGiB, 10 * kMiB);
@@ -183,7 +183,7 @@ TEST(OomVerdict, OthersHoldADeviceOfKnownSize) {
 }
 
 // A context and its libraries always take something.
-TEST(OomVerdict, ALittleElsewhereIsNoReason) {
+TEST(OomVerdict, ALittleElsewhereIsNotAReason) {
   TraceBuilder b;
   b.segmentAlloc(kA, kGiB).alloc(kA, 900 * kMiB).alloc(kA + 900 * kMiB, 124 * kMiB);
   b.freeRequested(kA, 900 * kMiB).freeCompleted(kA, 900 * kMiB).alloc(kA + 10 * kMiB, 880 * kMiB);
@@ -221,7 +221,7 @@ TEST(OomVerdict, ALimitOfTheProcess) {
   EXPECT_FALSE(judged.verdict.missingBytes().has_value());
 }
 
-TEST(OomVerdict, UnderALimitItCannotAlwaysBeTold) {
+TEST(OomVerdict, UnderALimitItIsNotAlwaysKnown) {
   auto would_fit = [](uint64_t live, uint64_t request) {
     TraceBuilder b;
     b.segmentAlloc(kA, 100 * kMiB).alloc(kA, live).oom(70 * kGiB, request);
@@ -232,7 +232,7 @@ TEST(OomVerdict, UnderALimitItCannotAlwaysBeTold) {
   EXPECT_EQ(would_fit(60 * kMiB, 40 * kMiB + 512), std::nullopt);
 }
 
-TEST(OomVerdict, ALimitBelowWhatWasReservedBeforeIsNoFixedOne) {
+TEST(OomVerdict, ALimitBelowWhatWasReservedBeforeIsNotFixed) {
   for (uint64_t before : {500 * kMiB, 600 * kMiB}) {
     TraceBuilder b;
     b.segmentAlloc(kA, before).segmentFree(kA, before);
@@ -300,7 +300,7 @@ TEST(OomVerdict, BeforeAndAfterTheFlush) {
   EXPECT_EQ(judged.ooms[0].mapped_bytes, 20 * kMiB);
 }
 
-// Blocks that are larger than what was asked for: another setting may do.
+// Blocks that are larger than requested: another setting may help.
 TEST(OomVerdict, WasteInsideBlocksIsNotCapacity) {
   for (uint64_t driver : {17 * kMiB, 5 * kMiB, 5 * kMiB - 512}) {
     TraceBuilder b;
@@ -321,7 +321,7 @@ TEST(OomVerdict, WhatTheFileDoesNotSayIsNotClaimed) {
   for (auto [driver, request, rows] : std::initializer_list<std::tuple<uint64_t, uint64_t, Names>>{
            {30 * kMiB, model::kUnknownBytes, {}},
            {model::kUnknownBytes, model::kUnknownBytes, {}},
-           {model::kUnknownBytes, 100 * kMiB, {}},                   // capacity? nobody knows
+           {model::kUnknownBytes, 100 * kMiB, {}},                   // capacity? unknown
            {model::kUnknownBytes, 40 * kMiB, {"fragmentation"}}}) {  // 60 were there anyway
     TraceBuilder b;
     freePieces(b, 5);
@@ -384,7 +384,8 @@ TEST(OomVerdict, MessyTracesGetSomeVerdict) {
   }
 }
 
-// `held` MiB as the driver handed them out, then a refusal; of a device of 1,000 MiB if told.
+// `held` MiB allocated by the driver, then a refusal; of a device of 1,000 MiB if its size is
+// known.
 struct JudgedDriver {
   AnalysedTrace analysed;
   OomVerdict verdict;
@@ -431,14 +432,14 @@ TEST(OomVerdict, WithoutAnAllocatorTheDriversFigureIsTheMeasure) {
   EXPECT_EQ(v.wanted_bytes, 600 * kMiB) << "no segments, no rounding";
   EXPECT_EQ(v.driver_bytes, 552 * kMiB);
   EXPECT_EQ(v.otherBytes(), 0U);
-  EXPECT_EQ(v.told_before_us, 1'000'000);
+  EXPECT_EQ(v.driver_free_before_us, 1'000'000);
   EXPECT_EQ(judged.advice(),
             "Free something before this point, or ask for less: at least 48.0 MiB must go. Most is "
             "held by take: 448 MiB in 1 block. ");
 }
 
 TEST(OomVerdict, WithoutAnAllocatorOthersAreThoseBeyondThisProcess) {
-  JudgedDriver judged(100, 600, 300);  // 600 elsewhere; others may have taken or given back since
+  JudgedDriver judged(100, 600, 300);  // 600 elsewhere; others may have allocated or freed since
   EXPECT_EQ(judged.rows(), (Names{"others?", "capacity?"}));
   EXPECT_EQ(judged.verdict.find(Verdict::kOthers)->bytes, 600 * kMiB);
   EXPECT_NE(judged.advice().find("600 MiB lie outside this process."), std::string::npos);

@@ -54,7 +54,7 @@ struct Program {
   }
 };
 
-TEST(CleanUp, BeginsBehindTheLastRequestOfAProgramThatEnded) {
+TEST(CleanUp, BeginsAfterTheLastRequestOfAnEndedProgram) {
   Program program;
   program.work(10, 2);
   program.freeAll();
@@ -111,7 +111,7 @@ TEST(CleanUp, DoesNotHideALeak) {
     program.freeAll();
     AnalysedTrace trace(recorded(program.b, ended));
     Growth growth = findGrowth(trace, *trace.devices[0]);
-    if (!ended) {  // may go on: then it was a request that is done
+    if (!ended) {  // may continue: then a request is done
       EXPECT_TRUE(growth.stacks.empty());
       EXPECT_EQ(growth.points.end, trace.devices[0]->device.steps());
       continue;
@@ -129,7 +129,7 @@ TEST(CleanUp, DoesNotHideALeak) {
   }
 }
 
-TEST(CleanUp, OfWhatIsKeptPartMayStay) {
+TEST(CleanUp, APartOfTheMemoryMayStay) {
   Program program;
   program.work(400, 1);
   program.held.resize(100);
@@ -141,7 +141,7 @@ TEST(CleanUp, OfWhatIsKeptPartMayStay) {
   EXPECT_EQ(growth.stacks[0].given_back_bytes, 100 * kMiB);
 }
 
-TEST(CleanUp, WhatItFreesIsNoChurn) {
+TEST(CleanUp, WhatItFreesIsNotChurn) {
   for (bool ended : {true, false}) {
     Program program;
     program.work(10, 2);
@@ -156,7 +156,7 @@ TEST(CleanUp, WhatItFreesIsNoChurn) {
   }
 }
 
-// Weights, a working set that is emptied at times, everything given back at the end: nothing grows.
+// Weights, a working set that is emptied at times, everything freed at the end: nothing grows.
 TEST(CleanUp, AProgramThatBehavesIsNotBlamed) {
   Program program;
   for (int i = 0; i < 20; ++i) program.held.push_back(program.alloc("weights", kMiB));
@@ -171,7 +171,7 @@ TEST(CleanUp, AProgramThatBehavesIsNotBlamed) {
   program.freeAll();
   AnalysedTrace trace(recorded(program.b, true));
   Growth growth = findGrowth(trace, *trace.devices[0]);
-  EXPECT_EQ(growth.verdict, Growth::Verdict::kTold);
+  EXPECT_EQ(growth.verdict, Growth::Verdict::kReported);
   EXPECT_TRUE(growth.stacks.empty());
   EXPECT_LT(growth.points.end, trace.devices[0]->device.steps());
 }

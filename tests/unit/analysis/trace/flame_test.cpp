@@ -104,7 +104,7 @@ TEST(Flame, ASandwichCountsARecursionOnce) {
   ASSERT_EQ(sandwich.callees.nodes.size(), 3u) << "b below a, and a below that";
 }
 
-TEST(TextPattern, RefusesWhatIsTooLargeOrNoExpression) {
+TEST(TextPattern, RefusesTooLargeOrInvalidExpressions) {
   EXPECT_FALSE(TextPattern::compile("/(/").ok());
   EXPECT_FALSE(TextPattern::compile(std::string(2000, 'a')).ok());
   EXPECT_FALSE(TextPattern::compile("/((a{1,1000}){1,1000}){1,1000}/").ok());

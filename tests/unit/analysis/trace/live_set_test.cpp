@@ -52,7 +52,7 @@ TEST(LiveSet, GroupsByStackMostBytesFirst) {
   EXPECT_EQ(groups[0].block_bytes, 4096U);
   EXPECT_EQ(groups[0].blocks, 2U);
   EXPECT_EQ(groups[0].first_row, 2U);      // its largest
-  EXPECT_EQ(groups[1].stack, StackId(0));  // equal sizes: as they came
+  EXPECT_EQ(groups[1].stack, StackId(0));  // equal sizes keep their order
   EXPECT_FALSE(groups[2].stack.valid());
   EXPECT_EQ(groups[2].requested_bytes, 100U);
 }

@@ -37,7 +37,7 @@ TEST(Totals, FourSizesWithFourEnds) {
   EXPECT_EQ(totals.peakReserved().step, 0U);
 }
 
-TEST(Totals, WhatIsOlderIsThereBeforeTheFirstEvent) {
+TEST(Totals, OlderMemoryExistsBeforeTheFirstEvent) {
   TraceBuilder b;
   b.free(kA, 700);
   AnalysedTrace analysed(whole(b).build());

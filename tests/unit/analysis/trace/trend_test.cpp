@@ -85,8 +85,8 @@ TEST(Trend, ManyPointsAreThinnedAndKeepTheirSlope) {
   EXPECT_TRUE(slope.rises());
 }
 
-// Two and a half teeth: with neighbours taken for independent this "rises".
-TEST(Trend, HalfAToothMoreIsNoTrend) {
+// Two and a half teeth: if neighbours counted as independent, this would be a rise.
+TEST(Trend, HalfAToothMoreIsNotATrend) {
   for (double teeth : {2.5, 3.3, 3.5, 4.5, 7.5, 10.5, 20.5}) {
     Values x = countUp(200);
     Values y;

@@ -42,7 +42,7 @@ class ProgramEditTest : public testing::Test {
   replay::Program program_;
 };
 
-TEST_F(ProgramEditTest, WhatIsDroppedIsNeverAskedForNorGivenBack) {
+TEST_F(ProgramEditTest, DroppedRequestsAreNeitherAllocatedNorFreed) {
   auto edit = changed({ProgramEdit::What::kDrop, "linear.py"});
   ASSERT_TRUE(edit.ok());
   EXPECT_GT(edit.value().requests, 0U);
@@ -110,8 +110,7 @@ TEST_F(ProgramEditTest, AnEmptyCacheComesWheneverAPhaseBegins) {
   EXPECT_EQ(edit.value().requests, begins.size());
 }
 
-// What lives there is freed there, once; what was freed before and what others asked for is as it
-// was.
+// Blocks live there are freed there, once; earlier frees and other requests are unchanged.
 TEST_F(ProgramEditTest, WhatLivesAtAStepIsFreedThere) {
   constexpr Step kWhere = 9000;
   auto edit = changed({ProgramEdit::What::kFreeAt, "linear.py", std::to_string(kWhere)});

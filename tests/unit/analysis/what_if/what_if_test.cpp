@@ -1,4 +1,4 @@
-// What a what-if tells of small programs whose answer is known.
+// The results of a what-if for small programs with known answers.
 #include "analysis/what_if/what_if.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ WhatIfWish of(std::optional<uint64_t> capacity_bytes) {
   return wish;
 }
 
-// One that holds says nothing of the next: 40 to 44 hold, 45 to 59 do not.
+// One that holds implies nothing about the next: 40 to 44 hold, 45 to 59 do not.
 TEST(LeastFrom, AGapIsPassed) {
   auto holds = [](uint64_t it) { return (it >= 40 && it < 45) || it >= 60; };
   EXPECT_EQ(leastFrom(1, 100, holds), 60U);
@@ -114,7 +114,7 @@ TEST(WhatIf, TheSmallestCardIsOneThatDoes) {
   }
 }
 
-TEST(WhatIf, TheSmallestCardHoldsWhatIsOlder) {
+TEST(WhatIf, TheSmallestCardHoldsOlderMemory) {
   testing::TraceBuilder b;
   b.alloc(kBase, 2 * kMiB).free(kBase, 2 * kMiB);
   b.finalSegment(kBase, 40 * kMiB).block(40 * kMiB, model::BlockState::kInactive);
@@ -123,10 +123,11 @@ TEST(WhatIf, TheSmallestCardHoldsWhatIsOlder) {
   wish.confs = {"expandable_segments:True"};
   WhatIf report = ask(b, wish);
   EXPECT_EQ(report.own.min_capacity_bytes, 40 * kMiB);
-  EXPECT_EQ(report.candidates.front().min_capacity_bytes, 40 * kMiB);  // it was asked for
+  EXPECT_EQ(report.candidates.front().min_capacity_bytes, 40 * kMiB);  // it was requested
 }
 
-// 120 MiB it had, and 100 beside the 40 that it held were too many, although the driver had 3 GiB.
+// It had 120 MiB, and 100 more than the 40 that it held were refused, although the driver had 3
+// GiB.
 TEST(WhatIf, ALimitLiesBetweenWhatItHadAndWhatItWasRefused) {
   testing::TraceBuilder b;
   b.segmentAlloc(kBase, 120 * kMiB).alloc(kBase, 120 * kMiB).free(kBase, 120 * kMiB);
@@ -151,7 +152,7 @@ TEST(WhatIf, WhatWasNotLookedAtIsNotProven) {
   EXPECT_FALSE(report.isProven());
 }
 
-// A tenth of the device, of whose size nothing is told: what it did says it.
+// A tenth of a device of unknown size: its effects show it.
 TEST(WhatIf, AFractionOfAnUnknownDeviceIsFoundOut) {
   testing::TraceBuilder b;
   b.settings().conf = "per_process_memory_fraction:0.1";
@@ -159,12 +160,12 @@ TEST(WhatIf, AFractionOfAnUnknownDeviceIsFoundOut) {
   WhatIf report = ask(b, {});
   EXPECT_EQ(report.own.stats.ooms, 1U);
   EXPECT_TRUE(report.ownIsAsRecorded());
-  EXPECT_FALSE(report.limit_bytes);  // told, of a device that has so much at the least
+  EXPECT_FALSE(report.limit_bytes);  // known, for a device of at least that size
   ASSERT_TRUE(report.device_bytes);
   EXPECT_GE(*report.device_bytes, 3272 * kMiB);
 }
 
-// Half of so large a device would have been enough: it was something else that refused.
+// Half of a device of that size would have been enough, so something else refused.
 TEST(WhatIf, AFractionThatWouldHaveAllowedItIsNotWhatRefused) {
   testing::TraceBuilder b;
   b.settings().conf = "per_process_memory_fraction:0.5";
@@ -216,7 +217,7 @@ TEST(WhatIf, AllRequestsCountWhereTheComparisonGaveUp) {
   EXPECT_EQ(report.own.peakActiveBytes(), kBlocks * 512);
 }
 
-// Each of 4,500 segments is looked for in 5,000 gaps that are too small: it ends, and says where.
+// Each of 4,500 segments is searched in 5,000 gaps that are too small: it ends, and reports where.
 TEST(WhatIf, ADeviceOfManyGapsIsNotSearchedWithoutEnd) {
   testing::TraceBuilder b;
   constexpr uint64_t kFirst = 10'000, kThen = 4'500, kLess = 12 * kMiB, kMore = 14 * kMiB;

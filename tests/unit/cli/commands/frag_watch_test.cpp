@@ -65,9 +65,9 @@ TEST_F(WatchedFile, WhatIsDamagedIsCounted) {
   EXPECT_EQ(exit_code, 3);
 }
 
-// It is written all the time, and in its journal first: neither does it stand still, nor does the
-// file itself change.
-TEST(WatchedRecording, IsReadWhileItGrowsAndUntilNobodyWrites) {
+// It is written all the time, and to its journal first: so it is never at rest, and the file itself
+// does not change.
+TEST(WatchedRecording, IsReadWhileItGrowsAndUntilItsWriterEnds) {
   testing::RecordingFile file;
   uint64_t address = 0;
   auto grow = [&] {

@@ -39,7 +39,7 @@ TEST_F(NewFileTest, AppearsWholeAndAlone) {
   EXPECT_EQ(files(), 1u) << "no part is left";
 }
 
-TEST_F(NewFileTest, WritesOverAFileOnlyIfTold) {
+TEST_F(NewFileTest, OverwritesAFileOnlyOnRequest) {
   std::ofstream(at("out")) << "old";
   EXPECT_EQ(NewFile(at("out"), false).refuse("in"), 2);
   EXPECT_EQ(NewFile(at("out"), false).write("new"), 2) << "it came while the work was done";
@@ -80,7 +80,7 @@ TEST_F(NewFileTest, FoldersAndMissingFoldersAreErrors) {
   EXPECT_EQ(files(), 1u);
 }
 
-TEST_F(NewFileTest, AFolderThatTakesNothingIsToldBeforeTheWork) {
+TEST_F(NewFileTest, AnUnwritableFolderIsReportedBeforeTheWork) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere; run it as another user";
   fs::permissions(folder_.path(), fs::perms::owner_read | fs::perms::owner_exec);
   EXPECT_EQ(NewFile(at("out"), false).refuse("in"), kNotWritten);
@@ -88,7 +88,7 @@ TEST_F(NewFileTest, AFolderThatTakesNothingIsToldBeforeTheWork) {
 }
 
 TEST_F(NewFileTest, NeverTakesThePlaceOfTheInput) {
-  std::ofstream(at("recording")) << "dear";
+  std::ofstream(at("recording")) << "input";
   fs::create_symlink("recording", at("link"));
   fs::create_hard_link(at("recording"), at("same"));
   for (const char* name : {"recording", "link", "same"}) {

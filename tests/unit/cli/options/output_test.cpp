@@ -27,11 +27,11 @@ TEST(Output, AFullDiskIsAnError) {
   if (file == nullptr) GTEST_SKIP() << "this system has no /dev/full; Linux has";
   Output out(file.get());
   out.write("a little, which stays in the buffer");
-  EXPECT_FALSE(out.failed()) << "only flushing tells";
+  EXPECT_FALSE(out.failed()) << "only flushing shows it";
   EXPECT_EQ(out.finish(0), kNotWritten);
 }
 
-TEST(Output, AFailureStopsTheWorkBehindIt) {
+TEST(Output, AFailureStopsTheLaterWork) {
   File file(std::fopen("/dev/full", "w"));
   if (file == nullptr) GTEST_SKIP() << "this system has no /dev/full; Linux has";
   Output out(file.get());
@@ -42,7 +42,7 @@ TEST(Output, AFailureStopsTheWorkBehindIt) {
   EXPECT_EQ(out.finish(0), kNotWritten);
 }
 
-TEST(Output, AReaderThatWentAwayIsNoError) {
+TEST(Output, AClosedReaderIsNotAnError) {
   auto previous = std::signal(SIGPIPE, SIG_IGN);
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);

@@ -1,4 +1,4 @@
-// What wss writes of rows that are handed to it: an hour of them takes no time here.
+// The output of wss for given rows: an hour of them takes no time here.
 #include "cli/wss/wss_writer.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ WssOptions with(T WssOptions::*option, std::type_identity_t<T> value) {
   return options;
 }
 
-// All that is printed of so many windows of a minute.
+// The whole output for that number of windows of a minute.
 std::string printed(WssOptions options, int windows, bool tells_writes = false) {
   options.pids = {getpid()};
   options.seconds = "60";

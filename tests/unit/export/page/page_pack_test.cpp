@@ -15,7 +15,7 @@ std::string pageOf(const PagePack& pack) {
          "</script>" + pack.html().value();
 }
 
-TEST(PagePack, GivesBackWhatWasPutIn) {
+TEST(PagePack, ReturnsWhatWasPutIn) {
   PagePack pack;
   pack.add("a", "");
   pack.add("b", std::string("\0\xff<!--</script>", 15));
@@ -59,7 +59,7 @@ TEST(PagePack, NeverSaysThatItIsSmallerThanItIs) {
 }
 
 TEST(PagePack, WhatCannotBePackedIsAnError) {
-  // zlib counts in 32 bits. Nothing of the text is looked at, so that it need not be there.
+  // zlib counts in 32 bits. The text is not read, so it need not exist.
   auto packed = gzip(std::string_view("x", (size_t{1} << 32) + 1));
   ASSERT_FALSE(packed.ok());
   EXPECT_EQ(packed.error().kind, base::ErrorKind::kLimit);

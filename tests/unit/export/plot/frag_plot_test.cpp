@@ -1,4 +1,4 @@
-// The pictures of `frag --plot`: what they write, and where.
+// The pictures of `frag --plot`: their texts, and the positions.
 #include "export/plot/frag_plot.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST(FragPlot, WithoutAnAllocatorThePictureHasANoteForTheScore) {
   }
 }
 
-// Texts where they stand; all else is not kept.
+// Keeps texts with their positions, and nothing else.
 class Texts : public Canvas {
  public:
   struct Text {
@@ -91,7 +91,7 @@ TEST(FragPlot, TheForecastHasItsRoomForItself) {
   const Texts::Text* features = find(texts, "Features");
   ASSERT_NE(score, nullptr);
   ASSERT_NE(features, nullptr);
-  double right = 0;  // of the panels: legends of the others stand there
+  double right = 0;  // of the panels: other legends are there
   for (const Texts::Text& text : texts) {
     if (text.text == "stranded") right = text.at.x - 36;
   }
@@ -128,7 +128,7 @@ TEST(FragPlot, TimesHaveOneForm) {
   EXPECT_EQ(timeLabel(3'840'000'000, 20'000'000'000), "1 h 04 m");
 }
 
-// What the picture is made of: lives as marks, red at an out-of-memory event, no name unescaped.
+// The content of the picture: lives as marks, red at an out-of-memory event, all names escaped.
 TEST(FragPlot, DrawsLivesHolesAndTheOom) {
   TraceBuilder b;
   b.segmentAlloc(kA, 40 * kMiB).alloc(kA, 10 * kMiB).alloc(kA + 20 * kMiB, 20 * kMiB);

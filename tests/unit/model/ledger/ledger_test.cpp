@@ -157,7 +157,7 @@ TEST(Ledger, AFreeThatBeganBeforeIsOfTheBlockBefore) {
   EXPECT_EQ(ran.of().counts().frees_again, 0U);
 }
 
-// A handle is given out again before the call that gave it back has returned.
+// A handle is reused before the call that released it has returned.
 TEST(Ledger, AReleaseThatBeganBeforeIsOfTheHandleBefore) {
   CallStream calls;
   calls.create(7, 2 * kMiB).device(0);
@@ -470,7 +470,7 @@ TEST(Ledger, APoolWithAHandleFromBeforeKeepsWhatTheOldOneHandedOut) {
   EXPECT_FALSE(ran.of().pools().at({5, 0}).is_destroyed);
 }
 
-// Of a hostile file: sums stay sums, what goes beyond is counted as what cannot be.
+// In a hostile file: sums never overflow, and rows beyond are counted as invalid.
 TEST(Ledger, NoSumOverflows) {
   CallStream calls;
   constexpr uint64_t kMost = uint64_t{1} << 50;
@@ -489,8 +489,7 @@ TEST(Ledger, NoSumOverflows) {
   EXPECT_EQ(mapped, uint64_t{1} << 60);
 }
 
-// Memory that is older is charged as far as its mappings reach: a small one far behind its begin,
-// too.
+// Older memory is charged up to the end of its mappings: also a small mapping far after its begin.
 TEST(Ledger, NoSumOfOlderMemoryOverflows) {
   CallStream calls;
   constexpr uint64_t kTimes = 20'000;  // of 1 PiB each: 2^64 bytes and more

@@ -28,7 +28,7 @@ std::vector<Change> changesOf(const std::vector<std::pair<uint32_t, uint16_t>>& 
   return changes;
 }
 
-// Every change looked at for every column.
+// Checks every change for every column.
 uint64_t mostIn(const std::vector<Change>& changes, int64_t from_ns, int64_t to_ns) {
   uint64_t most = 0;
   for (const Change& change : changes)
@@ -50,7 +50,7 @@ RC_GTEST_PROP(LevelHistory, ColumnsOfWholeSlotsHoldTheMostThatWasThere,
     int64_t width = history.slotNs();
     RC_ASSERT(keeps == LevelHistory::Keeps::kWhole || width == kSlot);
     int64_t last = changes.back().time_ns / width;
-    // All of it, or what is kept at least.
+    // All of it, or at least what is kept.
     auto columns =
         static_cast<size_t>(std::min<int64_t>(last - start / width + 3, LevelHistory::kMost));
     int64_t from = (last + 2 - static_cast<int64_t>(columns)) * width;
@@ -129,7 +129,7 @@ RC_GTEST_PROP(RateMeter, IsWhatWasCountedInTheWindow,
   RC_ASSERT(std::abs(meter.perSecond(until, 0) - sum / 5) < 1e-6);
 }
 
-// Of a hostile file; the sanitizers watch.
+// From a hostile file; the sanitizers check it.
 TEST(RateMeter, TheEndOfTimeIsATime) {
   RateMeter meter;
   meter.add(INT64_MAX - 1000 * kMs, INT64_MAX, 400);

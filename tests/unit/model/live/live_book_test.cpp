@@ -43,8 +43,8 @@ const LiveRow& rowOf(const LiveSnapshot& snapshot, uint32_t process) {
   return kNone;
 }
 
-// What the book adds up of effects, and what the ledger knows, are the same at every moment: by
-// process, by device, by stack; and the peak is the most that the ledger ever said.
+// The book's sums of effects equal the ledger's at every moment: by process, by device, by stack;
+// and the peak is the ledger's highest value.
 RC_GTEST_PROP(LiveBook, AgreesWithTheLedgerWhateverArrives,
               (const std::vector<std::array<uint8_t, 6>>& input)) {
   CallStream calls;
@@ -88,7 +88,7 @@ RC_GTEST_PROP(LiveBook, AgreesWithTheLedgerWhateverArrives,
     for (auto [code, count] : ledger.failuresByCode()) failed += count;
     RC_ASSERT(row.live_bytes == bytes);
     RC_ASSERT(row.failures == failed);
-    // Within one call memory may go before other memory comes.
+    // Within one call, memory may be freed before other memory is allocated.
     RC_ASSERT(row.peak_bytes >= peaks[process]);
     all += bytes;
     failures += failed;
@@ -107,7 +107,7 @@ RC_GTEST_PROP(LiveBook, AgreesWithTheLedgerWhateverArrives,
   RC_ASSERT(told == failures);
 }
 
-TEST(LiveBook, ARowTellsOfItsProcess) {
+TEST(LiveBook, ARowDescribesItsProcess) {
   Books books;
   books.add(0);
   books.add(1);
@@ -157,7 +157,7 @@ TEST(LiveBook, ARowTellsOfItsProcess) {
   EXPECT_EQ(all.kernels[0].name, "gemm");
   ASSERT_EQ(all.copies.size(), 1U);
   EXPECT_EQ(all.copies[0].bytes, 100U);
-  EXPECT_EQ(all.copies[0].timed_bytes, 40U) << "what was only submitted tells no time";
+  EXPECT_EQ(all.copies[0].timed_bytes, 40U) << "a submitted copy has no transfer time";
   EXPECT_EQ(all.copies[0].failures, 1U);
   ASSERT_EQ(all.failures.size(), 1U);
   EXPECT_EQ(all.failures[0].code, 2);
@@ -197,7 +197,7 @@ TEST(LiveBook, AnEndedProcessShowsItsLifeAndWhatItKept) {
   EXPECT_EQ(after.unfreed[0].bytes, 20 * kMiB);
   EXPECT_TRUE(after.stacks.empty());
   EXPECT_EQ(after.devices[0].live_bytes, 0U);
-  // Eight parts of five seconds: it was there in the second, third and fourth one second of four.
+  // Eight parts of five seconds: it was live in the second, third and fourth, one second of four.
   auto mib = static_cast<int64_t>(20 * kMiB);
   EXPECT_EQ(after.from_ns, -kSecond) << "five seconds at least";
   EXPECT_EQ(row.line, (std::vector<int64_t>{-1, 0, 0, mib, mib, -1, -1, -1}));
@@ -272,7 +272,7 @@ TEST(LiveBook, EverythingIsBounded) {
   EXPECT_LE(now.losses.size(), LiveBook::kMaxReasons + 1);
 }
 
-// What a process took while there was no room for it is not known when it goes.
+// Memory that a process allocated while there was no room for it is unknown when it is freed.
 TEST(LiveBook, WhatWasTakenBeforeThereWasRoomTakesNothingAway) {
   Books books;
   for (uint32_t process = 0; process < LiveBook::kMaxProcesses; ++process) books.add(process);
@@ -311,7 +311,7 @@ TEST(LiveBook, AProcessThatRanBeforeItWasWatchedSaysAtLeast) {
   EXPECT_TRUE(rowOf(books.look(), 0).at_least);
   EXPECT_FALSE(rowOf(books.look(), 1).at_least);
   CallStream more;
-  more.map(0x7000000, kMiB, 9).process(1);  // physical memory that nobody saw made
+  more.map(0x7000000, kMiB, 9).process(1);  // physical memory whose creation was not recorded
   books.take(more);
   EXPECT_TRUE(rowOf(books.look(), 1).at_least);
 }

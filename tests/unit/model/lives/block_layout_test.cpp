@@ -11,7 +11,7 @@ namespace {
 
 using testing::TraceBuilder;
 
-// One large segment with a request in front and one behind, which is what is asked about.
+// One large segment with two requests; the second one is tested.
 Trace twoInASegment(uint64_t first, uint64_t second, uint64_t segment,
                     uint64_t max_split = kUnknownBytes) {
   TraceBuilder b;
@@ -107,7 +107,7 @@ TEST(BlockLayout, SlackIsLargerForOversizeAndNoneForTheSmall) {
 }
 
 TEST(BlockLayout, AContradictionIsUncertainNotExact) {
-  // The second alloc lies at a live address: what the allocator set aside cannot be told.
+  // The second alloc is at a live address: the size of its block is unknown.
   TraceBuilder b;
   b.segmentAlloc(kA, 20 * kMiB).alloc(kA, 3 * kMiB).alloc(kA, 4 * kMiB);
   b.free(kA, 4 * kMiB).finalSegment(kA, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);

@@ -1,4 +1,4 @@
-// One test per oddity that a file can hold: what becomes of the block, and how it is reported.
+// One test per oddity of a file: the resulting life of the block, and how it is reported.
 #include "model/lives/lives.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using testing::TraceBuilder;
 
 constexpr uint64_t kB = kA + 0x10000, kC = kA + 0x20000;
 
-// A small segment that was there all the time; `free_bytes` more follow the blocks given before.
+// A small segment that existed all the time; `free_bytes` more follow the given blocks.
 TraceBuilder& inSegment(TraceBuilder& b) {
   return b.finalSegment(kA, 2 * kMiB, SegmentKind::kSmall);
 }
@@ -34,7 +34,7 @@ Life lifeOf(const Trace& trace, size_t row) {
           trace.allocations.provenance[row]};
 }
 
-// The kinds that were met, besides those that only repeat the difference at the end.
+// The kinds found, except those that only repeat the difference at the end.
 std::vector<std::string> kindsOf(const Trace& trace) {
   std::vector<std::string> kinds;
   for (const Issue& issue : trace.issues.all()) {
@@ -65,7 +65,8 @@ TEST(Lives, AFinalBlockEndsAnOpenLife) {
   b.block(2 * kMiB - 1536, BlockState::kInactive);
   Trace trace = b.build();
   EXPECT_EQ(lifeOf(trace, 0), (Life{0, 1, Provenance::kTraced}));
-  EXPECT_EQ(trace.allocations.block_bytes[0], 1536U);  // the file's own word, not our rounding
+  // the file's own size, not the computed rounding
+  EXPECT_EQ(trace.allocations.block_bytes[0], 1536U);
   EXPECT_EQ(trace.allocations.flags[0], kAllocSeen | kInFinalState);
   EXPECT_EQ(trace.final_blocks.allocation[0], AllocationId(0));
   EXPECT_FALSE(trace.final_blocks.allocation[1].valid());
@@ -94,7 +95,7 @@ TEST(Lives, AFinalBlockThatNothingRecordedIsAGhost) {
   EXPECT_EQ(kindsOf(trace), Kinds{});
 }
 
-TEST(Lives, APendingGhostWasLetGoOfBeforeTheRecording) {
+TEST(Lives, APendingGhostWasFreedBeforeTheRecording) {
   TraceBuilder b;
   b.alloc(kB, 1).free(kB, 1);
   inSegment(b).block(1024, BlockState::kActivePendingFree, 700);
@@ -111,7 +112,7 @@ TEST(Lives, AGhostBeginsAfterARecordedLifeInsideItsRange) {
   b.block(2 * kMiB - 4096, BlockState::kInactive);
   Trace trace = b.build();
   ASSERT_EQ(trace.allocations.size(), 3U);
-  EXPECT_EQ(trace.allocations.address[1], kA);  // merged in where it begins
+  EXPECT_EQ(trace.allocations.address[1], kA);  // merged at its begin
   EXPECT_EQ(lifeOf(trace, 1), (Life{2, 6, Provenance::kLost}));
   EXPECT_EQ(trace.final_blocks.allocation[0], AllocationId(1));
   EXPECT_EQ(trace.events.subject, (std::vector<uint32_t>{0, 0, 0, 2, 2, 2}));
@@ -119,7 +120,7 @@ TEST(Lives, AGhostBeginsAfterARecordedLifeInsideItsRange) {
 }
 
 // Without free_completed events a request ends the life inside the ghost's range.
-TEST(Lives, AGhostIsCutByALifeThatWasOnlyLetGoOf) {
+TEST(Lives, AGhostIsCutByALifeWithOnlyAFreeRequest) {
   TraceBuilder b;
   b.alloc(kA + 1024, 512).freeRequested(kA + 1024, 512).alloc(kC, 1).freeRequested(kC, 1);
   inSegment(b).block(4096, BlockState::kActiveAllocated, 4000);
@@ -160,7 +161,7 @@ TEST(Lives, FreeAgainBeginsWhereTheLastLifeEnded) {
   EXPECT_EQ(kindsOf(trace), Kinds{"free_again"});
 }
 
-TEST(Lives, NobodyLetsGoTwiceThereWasALifeBetween) {
+TEST(Lives, ABlockIsFreedOnceSoThereWasALifeBetween) {
   TraceBuilder b;
   b.alloc(kA, 700).freeRequested(kA, 700).alloc(kB, 1).freeRequested(kA, 300);
   b.freeCompleted(kA, 300).free(kB, 1);
@@ -189,7 +190,7 @@ TEST(Lives, AFinalBlockAtAFreedAddressIsLostNotOlder) {
   EXPECT_EQ(kindsOf(trace), Kinds{"final_block_overlaps"});
 }
 
-TEST(Lives, AFinalBlockThatHoldsOnIsNotTheOneThatWasLetGoOf) {
+TEST(Lives, AFinalLiveBlockIsNotTheFreedOne) {
   TraceBuilder b;
   b.alloc(kA, 700).freeRequested(kA, 700);
   inSegment(b).block(1024, BlockState::kActiveAllocated, 900);

@@ -51,7 +51,7 @@ TEST(PieceLives, AnOrdinarySegmentIsOneRowPerLife) {
   EXPECT_EQ(trace.segments.provenance[1], Provenance::kTraced);
   EXPECT_EQ(trace.events.subject, (std::vector<uint32_t>{0, 0, 1}));
   EXPECT_EQ(trace.final_segments.segment[0], SegmentId(1));
-  EXPECT_FALSE(trace.segments.pool[0].valid());  // gone before the file was written
+  EXPECT_FALSE(trace.segments.pool[0].valid());  // freed before the file was written
   EXPECT_TRUE(trace.segments.pool[1].valid());
   EXPECT_EQ(contradictions(trace), 0U);
 }
@@ -107,7 +107,7 @@ TEST(PieceLives, AFreeAfterAFreeBeginsWhereTheFirstEnded) {
   TraceBuilder b;
   b.segmentFree(kA, 20 * kMiB).alloc(0, 1).segmentFree(kA, 20 * kMiB);
   Trace trace = b.build();
-  // Never at step 0: the first one was there before it.
+  // Never at step 0: the first one existed before it.
   EXPECT_EQ(piecesOf(trace), (std::vector<Row>{{0, 20, 0, 0}, {0, 20, 1, 2}}));
   EXPECT_EQ(trace.segments.provenance[1], Provenance::kLost);
   EXPECT_EQ(trace.events.subject[2], 1U);

@@ -85,7 +85,7 @@ TEST(OrderIndex, CacheKeepsWhatFitsTheBudget) {
   EXPECT_NE(cache.get(table, {{0, false}}), first) << "dropped, so made again";
 }
 
-TEST(OrderCache, ADeadlineEndsTheSortAndLeavesNothingBehind) {
+TEST(OrderCache, ADeadlineEndsTheSortAndLeavesNothing) {
   Values columns = {{3, 1, 2}};
   Table table = tableOf(columns);
   std::stop_source stop;
@@ -97,7 +97,7 @@ TEST(OrderCache, ADeadlineEndsTheSortAndLeavesNothingBehind) {
   EXPECT_EQ(*cache.get(table, {{0, false}}), (RowOrder{1, 2, 0})) << "the next one builds it";
 }
 
-// A query that waits for another's sort is not held longer than its own deadline.
+// A query that waits for another's sort waits at most until its own deadline.
 TEST(OrderCache, WaitingForAnothersSortEndsWithTheDeadline) {
   std::latch sorting(1);
   std::latch finish(1);

@@ -74,11 +74,11 @@ class RecordedTables : public ::testing::Test {
 };
 
 TEST_F(RecordedTables, AreThoseOfTheFile) {
-  ASSERT_EQ(traces_.size(), 3U);  // pid 43 only launched, and has a trace all the same
+  ASSERT_EQ(traces_.size(), 3U);  // pid 43 only launched, but has a trace
   for (const auto& trace : traces_) {
     Database database(*trace);
     std::string mine = std::to_string(trace->trace.work->process_id);
-    // What has no name in the file is called by its place.
+    // A kernel without a name is named by its handle.
     const std::string named = "coalesce(name, printf('kernel at 0x%x (no name)', handle))";
     for (std::string table : {"kernels", "launches", "copies"}) {
       std::string columns = "*";
@@ -97,14 +97,14 @@ TEST_F(RecordedTables, AreThoseOfTheFile) {
     std::string columns =
         "SELECT process_id, pid, parent_pid, name, command, cgroup, began_ns, ended_ns, "
         "exit_status, end_reason, began_ns AS watched_from_ns, ended_ns AS watched_to_ns, "
-        "0 AS ran_before";  // as the file does not say when it began and ended
+        "0 AS ran_before";  // since the file does not contain its beginning and end
     EXPECT_EQ(
         byQuery(database, "SELECT * FROM processes"),
         bySqlite(file_.path(), columns + ", process_id = " + mine + " AS is_this FROM processes"));
   }
 }
 
-TEST_F(RecordedTables, TellWhatIsHeldAndWhatWasRefused) {
+TEST_F(RecordedTables, ContainHoldingsAndRefusals) {
   Database database(*traces_[0]);
   EXPECT_EQ(byQuery(database, "SELECT kind, memory, device, bytes, count, label FROM held_at_end"),
             (Rows{{"kind", "memory", "device", "bytes", "count", "label"},
@@ -162,8 +162,8 @@ analysis::WholeRecordings wholesOf(
   return analysis::wholeRecordings(all);
 }
 
-// What each process says of itself alone, and what plain SQL says of the file.
-TEST_F(RecordedTables, TellOfAllProcessesFromEachOfThem) {
+// The rows for each process alone, compared with plain SQL on the file.
+TEST_F(RecordedTables, ContainAllProcessesForEachOfThem) {
   analysis::WholeRecordings wholes = wholesOf(traces_);
   ASSERT_EQ(wholes.size(), 1U);
   const std::string kSums =
@@ -218,7 +218,7 @@ TEST_F(RecordedTables, KnowWhatNeedsNoChoiceOfAProcess) {
     EXPECT_FALSE(database.asksWholeRecording(sql).ok()) << sql;
 }
 
-TEST_F(RecordedTables, TellWhatTheDriverSaid) {
+TEST_F(RecordedTables, ContainTheDriversFigures) {
   store::RecordingWriter& writer = file_.writer();
   ASSERT_TRUE(writer.addDevice({0, "H100", "GPU-1", uint64_t{80} << 30}).ok());
   ASSERT_TRUE(writer.addDeviceMemory({5 * testing::kSecond_ns, 0, 41, 9 << 20}).ok());
@@ -230,7 +230,7 @@ TEST_F(RecordedTables, TellWhatTheDriverSaid) {
   for (model::Trace& trace : read.value())
     traces.push_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace)));
   analysis::WholeRecordings wholes = wholesOf(traces);
-  // --device is CUDA's number: it leaves the driver's own devices alone.
+  // --device is CUDA's number, and does not restrict the driver's own devices.
   Scope scope;
   scope.device = 7;
   Database database(*traces[0], scope, analysis::wholeOf(wholes, *traces[0]));

@@ -32,7 +32,7 @@ std::vector<model::MemoryCall> between(const CallStream& calls, size_t begin, si
   return {at(begin), at(end)};
 }
 
-// Looks in between change nothing: rows are taken once, and in order.
+// Additional looks change nothing: rows are read once, and in order.
 TEST(FollowRecording, ManyLooksSeeWhatOneLookSees) {
   CallStream calls;
   for (uint64_t i = 0; i < 300; ++i) {
@@ -87,7 +87,7 @@ TEST(FollowRecording, ATableThatIsMissingCostsOnlyItself) {
     LiveSnapshot now = look(follower);
     EXPECT_EQ(now.processes.at(0).live_bytes, 8 * kMiB);
     EXPECT_EQ(now.incomplete, model::FigureSet({model::Figures::kCopies}));
-    ASSERT_EQ(now.unwatched.size(), 1U) << "told once";
+    ASSERT_EQ(now.unwatched.size(), 1U) << "reported once";
     EXPECT_NE(now.unwatched[0].what.reason.find("table copies"), std::string::npos);
   }
 }

@@ -1,5 +1,5 @@
-// A recording that is followed while it grows says at each look what one reading of the whole file
-// says: two ways through the same rows, one call after another and all of them in their order.
+// Following a growing recording gives the same at each look as reading the whole file: two ways
+// through the same rows, one call after another and all of them in their order.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -24,7 +24,7 @@ using testing::RecordingFile;
 
 constexpr int64_t kSecond_ns = 1'000'000'000;
 
-// What both say of one process.
+// The figures of both for one process.
 struct Figures {
   uint64_t device_bytes = 0, host_bytes = 0, block_bytes = 0;
   uint64_t refused = 0, launches = 0, copies = 0, copied_bytes = 0;
@@ -52,7 +52,7 @@ Figures figuresOf(const model::RecordedWork& work) {
   return sums;
 }
 
-// Of an ended process what it kept: the reading leaves its end aside.
+// What an ended process kept: the reader ignores its end.
 Figures figuresOf(const LiveRow& row) {
   return {row.ended_ns ? row.unfreed_bytes : row.live_bytes,
           row.host_bytes,
@@ -98,7 +98,7 @@ class Grower {
     if (call.verb == Verb::kAllocate && pick(12) == 0) call.code = 2;
     bool frees = call.verb == Verb::kFree && call.kind != MemoryKind::kBlock;
     if (frees && pick(3) == 0) {
-      // Another thread has what is freed before this call returns.
+      // Another thread gets the freed memory before this call returns.
       MemoryCall again = call;
       again.verb = Verb::kAllocate;
       again.thread += 7;
@@ -148,7 +148,8 @@ class Grower {
         ASSERT_TRUE(rows.contains(work.process_id)) << trace.source.name;
         const LiveRow& row = *rows[work.process_id];
         Figures read = figuresOf(work), followed = figuresOf(row);
-        if (has_ended_) read.host_bytes = read.block_bytes = 0;  // gone; only device memory is told
+        // gone; only device memory is reported
+        if (has_ended_) read.host_bytes = read.block_bytes = 0;
         ASSERT_EQ(read, followed) << trace.source.name;
         ASSERT_TRUE(row.at_least || !isAtLeastOnADevice(work)) << trace.source.name;
       }

@@ -1,4 +1,4 @@
-// Recordings that began when the process held memory already.
+// Recordings that began when the process already held memory.
 #include <gtest/gtest.h>
 
 #include "analysis/identities.h"
@@ -31,7 +31,7 @@ struct Opened {
   const DeviceAnalysis& device(int32_t ordinal = 0) const { return *analysed->findDevice(ordinal); }
   uint64_t reservedAt(model::Step step) const { return device().totals.at(step).reserved_bytes; }
   uint64_t count(IssueKind kind) const { return analysed->trace.issues.count(kind); }
-  // "" or what does not hold.
+  // "", or the violated invariant.
   std::string broken() const {
     std::string text;
     for (const analysis::Identity& it : analysis::identitiesOf(*analysed, device()))
@@ -64,7 +64,7 @@ TEST(OlderMemory, BlocksInNoKnownSegmentImplyOneOfAtLeastTheirExtent) {
   EXPECT_EQ(segments.kind[0], model::SegmentKind::kUnknown);
 }
 
-TEST(OlderMemory, AFreeOfAnUnknownAddressEndsWhatLiesBehindItAndIsIdle) {
+TEST(OlderMemory, AFreeOfAnUnknownAddressEndsTheIdleMemoryAfterIt) {
   CallStream calls;
   calls.allocate(MemoryKind::kBlock, 0x10100000, kMiB).device(0);      // step 0
   calls.allocate(MemoryKind::kBlock, 0x20000000, 2 * kMiB).device(0);  // step 1

@@ -87,7 +87,7 @@ TEST(OpenRecording, ADriverBlockWithoutAFrameworkIsSegmentAndAllocation) {
             (std::vector<Action>{Action::kSegmentAlloc, Action::kAlloc, Action::kSegmentAlloc,
                                  Action::kAlloc, Action::kFreeRequested, Action::kFreeCompleted,
                                  Action::kSegmentFree}));
-  // Exactly what was asked for: a driver block is not rounded as a framework's.
+  // Exactly the requested size: a driver block is not rounded like a framework's.
   EXPECT_EQ(liveBytes(trace, 0, 1), 5000U);
   EXPECT_EQ(liveBytes(trace, 0, 3), 5000 + 3 * kMiB + 1);
   EXPECT_EQ(reservedBytes(trace, 0, 3), 5000 + 3 * kMiB + 1);
@@ -131,7 +131,7 @@ TEST(OpenRecording, DriverMemoryIsReadWhereItIsAskedFor) {
   EXPECT_EQ(frameOf(trace, driver.blocks.stack[0], 0), "f7");
   EXPECT_EQ(frameOf(trace, driver.blocks.stack[1], 0), "f8");
   const model::DriverMappings& mappings = driver.mappings;
-  ASSERT_EQ(mappings.size(), 3U);  // cut where a part went
+  ASSERT_EQ(mappings.size(), 3U);  // cut where a part was unmapped
   EXPECT_EQ(mappings.address,
             (std::vector<uint64_t>{0x20000000 + kMiB, 0x20000000, 0x20000000 + 2 * kMiB}));
   EXPECT_EQ(mappings.size_bytes, (std::vector<uint64_t>{kMiB, kMiB, 2 * kMiB}));
@@ -163,7 +163,7 @@ TEST(OpenRecording, AnOutOfMemoryHasTheFreeBytesThatTheDriverSaidNext) {
   EXPECT_TRUE(trace.issues.all().empty()) << name(trace.issues.all()[0].kind);
 }
 
-TEST(OpenRecording, TheDriversFigureIsToldBesideWhatCallsHadHandedOutByThen) {
+TEST(OpenRecording, TheDriversFigureIsReportedBesideWhatCallsHadAllocatedByThen) {
   CallStream calls;
   calls.allocate(MemoryKind::kDevice, 0x10000000, 10 * kMiB).device(0);
   int64_t first_ns = calls.nowNs();
@@ -176,7 +176,7 @@ TEST(OpenRecording, TheDriversFigureIsToldBesideWhatCallsHadHandedOutByThen) {
     ASSERT_TRUE(file.writer().addDeviceMemory({time_ns, device, pid, bytes}).ok());
   };
   tell(first_ns, 0, 41, 15 * kMiB);
-  tell(second_ns, 1, 41, 33 * kMiB);  // 15 on device 0 stand
+  tell(second_ns, 1, 41, 33 * kMiB);  // 15 on device 0 still apply
   tell(second_ns, 0, 42, 900 * kMiB);
   tell(second_ns, 0, std::nullopt, 2000 * kMiB);
   tell(second_ns + 5, 0, 41, 0);
@@ -213,7 +213,7 @@ TEST(OpenRecording, ASegmentOfTheFrameworkHoldsItsBlocksAlone) {
                                  Action::kSegmentAlloc, Action::kAlloc}));
   EXPECT_EQ(liveBytes(trace, 0, 2), 4096 + 1024);
   EXPECT_EQ(liveBytes(trace, 0, 4), 1024U);
-  // What is too little to split off belongs to the block, also in the final state.
+  // A remainder too small to split off belongs to the block, also in the final state.
   EXPECT_EQ(liveBytes(trace, 0, 6), 1024 + 20 * kMiB);
   EXPECT_EQ(reservedBytes(trace, 0, 6), 22 * kMiB);
   ASSERT_EQ(trace.final_segments.size(), 2U);
@@ -278,7 +278,7 @@ TEST(OpenRecording, MemoryOfTheDriverIsNeverAReserve) {
   }
 }
 
-// An allocator keeps what it got: that is a reserve, whatever its first block covers.
+// An allocator keeps its segment: that is a reserve, whatever its first block covers.
 TEST(OpenRecording, WhatAnAllocatorKeepsIsAReserve) {
   CallStream calls;
   calls.allocate(MemoryKind::kDevice, 0x10000000, 20 * kMiB).device(0);
@@ -331,7 +331,7 @@ TEST(OpenRecording, AnOutOfMemoryIsAnEventWithItsRequest) {
   EXPECT_EQ(frameOf(trace, trace.events.stack[0], 0), "f9");
 }
 
-// As PyTorch does: it gives back what it has cached, and asks again.
+// Like PyTorch: it releases its cache, and asks again.
 TEST(OpenRecording, ARefusalIsAnOutOfMemoryOnlyIfAskingAgainDidNotHelp) {
   CallStream calls;
   auto refuse = [&](uint64_t bytes) {
@@ -350,10 +350,10 @@ TEST(OpenRecording, ARefusalIsAnOutOfMemoryOnlyIfAskingAgainDidNotHelp) {
     if (trace.events.action[i] == Action::kOom) refused.push_back(trace.events.size_bytes[i]);
   }
   EXPECT_EQ(refused, (std::vector<uint64_t>{16 * kMiB, 32 * kMiB}));
-  uint64_t told = 0;  // all are, beside
+  uint64_t told = 0;  // all of them
   for (uint64_t count : trace.work->refused.count) told += count;
   EXPECT_EQ(told, 5U);
-  // The one that is left of three says how many it stands for, and since when.
+  // The remaining one of three contains how many it stands for, and since when.
   const model::RecordedRefusalRows& rows = trace.work->refused_in_row;
   ASSERT_EQ(rows.event.size(), 1U);
   uint64_t event = rows.event[0];
@@ -406,7 +406,7 @@ TEST(OpenRecording, WhatWasNotWatchedMarksTheProcessThatHasItOnly) {
   locked.reason = "cannot be probed";
   EXPECT_TRUE(file.writer().addUnwatched(locked, 1).ok());
   EXPECT_TRUE(
-      file.writer().addUnwatched(locked, std::nullopt).ok());  // of one never seen: nobody's
+      file.writer().addUnwatched(locked, std::nullopt).ok());  // of a process that was never seen
   file.finish();
   std::vector<Trace> traces = open(file.path());
   ASSERT_EQ(traces.size(), 2U);
@@ -441,7 +441,7 @@ TEST(OpenRecording, WhatIsOlderUnknownOrWithoutAddressIsNamed) {
   calls.unmap(0x50000000, 2 * kMiB).device(0);  // mapped before the recording
   Trace trace = openOne(calls);
   EXPECT_EQ(trace.issues.count(IssueKind::kOlderThanRecording), 2U);
-  EXPECT_EQ(trace.issues.count(IssueKind::kDeviceNotTold), 1U);
+  EXPECT_EQ(trace.issues.count(IssueKind::kDeviceUnknown), 1U);
   EXPECT_EQ(trace.issues.count(IssueKind::kNoAddress), 1U);
   EXPECT_EQ(trace.issues.count(IssueKind::kPromisedMemory), 1U);
   EXPECT_EQ(reservedBytes(trace, 0, 0), 2 * kMiB);  // the older ones are drawn from the start
@@ -457,21 +457,22 @@ TEST(OpenRecording, ADeviceThatNoCallNamesIsNotClaimed) {
   none.free(MemoryKind::kDevice, 0x20000000);
   whole.allocate(MemoryKind::kDevice, 0x10000000, kMiB).device(1);
   whole.allocate(MemoryKind::kPinnedHost, 0x50000000, kMiB);
-  freed.allocate(MemoryKind::kBlock, 0x10000000, kMiB).device(1);  // older memory came and went
+  // older memory was allocated and freed
+  freed.allocate(MemoryKind::kBlock, 0x10000000, kMiB).device(1);
   freed.free(MemoryKind::kDevice, 0x70000000);
   Trace trace = openOne(both);
-  EXPECT_EQ(trace.findDevice(2)->told, model::Told::kInPart);
+  EXPECT_EQ(trace.findDevice(2)->known, model::Known::kInPart);
   trace = openOne(none);
   ASSERT_EQ(trace.devices.size(), 1U);
-  EXPECT_EQ(trace.devices[0].told, model::Told::kNothing);
+  EXPECT_EQ(trace.devices[0].known, model::Known::kNothing);
   trace = openOne(whole);
-  EXPECT_EQ(trace.findDevice(1)->told, model::Told::kAll);
-  EXPECT_EQ(trace.findDevice(-1)->told, model::Told::kAll);
+  EXPECT_EQ(trace.findDevice(1)->known, model::Known::kAll);
+  EXPECT_EQ(trace.findDevice(-1)->known, model::Known::kAll);
   trace = openOne(freed);
-  EXPECT_EQ(trace.findDevice(1)->told, model::Told::kAll);
+  EXPECT_EQ(trace.findDevice(1)->known, model::Known::kAll);
 }
 
-TEST(OpenRecording, KernelsWithoutANameAreToldApart) {
+TEST(OpenRecording, KernelsWithoutANameAreDistinguished) {
   RecordingFile file;
   testing::addWork(file);
   file.finish();
@@ -528,7 +529,7 @@ TEST(OpenRecording, CallsAreTakenInOrderOfTheirEndWhateverTheFilesOrder) {
 }
 
 // Two threads: the second has the address before the first one's free returns.
-TEST(OpenRecording, WhatIsGivenBackIsGoneWhenTheCallBegins) {
+TEST(OpenRecording, FreedMemoryIsGoneWhenTheCallBegins) {
   CallStream calls;
   calls.allocate(MemoryKind::kDevice, 0x10000, 3 * kMiB).device(0).thread(1);
   calls.allocate(MemoryKind::kDevice, 0x10000, 2 * kMiB).device(0).thread(2);
@@ -546,7 +547,7 @@ TEST(OpenRecording, ReadsWhatIsBeingWrittenAndWhatAKilledWriterLeft) {
   file.write(calls.all());
   EXPECT_TRUE(isSqliteFile(file.path()));
   EXPECT_EQ(liveBytes(open(file.path())[0], 0, 1), kMiB);
-  // What a kill leaves: the file with its journal, the index of it lost or stale.
+  // The state after a kill: the file with its journal, its index lost or stale.
   std::string left = file.folder() + "/left.tgr";
   std::filesystem::copy_file(file.path(), left);
   std::filesystem::copy_file(file.path() + "-wal", left + "-wal");

@@ -1,5 +1,5 @@
-// Recordings whose rows somebody changed: never a crash, and no figure beyond what its rows can be.
-// The target recording_rows_fuzz does the same for longer.
+// Recordings with changed rows: never a crash, and no impossible figure. The target
+// recording_rows_fuzz does the same for longer.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -21,7 +21,7 @@ namespace {
 constexpr uint64_t kMaxSum = uint64_t{1} << 62;
 constexpr int kFiles = 300;
 
-// Every sum of it is one: nothing has gone below 0 or beyond 64 bits.
+// All sums are valid: nothing is below 0 or beyond 64 bits.
 void expectSums(const model::Trace& trace) {
   const model::RecordedWork& work = *trace.work;
   for (uint64_t bytes : work.held.bytes) EXPECT_LE(bytes, kMaxSum);
@@ -104,7 +104,7 @@ TEST(SpoiltRecording, IsAnErrorOrFiguresThatCanBe) {
   EXPECT_GT(followed, kFiles / 2);
 }
 
-// SQLite rounds up, and reads zeros where the rest of the page was.
+// SQLite rounds up, and reads zeros in place of the rest of the page.
 TEST(SpoiltRecording, OneThatEndsInsideAPageIsCutShort) {
   testing::RecordingFile file;
   addWork(file);
@@ -119,7 +119,7 @@ TEST(SpoiltRecording, OneThatEndsInsideAPageIsCutShort) {
   EXPECT_EQ(model::gapsOf(*traces.value().at(0).work).figures(), model::FigureSet::all());
 }
 
-// Of a GPU the same numbers can be as of its memory.
+// The same limits hold for numbers of a GPU as for its memory.
 TEST(SpoiltRecording, AGpuBeyondAllNumbersIsABadRow) {
   testing::RecordingFile file;
   addWork(file);

@@ -1,4 +1,4 @@
-// Files made to hurt: cut in the middle of what is read fast, or naming one part from everywhere.
+// Hostile files: cut in the middle of the fast path, or referring to one part from everywhere.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -70,7 +70,8 @@ uint64_t textBytes(const model::Trace& trace) {
   return bytes;
 }
 
-// What a file of that size may become: its own texts, and as much again (twice) made of them.
+// The justified size of the result for a file of that size: its texts, plus twice as much made of
+// them.
 uint64_t justifiedBytes(size_t file_bytes) { return 3 * file_bytes + (uint64_t{1} << 20); }
 
 // Frames of a few bytes that combine two of sixteen long texts each: 16 KiB per frame, were they

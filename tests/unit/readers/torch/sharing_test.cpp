@@ -52,7 +52,7 @@ TEST(Sharing, EventsInAnotherOrderThanTheyWereMade) {
   EXPECT_EQ(trace.devices[1].event_begin, 2u);
 }
 
-TEST(Sharing, EventOutsideTheTracesIsNoRow) {
+TEST(Sharing, EventOutsideTheTracesIsNotARow) {
   PickleWriter pickle;
   pickle.proto().dict().mark().str("stray").event("alloc", 9, 9).str("segments").list();
   pickle.str("device_traces").list().mark().list().mark().event("alloc", 1, 5).appends().appends();
@@ -96,7 +96,7 @@ TEST(Sharing, SharedEmptyListStaysEmpty) {
 }
 
 TEST(Sharing, CirclesEnd) {
-  // top["self"] = top; the trace list holds itself.
+  // top["self"] = top; the trace list contains itself.
   PickleWriter pickle;
   pickle.proto().dict().put(0).mark().str("self").get(0).str("segments").list().put(1).mark();
   pickle.get(1).appends().str("allocator_settings").get(0).setItems().stop();

@@ -1,4 +1,4 @@
-// Words, texts, values, tree and stacks: the parts that the reader is made of.
+// Words, texts, values, tree and stacks: the components of the reader.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -31,7 +31,7 @@ TEST(Words, ActionsAreInTheModelsOrder) {
   }
 }
 
-TEST(Utf8, TellsValidFromInvalid) {
+TEST(Utf8, DistinguishesValidFromInvalid) {
   for (std::string_view good : {"", "plain text, longer than eight", "ä", "步骤", "😀", "\x7f"}) {
     EXPECT_TRUE(base::isUtf8(good)) << good;
     EXPECT_EQ(base::repairedUtf8(good), good);
@@ -82,7 +82,7 @@ TEST(Tree, ChainsRunsAndJoinsRows) {
   tree.appendItems(first, {&next, 1});
   std::vector<Value> items;
   tree.forEachItem(first, [&](Value item) { items.push_back(item); });
-  ASSERT_EQ(items.size(), 3u);  // 7 and 8, 10, 11: the last in a run of its own
+  ASSERT_EQ(items.size(), 3u);  // 7 and 8, 10, 11: the last in a separate run
   EXPECT_EQ(items[0].index(), 7u);
   EXPECT_EQ(items[0].moreRows(), 1u);
   EXPECT_EQ(items[2].index(), 11u);

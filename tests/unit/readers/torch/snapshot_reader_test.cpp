@@ -115,7 +115,7 @@ TEST(SnapshotReader, AnEventWithoutWhatItNeedsIsAnIssue) {
   EXPECT_EQ(trace.events.address, (std::vector<uint64_t>{1, 0, model::kUnknownBytes, 1, 0}));
 }
 
-// "0 B were asked for" would be a lie.
+// "0 B were asked for" would be wrong.
 TEST(SnapshotReader, ARequestOrAChecksumOfNoUsableSizeIsUnknown) {
   for (std::string_view size : {"-5", "1e300", "null", "\"7\""}) {
     model::Trace trace = mustRead(R"({"segments": [], "device_traces": [[
@@ -306,7 +306,7 @@ TEST(SnapshotReader, SharesEqualFramesAndStacks) {
   EXPECT_EQ(trace.events.stack[0], trace.events.stack[1]);
 }
 
-TEST(SnapshotReader, RepairsTextThatIsNoUtf8) {
+TEST(SnapshotReader, RepairsInvalidUtf8) {
   model::Trace trace = mustRead(
       "{\"segments\": [], \"device_traces\": [[{\"action\": \"alloc\", "
       "\"user_metadata\": \"a\xff\"}]]}");
@@ -314,7 +314,7 @@ TEST(SnapshotReader, RepairsTextThatIsNoUtf8) {
   EXPECT_EQ(trace.issues.count(IssueKind::kBadValue), 1u);
 }
 
-TEST(SnapshotReader, SaysWhatIsNoSnapshot) {
+TEST(SnapshotReader, ReportsFilesThatAreNotSnapshots) {
   std::string tar = std::string(257, 'x') + "ustar";
   const std::pair<std::string_view, std::string_view> cases[] = {
       {"", "empty"},

@@ -28,12 +28,12 @@ TEST(AddressSpaces, APlaceInCodeIsModuleAndOffset) {
   EXPECT_TRUE(found);
 }
 
-TEST(AddressSpaces, DataIsNoPlace) {
+TEST(AddressSpaces, DataIsNotAPlace) {
   AddressSpaces spaces;
   auto pid = static_cast<uint32_t>(getpid());
   int local = 0;
   auto heap = std::make_unique<int>(0);
-  for (int round = 0; round < 100; ++round) {  // more often than it looks again
+  for (int round = 0; round < 100; ++round) {  // more often than it reads the mappings again
     EXPECT_FALSE(spaces.place(pid, addressOf(&local)));
     EXPECT_FALSE(spaces.place(pid, addressOf(heap.get())));
     EXPECT_FALSE(spaces.place(pid, 0x200));

@@ -5,7 +5,7 @@
 namespace tidegauge::record {
 namespace {
 
-TEST(OlderPython, IsToldByWhatIsMapped) {
+TEST(OlderPython, IsDetectedByTheMappings) {
   EXPECT_EQ(olderPython("/usr/bin/python3.11"), "3.11");
   EXPECT_EQ(olderPython("/root/versions/3.8.18/bin/python3.8"), "3.8");
   EXPECT_EQ(olderPython("/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"), "3.11");

@@ -1,4 +1,4 @@
-// Libraries whose processes have ended are let go, and watched again. Needs root, the kernel and
+// Libraries whose processes have ended are released, and watched again. Needs root, the kernel and
 // gcc.
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kSecond_ns = 1'000'000'000;
 
-// A process that has mapped the library, and with `child` one of its own that has it from it.
+// A process that maps the library, and with `child` a child that inherits the mapping.
 class User {
  public:
   User(const std::string& library, bool child) {
@@ -58,7 +58,7 @@ class User {
   bool is_there_ = false;
 };
 
-// A process that runs a program and nothing else.
+// A process that only runs a program.
 class Runner {
  public:
   explicit Runner(const std::string& path) {
@@ -88,7 +88,7 @@ void expectLookedAtAgain(const std::string& after) {
   if (!programs.ok()) GTEST_SKIP() << programs.error().what << " (run as root)";
   testing::TempFolder folder;
   std::string program = folder.file("a.out");
-  // Into the same file, as `cp` does; what the runtime is to a program stands in it or does not.
+  // Into the same file, like `cp`; with or without the runtime linked in.
   auto write = [&](const std::string& code) {
     std::string build = fmt::format(
         "echo '{} int pause(void); int main(void) {{ return pause(); }}' | gcc -o {}/new -x c - && "
@@ -117,7 +117,7 @@ void expectLookedAtAgain(const std::string& after) {
   EXPECT_EQ(found.added[0].functions, 2U);
   EXPECT_EQ(probes.attachedFiles(), 1U);
   EXPECT_EQ(probes.libraries().size(), 1U);
-  // One that was removed while it runs is a program all the same.
+  // A removed file of a running program is still a program.
   std::filesystem::remove(program);
   Probes late(programs.value());
   EXPECT_EQ(late.watchLibrariesOf(run.pid()).added.size(), 1U);
@@ -128,7 +128,7 @@ TEST(Probes, AProgramThatIsWrittenAnewIsLookedAtAgain) { expectLookedAtAgain("tr
 // Images that are made to be the same each time have files of 1970.
 TEST(Probes, AFileWithoutATimeIsLookedAtAgainToo) { expectLookedAtAgain("touch -d @0"); }
 
-TEST(ProbesLetGo, OfWhatNobodyMapsAnyMore) {
+TEST(ProbesLetGo, DropsUnmappedLibraries) {
   auto programs = Programs::load({.watch_all = true});
   if (!programs.ok()) GTEST_SKIP() << programs.error().what << " (run as root)";
   testing::TempFolder folder;
@@ -149,21 +149,21 @@ TEST(ProbesLetGo, OfWhatNobodyMapsAnyMore) {
     User user(library, false);
     ASSERT_TRUE(user.isThere());
     ASSERT_EQ(probes.watchLibrariesOf(user.pid()).added.size(), 1U);
-    EXPECT_EQ(probes.letGoOfUnused(0, 60 * kSecond_ns), none);
-    EXPECT_EQ(probes.letGoOfUnused(100 * kSecond_ns, 60 * kSecond_ns), none);
+    EXPECT_EQ(probes.releaseUnused(0, 60 * kSecond_ns), none);
+    EXPECT_EQ(probes.releaseUnused(100 * kSecond_ns, 60 * kSecond_ns), none);
   }
-  EXPECT_EQ(probes.letGoOfUnused(200 * kSecond_ns, 60 * kSecond_ns), none);
-  EXPECT_EQ(probes.letGoOfUnused(259 * kSecond_ns, 60 * kSecond_ns), none);
+  EXPECT_EQ(probes.releaseUnused(200 * kSecond_ns, 60 * kSecond_ns), none);
+  EXPECT_EQ(probes.releaseUnused(259 * kSecond_ns, 60 * kSecond_ns), none);
   {
-    // Nobody told of this one: it has the library from a parent that has ended.
+    // This process was not reported: it has the library from a parent that has ended.
     User user(library, true);
     ASSERT_TRUE(user.isThere());
-    EXPECT_EQ(probes.letGoOfUnused(261 * kSecond_ns, 60 * kSecond_ns), none);
+    EXPECT_EQ(probes.releaseUnused(261 * kSecond_ns, 60 * kSecond_ns), none);
     EXPECT_EQ(paths(), one);
     EXPECT_EQ(probes.attachedFiles(), 1U);
   }
-  EXPECT_EQ(probes.letGoOfUnused(300 * kSecond_ns, 60 * kSecond_ns), none);
-  EXPECT_EQ(probes.letGoOfUnused(361 * kSecond_ns, 60 * kSecond_ns), one);
+  EXPECT_EQ(probes.releaseUnused(300 * kSecond_ns, 60 * kSecond_ns), none);
+  EXPECT_EQ(probes.releaseUnused(361 * kSecond_ns, 60 * kSecond_ns), one);
   EXPECT_EQ(paths(), none);
   EXPECT_EQ(probes.attachedFiles(), 0U);
   User user(library, false);

@@ -1,4 +1,4 @@
-// What the recorder reads of libraries and processes: names, maps, symbols, cookies.
+// What the recorder reads from libraries and processes: names, maps, symbols, cookies.
 #include "record/kernel/probes.h"
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ extern "C" __attribute__((noinline, used)) int d(int x) {
 namespace tidegauge::record {
 namespace {
 
-TEST(LibraryKind, IsToldByTheNameOfTheFile) {
+TEST(LibraryKind, IsDecidedByTheNameOfTheFile) {
   EXPECT_EQ(libraryKind("/usr/lib/libcuda.so.1"), Library::kDriver);
   EXPECT_EQ(libraryKind("/x/libcudart.so.13"), Library::kRuntime);
   EXPECT_EQ(libraryKind("/x/libcudart-a1b2c3.so.12"), Library::kRuntime);
@@ -102,7 +102,7 @@ TEST(ParseMappings, DamagedLinesArePassedOver) {
     EXPECT_TRUE(parseMappings(text).empty()) << text;
 }
 
-TEST(ElfFile, RefusesWhatIsNone) {
+TEST(ElfFile, RefusesOtherFiles) {
   for (const char* path : {"/dev/null", "/proc/self/maps", "/nowhere", "/"})
     EXPECT_FALSE(ElfFile::open(path).ok()) << path;
 }
@@ -115,7 +115,7 @@ TEST(ElfFile, KnowsItsOwnProgram) {
   EXPECT_EQ(file.value().functions({"cuMemAlloc_v2"}).size(), 0U);
 }
 
-// As a program may do with its own library. Were it mapped, reading it would kill the reader
+// A program may do this to its own library. If it were mapped, reading it would kill the reader
 // (SIGBUS).
 TEST(ElfFile, AFileThatIsCutShortMeanwhileSaysNothing) {
   std::string path = (std::filesystem::temp_directory_path() / "tidegauge-XXXXXX").string();

@@ -1,5 +1,4 @@
-// What a program writes into the memory that it shares with the recorder is its word alone: what
-// waits because of it is bounded.
+// The memory shared with a program is untrusted: what waits because of its content is bounded.
 #include "record/preload/preload.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +65,7 @@ TEST(Preload, StacksThatWaitAreBoundedTogether) {
   Writer writer(*area.value());
   Session session(std::nullopt);
   PreloadRecorder recorder(std::move(area.value()), session);
-  for (uint32_t image = 1; image <= 11; ++image) {  // none of them ever says that it began
+  for (uint32_t image = 1; image <= 11; ++image) {  // none of them ever reports its start
     writer.begin();
     for (int32_t id = 0; id < 100'000; ++id) writer.stack(image, id);
     recorder.poll(0);

@@ -58,7 +58,7 @@ TEST(ProcessMaps, WhatWasKnownStaysWhereTheRestWasNotFound) {
   std::vector<Known> known{{10, 20, 'a'}, {30, 40, 'b'}, {50, 60, 'c'}};
   renew(known, {{10, 20, 'a'}, {25, 31, 'd'}}, false);
   EXPECT_EQ(known, (std::vector<Known>{{10, 20, 'a'}, {25, 31, 'd'}, {50, 60, 'c'}}));
-  renew(known, {}, false);  // it was gone
+  renew(known, {}, false);  // the process was gone
   EXPECT_EQ(known.size(), 3U);
   renew(known, {{10, 20, 'a'}}, true);  // the others were unmapped
   EXPECT_EQ(known, (std::vector<Known>{{10, 20, 'a'}}));

@@ -1,5 +1,4 @@
-// What a session lets go of processes that ended: all that was theirs, and nothing of those that
-// run.
+// What a session forgets about ended processes: all of their data, and nothing of running ones.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

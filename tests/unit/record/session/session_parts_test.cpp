@@ -47,7 +47,7 @@ std::vector<std::vector<std::string>> rowsOf(const std::string& path, const std:
   return rows;
 }
 
-// One process that holds a block from its beginning on, and others that come and go.
+// One process that holds a block from its beginning, and others that start and end.
 class Churn {
  public:
   Churn(const std::string& path, uint64_t max_bytes, uint64_t part_bytes)

@@ -1,4 +1,4 @@
-// A call whose stack was told, and whose code nobody can find any more, is counted.
+// A call with a reported stack whose code can no longer be found is counted.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -40,7 +40,7 @@ TEST(SessionStacks, ACallWhoseStackCannotBePlacedIsCountedAsLost) {
   ours.call(7);
   ours.call(8);
   ours.call(8);
-  ours.call(9);                      // was never told
+  ours.call(9);                      // was never reported
   ours.call(model::kNoStackOfCall);  // none was taken: counted where it was not
   testing::QuietSource source;
   source.lost[LOSS_STACK] = 10;

@@ -54,7 +54,7 @@ TEST(SessionUnwatched, AfterAnExecItIsOfTheNewProgram) {
   Session session(std::nullopt);
   begin(session, 0, kPid, testing::kLongAgo_ns);
   session.unwatched(locked(kPid),
-                    testing::kLongAgo_ns + 7);  // told before the exec takes its place
+                    testing::kLongAgo_ns + 7);  // reported before the exec is handled
   session.processEnded(0, testing::kLongAgo_ns + 7, std::nullopt);
   begin(session, 1, kPid, testing::kLongAgo_ns + 8);
   testing::QuietSource source;

@@ -1,4 +1,4 @@
-// What is packed comes out again, and what does not fit is refused.
+// A packed rule is unpacked unchanged, and a rule that does not fit is refused.
 #include "record/unwind/quick_rules.h"
 
 #include <gtest/gtest.h>

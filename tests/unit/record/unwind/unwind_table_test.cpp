@@ -1,5 +1,5 @@
-// The rules for leaving a frame, beside what elfutils' libdw says of the same places, with made-up
-// registers and memory; and files that are damaged.
+// The rules for leaving a frame, compared with elfutils' libdw at the same places, with simulated
+// registers and memory; and damaged files.
 #include "record/unwind/unwind_table.h"
 
 #include <dwarf.h>
@@ -174,7 +174,7 @@ TEST(UnwindTable, SaysOfEveryFunctionWhatLibdwSays) {
     elf_end(elf);
     close(descriptor);
   }
-  // Nearly every place that has a table tells it in a form that the walk knows.
+  // Nearly every place with a table has a rule in a form that the walk supports.
   EXPECT_GT(compared, 20'000U);
   EXPECT_GT(with_table, 20'000U);
   EXPECT_LE(walked, with_table);
@@ -348,7 +348,7 @@ TEST_F(DamagedTable, AFileThatIsCutShortMeanwhileSaysNothing) {
   EXPECT_FALSE(table.value().ruleAt(address));
 }
 
-TEST_F(DamagedTable, WhatIsNoProgramIsRefused) {
+TEST_F(DamagedTable, AnInvalidProgramIsRefused) {
   for (const char* text : {"", "#!/bin/sh\n",
                            "\x7f"
                            "ELF\x02\x01\x01"}) {

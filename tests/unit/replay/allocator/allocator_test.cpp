@@ -1,4 +1,4 @@
-// What the simulator costs: bytes for each block that lives.
+// The cost of the simulator: bytes per live block.
 #include "replay/allocator/allocator.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ constexpr bool kCountsBytes = false;
 constexpr bool kCountsBytes = true;
 #endif
 
-TEST(AllocatorCost, ALiveBlockTakes200BytesAtTheMost) {
+TEST(AllocatorCost, ALiveBlockTakesAtMost200Bytes) {
   if (!kCountsBytes) GTEST_SKIP() << "a sanitizer's malloc counts nothing: build/dev runs it";
   constexpr size_t kLive = 1'000'000;
   ModelDriver driver(uint64_t{1} << 44);

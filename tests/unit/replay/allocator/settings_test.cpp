@@ -25,7 +25,7 @@ TEST(Settings, AreReadAsPyTorchReadsThem) {
   EXPECT_EQ(all.max_split_bytes, 128 * kMiB);
   EXPECT_DOUBLE_EQ(all.gc_threshold, 0.8);
   EXPECT_DOUBLE_EQ(*all.fraction, 0.5);
-  // Whatever stands before it, it is read first: others are measured by it.
+  // It is read first, wherever it is, since others are checked against it.
   Settings large = of("max_split_size_mb:30,large_segment_size_mb:30");
   EXPECT_EQ(large.large_segment_bytes, 30 * kMiB);
   EXPECT_EQ(large.max_non_split_rounding_bytes, 30 * kMiB);
@@ -75,8 +75,8 @@ TEST(Settings, WhatPyTorchWouldRefuseIsRefusedByName) {
   }
 }
 
-// PyTorch took a recording's own string: what is not known in it hides nothing else.
-TEST(Settings, OfARecordingWhatIsUnderstoodIsTaken) {
+// PyTorch accepted a recording's own string: an unknown part hides nothing else.
+TEST(Settings, TheKnownPartsOfARecordingsStringAreUsed) {
   Settings told = settingsIn(
       "expandable_segments_reserve:0.5,large_segment_size_mb:40,pinned_new_key:1,"
       "garbage_collection_threshold:0.5,max_split_size_mb:5,backend:native");
@@ -87,7 +87,7 @@ TEST(Settings, OfARecordingWhatIsUnderstoodIsTaken) {
   EXPECT_TRUE(parseConf("pinned_new_key:1,backend:native").ok());
 }
 
-// 64 KB of made pairs: each is looked at once, and what is kept has an end.
+// 64 KB of invented pairs: each is read once, and the kept ones are bounded.
 TEST(Settings, ALongStringTakesNoTime) {
   std::string conf;
   for (int i = 0; i < 200'000; ++i) conf += "a:1,";

@@ -191,7 +191,7 @@ std::string limited(const std::string& text, const Diff& diff) {
 }
 
 TEST(DiffLimits, AreExceededExactlyBeyondThem) {
-  // f 100 → 101 MiB, g gone: 100 MiB.
+  // f 100 → 101 MiB, g is gone: 100 MiB.
   Pair pair(holding(100 * kMiB, 100 * kMiB), holding(101 * kMiB, 0));
   EXPECT_EQ(limited("stack>1MiB", pair.diff), "holds");
   EXPECT_EQ(limited("stack>=1MiB", pair.diff), "stack is 1.0 MiB, 0.5 % of A: “stack>=1MiB” holds");

@@ -55,7 +55,7 @@ model::Trace harmlessHole() {
 }
 
 TEST(FragReport, ARecordingThatContradictsItselfIsNamed) {
-  TraceBuilder b;  // without a final state that holds the block
+  TraceBuilder b;  // without a final state that contains the block
   b.segmentAlloc(kA, 2 * kMiB).alloc(kA, kMiB);
   AnalysedTrace contradictory(b.build());
   std::string said = fragText(contradictory, reportOf(contradictory), {});
@@ -65,7 +65,7 @@ TEST(FragReport, ARecordingThatContradictsItselfIsNamed) {
   EXPECT_EQ(fragText(right, reportOf(right), {}).find("contradicts"), std::string::npos);
 }
 
-// The score alone ranks them the other way round: docs/explain/forecast.md says so.
+// The score alone ranks them the other way round: see docs/explain/forecast.md.
 TEST(FragReport, AShreddedHeapRanksAboveAHarmlessHole) {
   AnalysedTrace shredded(combOf(1000, 2 * kMiB, 2 * kMiB));
   AnalysedTrace hole(harmlessHole());
@@ -115,7 +115,7 @@ TEST(FragReport, TheFitTestNamesTheBlockAndHowOften) {
   EXPECT_NE(said.find("served 30.0 MiB; 32.0 MiB would be asked"), std::string::npos) << said;
 }
 
-// A segment for each size, each one hole. The allocator never splits what is over the limit.
+// A segment for each size, each one hole. The allocator never splits blocks above the limit.
 model::Trace holesOf(const std::vector<uint64_t>& sizes, uint64_t max_split_bytes) {
   TraceBuilder b;
   b.settings().max_split_bytes = max_split_bytes;
@@ -222,7 +222,7 @@ TEST(FragReport, WithoutAnAllocatorTheDriverIsAskedAsItWasHeard) {
   EXPECT_FALSE(analysis::driverFreeAt(analysed, device, 0).has_value());
 }
 
-// NVML's numbers of devices are its own: they are heard where there is one.
+// NVML numbers devices differently, so its figures count only if there is one.
 TEST(FragReport, NvmlIsHeardWhereThereIsOneGpu) {
   for (int32_t gpus : {1, 2}) {
     model::Trace trace = ofDriver(false);
@@ -247,7 +247,7 @@ TEST(FragReport, NvmlIsHeardWhereThereIsOneGpu) {
   }
 }
 
-// What lies free in lists of the other size class is of no use to the typical request.
+// Free memory in lists of the other size class is useless for the typical request.
 TEST(FragReport, StrandedBytesAreThoseOfTheListsThatServeTheSize) {
   TraceBuilder b;
   b.stack({"build@model.py:7"}).segmentAlloc(kA, 110 * kMiB).segmentAlloc(kA - 2 * kMiB, 2 * kMiB);
@@ -279,7 +279,7 @@ TEST(FragReport, TheForecastHasSlicesOfItsOwn) {
   EXPECT_LE(coarse.forecast_steps_apart, 3);
 }
 
-TEST(FragReport, TellsWhenReservedBytesMeetTheWall) {
+TEST(FragReport, ReportsWhenReservedBytesReachTheWall) {
   TraceBuilder b;
   for (uint64_t i = 0; i < 100; ++i) b.segmentAlloc(kA + i * 64 * kMiB, 20 * kMiB);
   b.oom(1000 * kMiB, 2000 * kMiB);
@@ -367,7 +367,7 @@ TEST(FragReport, ARequestLargerThanTheDeviceNeverFits) {
   EXPECT_FALSE(says(said, "however memory is laid out")) << said;
 }
 
-// One quantity, one unit: what was left at the driver is told twice.
+// One quantity, one unit: the driver's free memory is shown twice.
 TEST(FragReport, WhatWasLeftHasOneUnit) {
   TraceBuilder b;
   b.segmentAlloc(kA, 20 * kMiB).alloc(kA, 2 * kMiB);
@@ -442,14 +442,14 @@ TEST(FragJson, TheDocumentNamesEveryKey) {
   FragReport report =
       gatherFrag(analysed, choice.value().devices.at(0), {.request_bytes = 12 * kMiB});
   ASSERT_TRUE(report.forecast.enough);
-  report.driver_free.emplace();  // told where there is no allocator, and so no fit
+  report.driver_free.emplace();  // reported without an allocator, and so without a fit
   nlohmann::json written = {{"file", "x"}, {"devices", {fragJson(analysed, report)}}};
   std::set<std::string> keys;
   collectKeys(written, "", keys);
   EXPECT_EQ(documented, keys);
 }
 
-// Nothing but an out-of-memory event tells it, unless somebody does.
+// Only an out-of-memory event shows it, unless the user gives it.
 TEST(FragReport, TheSizeOfTheDeviceIsForTheWall) {
   AnalysedTrace analysed(testing::simulate({.seed = 5, .events = 600}).trace);
   EXPECT_FALSE(reportOf(analysed).wall.capacity_bytes);

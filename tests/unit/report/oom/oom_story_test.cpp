@@ -49,7 +49,7 @@ TEST(OomStory, HowOftenTheSameWasRefusedAndSinceWhen) {
 }
 
 // 8 GiB, 4 GiB, 2 GiB, each once or more.
-TEST(OomStory, ASeriesOfFallingRequestsIsToldTogether) {
+TEST(OomStory, ASeriesOfFallingRequestsIsReportedTogether) {
   TraceBuilder b;
   b.stack({"want@a.c:1"}).time(1'790'000'000'000'000);
   for (uint64_t size : {8, 4, 2}) b.oom(kGiB, size * kGiB);
@@ -71,7 +71,7 @@ struct ToldOfDriver {
       : analysed(made(request_mib, told_us)),
         verdict(analysis::verdictOf(analysed, *analysed.devices[0],
                                     analysis::oomsOf(analysed, *analysed.devices[0]).back())) {}
-  // 448 MiB are held, 64 of them since the driver told of 616 free of 1,000.
+  // 448 MiB are held, 64 of them since the driver reported 616 of 1,000 free.
   static model::Trace made(uint64_t request_mib, std::optional<int64_t> told_us) {
     TraceBuilder b;
     b.time(1'000'000).segmentAlloc(kA, 384 * kMiB).alloc(kA, 384 * kMiB);
@@ -114,7 +114,7 @@ TEST(OomStory, WithoutAnAllocatorItSaysWhatCanNeverFit) {
       << row;
 }
 
-TEST(OomStory, WithoutAnAllocatorARefusalInSpiteOfEnoughIsNoCapOfPyTorch) {
+TEST(OomStory, WithoutAnAllocatorARefusalInSpiteOfEnoughIsNotACapOfPyTorch) {
   EXPECT_EQ(
       ToldOfDriver(500, 2'000'000).row(),
       "No verdict: the driver had 616 MiB of 1,000 MiB free, as it reported to the program 2.000 s "

@@ -35,7 +35,7 @@ std::vector<std::unique_ptr<AnalysedTrace>> opened(const RecordingFile& file) {
   return all;
 }
 
-// pid 41: works, is refused three times, and holds what it took.
+// pid 41: works, is refused three times, and keeps its memory.
 void addEverything(RecordingFile& file) {
   addWork(file);
   CallStream calls;
@@ -53,7 +53,7 @@ std::string textOf(const AnalysedTrace& analysed, size_t columns = 100) {
   return reportText(analysed, options);
 }
 
-// Without the line ends that wrapping puts between words.
+// Without the line breaks of wrapping.
 std::string flat(const std::string& text) {
   std::string words;
   for (char c : text) {
@@ -71,7 +71,7 @@ TEST(RecordingReport, SaysHowAProcessEnded) {
   EXPECT_EQ(endingText(63), "it was killed by signal 63");
 }
 
-TEST(RecordingReport, TellsWhatWasRefusedHeldLaunchedAndCopied) {
+TEST(RecordingReport, ReportsRefusalsHoldingsLaunchesAndCopies) {
   RecordingFile file;
   addEverything(file);
   auto traces = opened(file);
@@ -128,7 +128,7 @@ TEST(RecordingReport, NoWallAheadIsNotSaidWhereMemoryWasRefused) {
   }
 }
 
-TEST(RecordingReport, ASizeThatNoMachineHasIsNotToldAsOne) {
+TEST(RecordingReport, AnImpossibleSizeIsNotReportedAsASize) {
   RecordingFile file;
   CallStream calls;
   calls.allocate(MemoryKind::kDevice, 0, UINT64_MAX).device(0).stack(7).code(2);
@@ -181,7 +181,7 @@ TEST(RecordingReport, SaysSinceWhenAndHowLongItWasWatched) {
   EXPECT_EQ(process["ran_before"], true);
 }
 
-TEST(RecordingReport, SegmentsOfPyTorchAreNotToldAsWhatTensorsUse) {
+TEST(RecordingReport, SegmentsOfPyTorchAreNotReportedAsUsedByTensors) {
   for (bool has_blocks : {true, false}) {
     testing::TraceBuilder b;
     b.time(100).segmentAlloc(0x7f0000000000, 20 * kMiB).alloc(0x7f0000000000, 20 * kMiB);
@@ -250,7 +250,7 @@ TEST(RecordingReport, ProcessesComeBiggestFirstAndTheRestIsSummed) {
 }
 
 // The figures of a device are those of the moment at which most of it was used.
-TEST(RecordingReport, TellsOfEachGpuWhoUsedItAndWhatNoCallHandedOut) {
+TEST(RecordingReport, ReportsTheUsersOfEachGpuAndWhatNoCallAllocated) {
   RecordingFile file;
   addEverything(file);  // pid 41 holds 1 MiB, pid 42 2 MiB
   store::RecordingWriter& writer = file.writer();
@@ -291,7 +291,7 @@ TEST(RecordingReport, TellsOfEachGpuWhoUsedItAndWhatNoCallHandedOut) {
   EXPECT_EQ(text.find("GPU 1"), std::string::npos) << text;
 }
 
-// A pid is given out again: what used a GPU is the program that ran under it then.
+// A pid is reused: the program that ran under it at that time used the GPU.
 TEST(RecordingReport, NamesWhoRanUnderAPidWhenMostWasUsed) {
   RecordingFile file;
   store::RecordingWriter& writer = file.writer();
@@ -324,7 +324,7 @@ TEST(RecordingReport, NamesWhoRanUnderAPidWhenMostWasUsed) {
   EXPECT_EQ(names, (std::vector<std::string>{"first", "second", "second", "", "third", ""}));
 }
 
-// On two GPUs at once nobody knows which memory of the calls lies where.
+// On two GPUs at once, it is unknown where the memory of the calls is.
 TEST(RecordingReport, DoesNotDivideWhatCallsHandedOutAmongGpus) {
   RecordingFile file;
   addEverything(file);
@@ -384,7 +384,7 @@ void collectKeys(const json& value, const std::string& path, std::set<std::strin
   }
 }
 
-// Where a free may have been missed nothing is "at least": what is held may be less, too.
+// If a free may have been missed, nothing is "at least": less may be held, too.
 TEST(RecordingReport, MarksSayWhichWayAFigureMayBeWrong) {
   auto told = [](const auto& add) {
     RecordingFile file;

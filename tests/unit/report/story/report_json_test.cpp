@@ -34,7 +34,8 @@ model::Trace everything() {
   return b.build();
 }
 
-// Steps that allocate for a moment and keep a little: what a trace with one event of a kind lacks.
+// Steps with temporary allocations that keep a little: content that a trace with one event per kind
+// lacks.
 model::Trace leakingSteps() {
   TraceBuilder b;
   b.time(1000);
@@ -47,7 +48,7 @@ model::Trace leakingSteps() {
   return b.build();
 }
 
-// Memory beside PyTorch, with a row at a moment; its recording lives as long as the program.
+// Memory beside PyTorch, with a row per moment; its recording lives as long as the program.
 analysis::Outside everyKindOfOutside() {
   TraceBuilder b;
   b.stack({"take@lib.c:1"}).segmentAlloc(kA, kMiB);
@@ -125,7 +126,7 @@ TEST(ReportJson, AnUnknownDeviceHasNoOverview) {
   EXPECT_TRUE(overviewJson(analysed, 7).is_null());
 }
 
-// A refusal of memory without an allocator, after the driver told what was free.
+// A refusal of memory without an allocator, after the driver reported its free memory.
 model::Trace refusedByTheDriver() {
   TraceBuilder b;
   b.time(1'000'000)
@@ -164,9 +165,9 @@ TEST(ReportJson, ARefusalNamesItsCallSite) {
   EXPECT_EQ(oom["series"], 1);
 }
 
-// 60 MiB are free in five pieces of 12, and 45 are wanted: expandable segments are advised, and
-// replayed. As the allocator goes about it, or nothing would be proven: each segment is filled
-// before the next is taken.
+// 60 MiB are free in five pieces of 12, and 45 are requested: expandable segments are advised, and
+// replayed. The events follow the allocator's rules, or nothing would be proven: each segment is
+// filled before the next is allocated.
 model::Trace refusedAmongPieces() {
   constexpr uint64_t kMiB = uint64_t{1} << 20, kBegin = 0x7f0000000000;
   TraceBuilder b;
@@ -179,7 +180,7 @@ model::Trace refusedAmongPieces() {
   return b.build();
 }
 
-TEST(ReportJson, TellsWhatAnAdvisedSettingWouldHaveDone) {
+TEST(ReportJson, ReportsTheEffectOfAnAdvisedSetting) {
   AnalysedTrace analysed(refusedAmongPieces());
   json device = reportJson(analysed)["devices"][0];
   json advised;
@@ -193,15 +194,15 @@ TEST(ReportJson, TellsWhatAnAdvisedSettingWouldHaveDone) {
   EXPECT_EQ(advised["ooms"], row["ooms"]);
   EXPECT_EQ(advised["peak_reserved_bytes"], row["peak_reserved_bytes"]);
   EXPECT_EQ(device["replay"]["rows"][0]["place"], 0);
-  // Not asked for: no rows, and no proof.
+  // Not requested: no rows, and no proof.
   std::vector<Chosen> all{{analysed.devices[0].get(), std::nullopt}};
   device = reportJson(analysed, all, std::nullopt, Replays::kNone)["devices"][0];
   EXPECT_TRUE(device["replay"].is_null());
   for (const json& one : device["advice"]) EXPECT_TRUE(one["replayed"].is_null());
 }
 
-// A split limit below a large segment is no setting: neither advised nor replayed, and all else is
-// told.
+// A split limit below a large segment is not a setting: it is neither advised nor replayed, and all
+// else is reported.
 TEST(ReportJson, ALimitThatPyTorchWouldRefuseIsNotAdvised) {
   constexpr uint64_t kMiB = uint64_t{1} << 20, kBegin = 0x7f0000000000;
   for (bool is_large : {false, true}) {

@@ -25,7 +25,7 @@ void expectFits(const std::string& text, size_t columns) {
   }
 }
 
-// A program that allocates by one function; from step `from` on `leaky` keeps what it gets.
+// A program that allocates in one function; from step `from` on, `leaky` keeps its memory.
 model::Trace leakFrom(int from) {
   TraceBuilder b;
   uint64_t address = kA;
@@ -57,7 +57,7 @@ TEST(ReportText, WhatGrowsIsNamedWithWhoCallsItsWrapper) {
   EXPECT_NE(said.find("grab ‹ leaky held "), std::string::npos) << said;
 }
 
-// Growth looks at each stack's own line, the wall at the sum: they must not deny each other.
+// Growth uses each stack's own line, the wall the sum: they must not contradict each other.
 TEST(ReportText, ALeakThatBeganLateIsNotDenied) {
   std::string said = growthOf(leakFrom(250));
   EXPECT_NE(said.find("No stack holds steadily more, over 96 slices"), std::string::npos) << said;

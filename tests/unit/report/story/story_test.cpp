@@ -19,7 +19,7 @@ struct Told {
 Told tell(TraceBuilder& b) {
   AnalysedTrace analysed(b.build());
   Told told;
-  told.story = tellStory(analysed, analysis::summarise(analysed, *analysed.devices[0]));
+  told.story = makeStory(analysed, analysis::summarise(analysed, *analysed.devices[0]));
   told.text = told.story.headline + "\n";
   for (const Sentence& sentence : told.story.sentences) {
     told.text += plainText(sentence.parts) + "\n";
@@ -73,7 +73,7 @@ TEST(Story, SaysWhoPinsAndWhatToTry) {
   EXPECT_EQ(told.story.advice[0].kind, analysis::AdviceKind::kExpandable);
 }
 
-// What the file cannot say: how large the device is, and so how much others have.
+// The file does not contain the size of the device, and so how much others have.
 TEST(Story, TheSizeOfTheDeviceClosesTheSum) {
   TraceBuilder b;
   b.segmentAlloc(kA, 20 * kMiB).alloc(kA, 20 * kMiB).oom(44 * kMiB, 100 * kMiB);
@@ -81,7 +81,7 @@ TEST(Story, TheSizeOfTheDeviceClosesTheSum) {
   auto told = [&](std::optional<uint64_t> capacity) {
     analysis::DeviceSummary summary = analysis::summarise(analysed, *analysed.devices[0]);
     std::string text;
-    Story story = tellStory(analysed, summary, capacity);
+    Story story = makeStory(analysed, summary, capacity);
     for (const Sentence& sentence : story.sentences) {
       text += plainText(sentence.parts) + " [" + sentence.sql + "]\n";
     }
@@ -95,7 +95,7 @@ TEST(Story, TheSizeOfTheDeviceClosesTheSum) {
   EXPECT_TRUE(has(unknown, "= 64.0 MiB, what this process could have had.")) << unknown;
   EXPECT_TRUE(has(unknown, "FROM oom_verdicts(0)")) << unknown;
   EXPECT_FALSE(has(unknown, "Held by others")) << unknown;
-  std::string known = told(256 * kMiB);  // 192 MiB are somebody else's
+  std::string known = told(256 * kMiB);  // others have 192 MiB
   EXPECT_TRUE(has(known, "+ 192 MiB elsewhere = 256 MiB, the device.")) << known;
   EXPECT_TRUE(has(known, "Held by others: 192 MiB")) << known;
   EXPECT_TRUE(has(known, "FROM oom_verdicts_at(0, 268435456)")) << known;
@@ -195,7 +195,7 @@ TEST(Story, OneSegmentIsOneSegment) {
   EXPECT_TRUE(says(told, "make room, 2 segments, in vain"));
 }
 
-TEST(Story, TheWorstOfSeveralIsTold) {
+TEST(Story, TheWorstOfSeveralIsReported) {
   TraceBuilder b;
   b.oom(0, kGiB).oom(0, 3 * kGiB).oom(0, 2 * kGiB);
   Told told = tell(b);
@@ -218,7 +218,7 @@ TEST(Story, HoldersAndTheFreePartsAroundThem) {
   EXPECT_TRUE(says(told, "pinned by live blocks, in 1 segment"));
 }
 
-TEST(Story, WithoutEventsTheFinalStateIsTold) {
+TEST(Story, WithoutEventsTheFinalStateIsReported) {
   TraceBuilder b;
   b.finalSegment(kA, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
   Told told = tell(b);

@@ -1,4 +1,4 @@
-// What a what-if says in words, of cases that no example has.
+// The text of a what-if, for cases without an example.
 #include "report/what_if/what_if_text.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace tidegauge::report {
 namespace {
 
-// Half of a device of 4 GiB: of what the driver had where that is known, else by itself.
+// Half of a device of 4 GiB: relative to what the driver had if that is known, else alone.
 TEST(WhatIfText, AFractionIsOfTheDriversMemoryWhereThatIsKnown) {
   testing::TraceBuilder b;
   b.segmentAlloc(kMiB << 20, 20 * kMiB).alloc(kMiB << 20, 20 * kMiB);
@@ -24,7 +24,7 @@ TEST(WhatIfText, AFractionIsOfTheDriversMemoryWhereThatIsKnown) {
   report.capacity_bytes = 3072 * kMiB;
   report.capacity_source = analysis::CapacitySource::kOutOfMemory;
   EXPECT_NE(text().find("let it have 2.00 GiB of that, or a little more."), std::string::npos);
-  report.capacity_bytes = 2048 * kMiB;  // all of it: nothing to say
+  report.capacity_bytes = 2048 * kMiB;  // all of it: nothing to report
   EXPECT_EQ(text().find("fraction of 0.5"), std::string::npos);
 }
 

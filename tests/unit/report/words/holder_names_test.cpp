@@ -27,7 +27,7 @@ std::vector<HolderName> namesOf(TraceBuilder& b) {
   return names;
 }
 
-TEST(HolderNames, SayTheCallerIfThatTellsRowsApart) {
+TEST(HolderNames, SayTheCallerIfThatDistinguishesRows) {
   TraceBuilder b;
   b.stack({"forward@model.py:8", "main@train.py:2"}).alloc(0x1000, 512);
   b.stack({"forward@model.py:8", "test@train.py:9"}).alloc(0x2000, 512);
@@ -51,7 +51,8 @@ TEST(HolderNames, SayTheFirstFrameThatDiffers) {
   EXPECT_EQ(names[2].caller, "train.py:2 main") << "it has no frame of its own";
 }
 
-// Behind two wrappers the caller is the same; a list of one row says what a list of all says.
+// Above two wrappers, the caller is the same; a list of one row has the same names as a list of
+// all.
 TEST(HolderNames, AStackHasOneNameInEveryList) {
   TraceBuilder b;
   for (const char* who : {"leak@l.py:8", "other@l.py:9"})
@@ -65,7 +66,7 @@ TEST(HolderNames, AStackHasOneNameInEveryList) {
             "l.py:4 mine ‹ l.py:9 other");
 }
 
-// What sets two rows apart may be the caller that a third has.
+// The caller that distinguishes two rows may be the caller of a third.
 TEST(HolderNames, NoTwoRowsReadTheSame) {
   TraceBuilder b;
   b.stack({"get@a.py:1", "init@b.py:2", "one@c.py:3"}).alloc(0x1000, 512);

@@ -45,7 +45,7 @@ TEST(Choose, DevicesThatHaveTheRange) {
   ASSERT_EQ(choice.devices.size(), 1U) << "device 1 ends at step 1";
   EXPECT_EQ(choice.devices[0].range->first, 4U);
   EXPECT_EQ(choice.devices[0].range->last, 7U);
-  ASSERT_EQ(choice.absent.size(), 1U) << "device 1 is not dropped without a word";
+  ASSERT_EQ(choice.absent.size(), 1U) << "device 1 is not dropped silently";
   EXPECT_EQ(choice.absent[0].what, "cuda:1 has no step 4");
   EXPECT_FALSE(choose(analysed, {.device = {}, .from = "99", .to = {}}).ok());
 }
@@ -62,7 +62,7 @@ TEST(RangeSummary, TotalsPeaksAndHoldersOfItsSteps) {
   EXPECT_TRUE(summariseRange(analysed, *analysed.devices[0], {6, 7}).ooms.empty());
 }
 
-// The whole recording as a range says what the peaks of the whole say.
+// The whole recording as a range has the same peaks.
 TEST(RangeSummary, AgreesWithThePeaksOfMessyTraces) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     AnalysedTrace analysed(testing::messyTrace({.seed = seed, .wild = seed % 2 == 0}));
@@ -77,7 +77,7 @@ TEST(RangeSummary, AgreesWithThePeaksOfMessyTraces) {
   }
 }
 
-TEST(RangeSummary, IsToldInTheReport) {
+TEST(RangeSummary, IsMentionedInTheReport) {
   AnalysedTrace analysed(twoDevices());
   auto chosen = choose(analysed, {.device = 0, .from = "late", .to = "late"});
   std::string text = reportText(analysed, chosen.value().devices, {});

@@ -47,7 +47,7 @@ TEST(HttpPush, WaitsLongerAfterEachFailure) {
   EXPECT_FALSE(isWorthRetrying(400) || isWorthRetrying(500) || isWorthRetrying(404));
 }
 
-// A collector that gives the statuses it is told to, then 200.
+// A collector that returns the given statuses, then 200.
 class Collector {
  public:
   explicit Collector(std::vector<int> statuses) : statuses_(std::move(statuses)) {
@@ -102,7 +102,7 @@ TEST(HttpPush, SendsAgainWhatACollectorCouldNotTake) {
   EXPECT_EQ(push.counts().last_error, "");
 }
 
-TEST(HttpPush, DropsWhatIsRefusedForGood) {
+TEST(HttpPush, DropsPermanentlyRefusedBodies) {
   Collector collector({400});
   HttpPush push(collector.address(), "x/y", quick());
   push.offer("first");
@@ -113,7 +113,7 @@ TEST(HttpPush, DropsWhatIsRefusedForGood) {
   EXPECT_EQ(seen[1].body, "second");
 }
 
-TEST(HttpPush, GoesOnWhileNobodyListensAndEndsAtOnce) {
+TEST(HttpPush, ContinuesWithoutAListenerAndEndsAtOnce) {
   uint16_t port = HttpServer::listen(0).value()->port();  // free again
   HttpPush push({"127.0.0.1", std::to_string(port), "/"}, "x/y", quick());
   push.offer("a");

@@ -31,7 +31,7 @@ class Socket {
     // The server may have hung up already.
     (void)!::send(fd_, text.data(), text.size(), MSG_NOSIGNAL);
   }
-  // Reads until the text holds `wanted` and ends, or the connection does.
+  // Reads until the text contains `wanted`, or the connection ends.
   std::string readUntil(std::string_view wanted) {
     std::string text;
     char buffer[65536];
@@ -179,7 +179,7 @@ TEST_F(HttpServerTest, GoingAwayStopsASlowAnswer) {
     socket.send("GET /slow HTTP/1.1\r\nHost: h\r\n\r\n");
     started_.wait();
   }
-  stopped_.wait();  // the test hangs, and is ended, if nobody tells the handler
+  stopped_.wait();  // the test hangs, and is ended, if the handler is not notified
 }
 
 TEST_F(HttpServerTest, SlowAnswersDoNotDelayOthers) {

@@ -79,7 +79,7 @@ TEST(Search, GroupsByStackLargestFirst) {
   EXPECT_EQ(found.annotations, (Rows{0}));
 }
 
-TEST(SearchWords, TellSizesFromAddressesFromText) {
+TEST(SearchWords, DistinguishSizesAddressesAndText) {
   std::vector<SearchWord> words = searchWords(">=1.5GiB b7f0586000000_3 face conv2d a:12 0x10");
   ASSERT_EQ(words.size(), 6u);
   ASSERT_TRUE(words[0].size);
@@ -104,7 +104,7 @@ TEST(SearchWords, AreFewAndBounded) {
   }
 }
 
-TEST(Search, TellsWhereTheWordIs) {
+TEST(Search, ReturnsThePositionOfTheWord) {
   EXPECT_EQ(matchIn("loss.py:9 Loss", {"9 l"}), (std::pair<size_t, size_t>{8, 11}));
   EXPECT_EQ(matchIn("loss.py:9 Loss", {"x"}), (std::pair<size_t, size_t>{0, 0}));
 }

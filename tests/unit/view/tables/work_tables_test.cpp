@@ -44,7 +44,7 @@ class WorkTables : public ::testing::Test {
 TEST_F(WorkTables, AddUpLaunchesByKernel) {
   std::vector<Cells> rows = rowsOf(*workTableOf(traces_[0], "kernels"));
   ASSERT_EQ(rows.size(), 3U);
-  EXPECT_EQ(rows[0]["name"], "kernel 7");  // the file does not say which
+  EXPECT_EQ(rows[0]["name"], "kernel 7");  // the file does not contain its name
   EXPECT_EQ(rows[1]["name"], "kernel at 0xdef (no name)");
   EXPECT_EQ(rows[1]["launches"], "2");
   Cells sgemm = rows[2];

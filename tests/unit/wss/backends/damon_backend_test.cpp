@@ -1,4 +1,4 @@
-// On files of our own: what would be ordered, and that nothing is where DAMON is somebody else's.
+// On simulated files: what would be written, and that nothing is if another program uses DAMON.
 #include "wss/backends/damon_backend.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ class Damon : public testing::Test {
     sys_.write(folder + "/start", std::to_string(start) + "\n");
     sys_.write(folder + "/end", std::to_string(end) + "\n");
   }
-  // The text of every file below; what was ordered is in it.
+  // The text of every file below, including what was written.
   std::string all() const {
     std::string text;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(sys_.root()))
@@ -137,7 +137,7 @@ TEST_F(Damon, TwoOfUsAtATime) {
   auto first = Kdamond::start(423, 100'000'000, sys_.root());
   ASSERT_TRUE(first.ok());
   EXPECT_FALSE(Kdamond::start(424, 100'000'000, sys_.root()).ok());
-  sys_.write(kNumber, "0\n");  // as it is seen just before the first one has written it
+  sys_.write(kNumber, "0\n");  // as seen just before the first instance has written it
   EXPECT_FALSE(Kdamond::start(424, 100'000'000, sys_.root()).ok());
   EXPECT_EQ(sys_.read(kTarget), "423");
   sys_.write(kNumber, "1\n");
@@ -156,12 +156,12 @@ TEST_F(Damon, AnEndWhileItFindsRegions) {
   {
     DamonBackend backend(2'000'000'000, sys_.root());
     ASSERT_TRUE(backend.clear(process_, clock_).ok());
-    EXPECT_EQ(sys_.read(kState), "on");  // no waiting for a window that nobody wants
+    EXPECT_EQ(sys_.read(kState), "on");  // it does not wait for an unwanted window
   }
   EXPECT_EQ(sys_.read(kNumber), "0\n");
 }
 
-// Whoever is at work takes accessed bits away; one that is only there does not.
+// A running kdamond clears accessed bits; one that is off does not.
 TEST_F(Damon, OthersAtWork) {
   EXPECT_FALSE(Kdamond::isOthersAtWork(sys_.root()));
   sys_.write(kNumber, "1\n");

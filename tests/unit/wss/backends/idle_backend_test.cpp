@@ -76,10 +76,10 @@ TEST_F(Idle, OnlyTheBitsOfItsOwnFramesAreSet) {
   EXPECT_EQ(proc_.read("clear_refs"), "4");  // the flush alone
 }
 
-TEST_F(Idle, WhatIsIdleNoMoreWasTouched) {
+TEST_F(Idle, PagesNoLongerIdleWereTouched) {
   pagemap({{kFirstPage, kPresent | 130},
            {kFirstPage + 1, kPresent | 3},
-           {kFirstPage + 2, kSwapped | 7},  // no frame, though it looks like one
+           {kFirstPage + 2, kSwapped | 7},  // not a frame, though it looks like one
            {kFirstPage + 0x10, kPresent | kFile | 131}});
   flags({{130, kAnonymous}, {3, kAnonymous}});
   bitmap({{0, 1 << 3}, {2, 1 << 1}});
@@ -97,10 +97,10 @@ TEST_F(Idle, WhatIsIdleNoMoreWasTouched) {
   EXPECT_EQ(lib.dirty, 0U);
 }
 
-// What the kernel knows of a folio it knows of its first frame; wss-v1 and wss-v2 asked the others,
+// The kernel stores the flags of a folio in its first frame; wss-v1 and wss-v2 used the others,
 // too.
 TEST_F(Idle, AFolioIsAskedForAtItsFirstFrame) {
-  pagemap({{kFirstPage, kPresent | 510},  // over the border of what is read of flags at once
+  pagemap({{kFirstPage, kPresent | 510},  // across the border of one read of flags
            {kFirstPage + 1, kPresent | 511},
            {kFirstPage + 2, kPresent | 513},
            {kFirstPage + 3, kPresent | 1023}});
@@ -139,7 +139,7 @@ TEST_F(Idle, FoliosThatAreNeighbours) {
                           {0, uint64_t{1} << 16 | uint64_t{1} << 20 | uint64_t{1} << 33}}));
 }
 
-TEST_F(Idle, WhatIsNoMemoryOfItsOwnIsLeftOut) {
+TEST_F(Idle, MemoryOfOthersIsLeftOut) {
   pagemap({{kFirstPage, kPresent | 1},
            {kFirstPage + 1, kPresent | 2},
            {kFirstPage + 2, kPresent | 3},
@@ -153,7 +153,7 @@ TEST_F(Idle, WhatIsNoMemoryOfItsOwnIsLeftOut) {
   EXPECT_EQ(reading.value().uses[0].sums.hugetlb, 4096U);
 }
 
-// Where memory ends the kernel reads and writes less.
+// At the end of memory, the kernel reads and writes less.
 TEST_F(Idle, ABitmapThatEndsBefore) {
   pagemap({{kFirstPage, kPresent | 3}, {kFirstPage + 1, kPresent | 4000}});
   flags({}, 4001);
@@ -164,7 +164,7 @@ TEST_F(Idle, ABitmapThatEndsBefore) {
   EXPECT_EQ(reading.value().uses[0].sums.referenced, 4096U);
 }
 
-TEST_F(Idle, FramesThatAreNotToldToThisUser) {
+TEST_F(Idle, FramesHiddenFromThisUser) {
   pagemap({{kFirstPage, kPresent}});
   flags({});
   auto cleared = backend_.clear(process_, clock_);

@@ -1,4 +1,4 @@
-// Over a table that a test writes: what is ordered is found at its beginning, on a line of blanks.
+// With a table written by the test: an order appears at its beginning, on a line of blanks.
 #include "wss/backends/mglru_backend.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// On a pagemap that a test writes: what a kernel with soft-dirty bits would say.
+// With a pagemap written by the test: the entries of a kernel with soft-dirty bits.
 #include "wss/backends/write_backend.h"
 
 #include <gtest/gtest.h>
@@ -84,7 +84,7 @@ TEST_F(Write, SaysHowSoonAllIsWritten) {
   EXPECT_TRUE(rowJson(it, {}, 1.5, {}, true, true)["writes"]["all_after_s"].is_null());
 }
 
-// Whatever this kernel is: what it says of itself is what a page of our own shows.
+// On any kernel: its report about itself matches a page of this process.
 TEST(WriteBackend, IsTriedOnOurselves) {
   bool has = (OwnPage().pagemapEntry().value_or(0) & kPagemapSoftDirty) != 0;
   EXPECT_EQ(WriteBackend::check().ok(), has);

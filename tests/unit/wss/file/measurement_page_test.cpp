@@ -33,7 +33,7 @@ TEST(MeasurementPage, HasTheCurveTheHeatAndTheMappings) {
             "It still grows in the longest window: a longer "
             "one (--rolling with more windows) shows more.");
   EXPECT_EQ(page["careful"][0], "Careful: one thing.");
-  EXPECT_EQ(page["careful"].size(), 2U);  // and what was not watched
+  EXPECT_EQ(page["careful"].size(), 2U);  // and the unwatched time
   EXPECT_EQ(page["windows"][0]["shortage"], "none");
   EXPECT_EQ(page["marks"][0]["name"], "L2");
   EXPECT_EQ(page["heat"]["percent"][0], (nlohmann::json{50, 50, 50}));
@@ -56,7 +56,7 @@ TEST(MeasurementPage, ALongCurveIsThinned) {
   EXPECT_EQ(page["curve"].back()["window_s"], 86'400.0);
 }
 
-// Windows of 0.1 s that really came each 0.3 s: what stands for them is as long.
+// Windows of 0.1 s that really came every 0.3 s: they are shown with that length.
 TEST(MeasurementPage, RollingWindowsAreAsLongAsTheyWere) {
   Measurement measurement{.head = head("rolling", 0.1)};
   for (int i = 0; i < 11; ++i) {
@@ -82,7 +82,7 @@ TEST(MeasurementPage, OfNoWindowHasNone) {
   EXPECT_TRUE(page["curve"].empty());
 }
 
-// The page and the terminal say the same of one file.
+// The page and the terminal agree about one file.
 void expectVerdict(const Measurement& measurement, const json& knee, const std::string& words) {
   json page = json::parse(measurementPage(measurement));
   EXPECT_EQ(page["knee"], knee) << words;

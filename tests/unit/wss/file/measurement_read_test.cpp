@@ -66,7 +66,7 @@ TEST(MeasurementRead, KnowsOneVersionAlone) {
   EXPECT_EQ(newer.error().what,
             "line 1: it is of version 2 of the format, and this tidegauge reads 1");
   EXPECT_EQ(newer.error().hint, "A newer tidegauge wrote it, and can read it");
-  // Whatever else a newer one says, that is what is told.
+  // Whatever else a newer version contains, the error names the version.
   EXPECT_EQ(errorOf("{\"tidegauge_wss\":2}\n"), newer.error().what);
 }
 
@@ -134,7 +134,7 @@ TEST(MeasurementRead, WindowsThatOverlapHaveNoNegativeWidth) {
   }
 }
 
-TEST(MeasurementRead, WhatAnOlderFileDoesNotTellIsNotZero) {
+TEST(MeasurementRead, MissingValuesOfAnOlderFileAreNotZero) {
   MeasurementHead of = head("single");
   of.knows_sharing = true;
   auto older = [](const std::string& line, std::initializer_list<const char*> without) {
@@ -186,7 +186,7 @@ TEST(MeasurementRead, NumbersThatAreNoneAreErrors) {
             "line 2: \"slept_s\" is not from 0 to 1e+09");
 }
 
-TEST(MeasurementRead, WhereverItIsCutTheRestIsToldAndThatItIsCut) {
+TEST(MeasurementRead, WhereverItIsCutTheRestIsReportedAndTheCut) {
   std::string text = file(head("rolling"), 3);
   size_t head_end = text.find('\n');
   for (size_t size = 0; size < text.size(); size += size < head_end ? 13 : 7) {
@@ -236,9 +236,9 @@ TEST(MeasurementRead, FiguresThatNoMachineHasOverflowNothing) {
   EXPECT_EQ(writeRate(fast), 1e18);
 }
 
-// Every field of every line in turn, with whatever does not belong there: an error that names the
-// line, or something that can be told.
-TEST(MeasurementRead, AnyValueInAnyFieldIsAnErrorOrTold) {
+// Every field of every line in turn, with invalid values: an error that names the line, or a valid
+// measurement.
+TEST(MeasurementRead, AnyValueInAnyFieldIsAnErrorOrShown) {
   const std::vector<nlohmann::json> values{nullptr,
                                            true,
                                            "",

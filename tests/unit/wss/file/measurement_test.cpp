@@ -56,7 +56,7 @@ TEST(Measurement, KeepsWhetherMemoryWasShortAndWhatIsPinned) {
   EXPECT_NE(text.find("pinned"), std::string::npos);
 }
 
-TEST(Measurement, OfWritesTellsWhatWasWritten) {
+TEST(Measurement, OfWritesReportsWhatWasWritten) {
   MeasurementHead of = head("single");
   of.tells_writes = true;
   std::string line = rowLine(of, row(20), 1000, nullptr, {});
@@ -113,7 +113,7 @@ TEST(Measurement, ManyMappingsAreWrittenNowAndThen) {
   }
   EXPECT_GE(with, 2U);
   EXPECT_LE(with, 6U);
-  // One that was killed tells of which row its mappings are.
+  // A measurement that was killed says which row its mappings belong to.
   auto killed = read(text);
   ASSERT_TRUE(killed.ok()) << killed.error().what;
   EXPECT_EQ(killed.value().samples.size(), 40U);
@@ -121,7 +121,7 @@ TEST(Measurement, ManyMappingsAreWrittenNowAndThen) {
   EXPECT_GT(killed.value().mappings_age_s, 0);
   std::string told = measurementText(killed.value(), 5, 1000, false);
   EXPECT_NE(told.find("Its mappings are those of"), std::string::npos) << told.substr(0, 500);
-  // One that came to its end has those of the last.
+  // A complete one has those of the last row.
   auto last = lines.lastWithMappings();
   ASSERT_TRUE(last);
   text.resize(text.rfind('\n', text.size() - 2) + 1);
@@ -139,7 +139,7 @@ TEST(Measurement, FewMappingsAreInEachRow) {
   EXPECT_FALSE(lines.lastWithMappings());
 }
 
-// Names of 4 KiB, of bytes that are longer in JSON: what does not fit into a line is said.
+// Names of 4 KiB, of bytes that are longer in JSON: the number of omitted mappings is reported.
 TEST(Measurement, MoreMappingsThanALineHolds) {
   MeasurementHead of = head("single");
   std::string line = rowLine(of, rowOfMany(65'000, 400), 1000, nullptr, {});
@@ -172,7 +172,7 @@ TEST(Measurement, LeavesOutALineThatIsStillWritten) {
   EXPECT_TRUE(measurement.value().is_cut);
 }
 
-TEST(Measurement, IsToldInWords) {
+TEST(Measurement, IsShownAsText) {
   auto measurement = read(file(head("rolling"), 3));
   ASSERT_TRUE(measurement.ok());
   std::string text = measurementText(measurement.value(), 5, 100, false);

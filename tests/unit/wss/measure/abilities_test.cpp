@@ -41,7 +41,7 @@ TEST(Abilities, SayWhyNotWithinThePage) {
   EXPECT_EQ(json[1]["works"], true);
 }
 
-// Whatever this machine has: every back-end is looked at, and says what it is.
+// On any machine: every back-end is tested, and described.
 TEST(Abilities, OfThisMachine) {
   auto here = lookAtBackends();
   ASSERT_EQ(here.size(), kBackends.size() + kSurveys.size());

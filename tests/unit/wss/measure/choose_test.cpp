@@ -6,7 +6,7 @@
 namespace tidegauge::wss {
 namespace {
 
-// On whatever machine: it can run, or a line says why not and one what to do.
+// On any machine: it can run, or the error says why not and what to do.
 TEST(CheckBackend, EachAnswers) {
   for (std::string_view name : kBackends) {
     auto status = checkBackend(name);

@@ -114,7 +114,7 @@ TEST(HeatPicture, ARowIsTheShareOfItsPages) {
   EXPECT_EQ(picture.rows[1].begin, 1000 * kTable);  // the hole between is left out
   EXPECT_FLOAT_EQ(picture.at(0, 0), 1);
   EXPECT_FLOAT_EQ(picture.at(1, 0), 0.25);
-  EXPECT_LT(picture.at(0, 1), 0);  // gone
+  EXPECT_LT(picture.at(0, 1), 0);  // unmapped
   EXPECT_FLOAT_EQ(picture.at(1, 1), 0);
   HeatPicture small = pictureOf(map, 1, 1);
   EXPECT_FLOAT_EQ(small.at(0, 0), 640.0F / (512 * 3));

@@ -22,7 +22,7 @@ MappingUse use(uint64_t start, uint64_t rss, uint64_t referenced, const char* pa
   return one;
 }
 
-// Cleared in 200 ns, read in 20: what lies low was watched for longer.
+// Cleared in 200 ns, read in 20: low addresses were watched for longer.
 Row slowAndFast() {
   Clearing clearing{{0, 200}, {}};
   Reading reading{
@@ -42,7 +42,7 @@ TEST(RowOf, EachMappingHasItsOwnWindow) {
   EXPECT_EQ(row.windows[2].least_ns, 820);
   EXPECT_EQ(row.window.most_ns, 1000);
   EXPECT_EQ(row.window.least_ns, 820);
-  EXPECT_EQ(row.window.mean_ns, (982 * 100 + 838 * 50) / 150);  // of what was touched
+  EXPECT_EQ(row.window.mean_ns, (982 * 100 + 838 * 50) / 150);  // of the touched memory
   EXPECT_EQ(row.estimate_ns, 1020 - 100 - 10);                  // from middle to middle
   EXPECT_EQ(row.sums.rss, 500U);
   EXPECT_EQ(row.sums.referenced, 150U);
@@ -54,7 +54,7 @@ TEST(RowOf, NothingThereAndNothingTouched) {
   EXPECT_EQ(row.windows[0].mean_ns, 100);
 }
 
-// By frames of memory, say: which mapping was come by when is not known.
+// For example by frames of memory: the time at which each mapping was visited is unknown.
 TEST(RowOf, PassesInAnotherOrder) {
   Reading reading{{1000, 1020}, {}, {use(0, 100, 100), use(4096, 300, 0)}};
   reading.in_order = false;
@@ -69,8 +69,8 @@ TEST(RowOf, PassesInAnotherOrder) {
               testing::HasSubstr("--by vma says which had which"));
 }
 
-// Whenever it was asked: DAMON's window is an interval of its own.
-TEST(RowOf, AKernelThatWatchesByItself) {
+// Independent of the time of the request: DAMON's window is its own interval.
+TEST(RowOf, AKernelThatWatchesOnItsOwn) {
   Reading reading{{5000, 5000}, {}, {use(0, 100, 100), use(4096, 300, 0)}};
   reading.watched_ns = 700;
   Row row = rowOf({{0, 0}, {}}, std::move(reading), 800);
@@ -106,7 +106,7 @@ TEST(GroupsOf, AddUpToTheRow) {
   EXPECT_EQ(files[1].window.mean_ns, (row.windows[1].least_ns + row.windows[1].most_ns) / 2);
 }
 
-// Counts what is asked of it.
+// Counts its calls.
 class CountingBackend final : public Backend {
  public:
   std::string_view name() const override { return "counting"; }
@@ -186,8 +186,8 @@ TEST_F(Measure, APauseIsNotLongerThanTheTotal) {
   EXPECT_EQ(clock.now_ns() - began_ns, 110 + 300);
 }
 
-// Two who measure it at once would take each other's marks away.
-TEST_F(Measure, WhatIsMeasuredBySomebodyElseIsLeftAlone) {
+// Two instances that measure it at once would clear each other's marks.
+TEST_F(Measure, AProcessMeasuredByAnotherInstanceIsLeftAlone) {
   auto other = Process::open(423, proc_.root());
   ASSERT_TRUE(other.value().claim().ok());
   auto refused = run({.duration_ns = 10});
@@ -205,8 +205,7 @@ MappingUse used(uint64_t start, uint64_t rss, uint64_t referenced) {
   return use;
 }
 
-// Accessed bits that others take away between two readings; memory that is given back takes its own
-// with it.
+// Accessed bits that others clear between two readings; freed memory also loses its bits.
 TEST_F(Measure, WhatWasTouchedSinceTheBeginningStaysSo) {
   backend.uses = {{used(1000, 50, 40), used(2000, 60, 60)},
                   {used(1000, 50, 30), used(1500, 10, 10), used(2000, 20, 20)},
@@ -228,7 +227,7 @@ TEST_F(Measure, InAProfileTooWhatWasTouchedStaysSo) {
 
 // 256 pages of which the second half is touched; then it is cut there, as mprotect does, and joined
 // again.
-TEST_F(Measure, AMappingThatIsSplitIsNotToldTwice) {
+TEST_F(Measure, ASplitMappingIsNotReportedTwice) {
   backend.uses = {{used(1000, 256, 128)},
                   {used(1000, 128, 0), used(1128, 128, 128)},
                   {used(1000, 128, 0), used(1128, 128, 100)},
@@ -241,8 +240,8 @@ TEST_F(Measure, AMappingThatIsSplitIsNotToldTwice) {
   EXPECT_EQ(rows[3].sums.referenced, 128U);
 }
 
-// The half that was touched is given back; what is left never was.
-TEST_F(Measure, WhatIsGivenBackTakesItsTouchesWithIt) {
+// The half that was touched is freed; the rest never was touched.
+TEST_F(Measure, FreedMemoryLosesItsTouches) {
   backend.uses = {{used(1000, 128, 64)}, {used(1000, 64, 0)}, {used(1000, 64, 0)}};
   ASSERT_TRUE(run({.course = Course::kCumulative, .duration_ns = 10, .total_ns = 25}).ok());
   ASSERT_EQ(rows.size(), 3U);
@@ -250,7 +249,7 @@ TEST_F(Measure, WhatIsGivenBackTakesItsTouchesWithIt) {
   EXPECT_EQ(rows[2].sums.referenced, 0U);
 }
 
-TEST_F(Measure, AnEndInTheWindowTellsNothingOfIt) {
+TEST_F(Measure, AnEndInTheWindowGivesNoFigures) {
   clock.ends_after = 2;
   ASSERT_TRUE(run({.course = Course::kCumulative, .duration_ns = 10}).ok());
   EXPECT_EQ(rows.size(), 1U);
@@ -265,7 +264,7 @@ TEST_F(Measure, AnErrorEndsItAfterTheRowsThatAreRight) {
   EXPECT_EQ(rows.size(), 2U);
 }
 
-TEST_F(Measure, OneOfSeveralThatFailsIsToldAndTheOthersGoOn) {
+TEST_F(Measure, OneFailureOfSeveralIsReportedAndTheOthersContinue) {
   auto process = Process::open(423, proc_.root());
   std::vector<const Process*> all(3, &process.value());
   backend.fails_at = 5;  // the second of the second round
@@ -283,7 +282,7 @@ TEST_F(Measure, OneOfSeveralThatFailsIsToldAndTheOthersGoOn) {
   EXPECT_EQ(measured[0], (std::vector<bool>{true, true, true}));
   EXPECT_EQ(measured[1], (std::vector<bool>{true, false, true}));
   EXPECT_EQ(measured[2], (std::vector<bool>{true, false, true}));
-  EXPECT_EQ(backend.clears, 3 + 3 + 2);  // who is gone is left alone
+  EXPECT_EQ(backend.clears, 3 + 3 + 2);  // ended processes are left alone
 }
 
 TEST_F(Measure, AProfileOfYearsDoesNotWrap) {

@@ -24,7 +24,7 @@ PageBits tableOf(uint64_t table, const std::string& pages) {
 
 uint64_t pages(uint64_t bytes) { return bytes / kPage; }
 
-TEST(PageHistory, TellsWhenEachPageWasTouchedLast) {
+TEST(PageHistory, KnowsWhenEachPageWasTouchedLast) {
   PageHistory history(4);
   Rolling last;
   // As drawn in the header.
@@ -42,7 +42,7 @@ TEST(PageHistory, TellsWhenEachPageWasTouchedLast) {
   EXPECT_EQ(pages(last.again[2]), 1U);  // b, after 4
 }
 
-TEST(PageHistory, TellsOfAsManyWindowsAsWereAskedFor) {
+TEST(PageHistory, ReportsTheRequestedNumberOfWindows) {
   PageHistory history(6);
   Rolling last = history.add({{tableOf(0, "x")}});
   std::vector<uint32_t> windows;
@@ -50,7 +50,7 @@ TEST(PageHistory, TellsOfAsManyWindowsAsWereAskedFor) {
   EXPECT_EQ(windows, (std::vector<uint32_t>{1, 2, 4, 6}));
 }
 
-TEST(PageHistory, ForgetsWhatIsNotThere) {
+TEST(PageHistory, ForgetsMissingPages) {
   PageHistory history(1);
   history.add({{tableOf(0, "xx"), tableOf(kTable, "x")}});
   Rolling gone = history.add({{tableOf(0, "x ")}});
@@ -76,7 +76,7 @@ TEST(PageHistory, OlderThanItCountsIsTheLastBin) {
 class SlowHistory {
  public:
   void add(const std::map<uint64_t, char>& window) { windows_.push_back(window); }
-  // Windows since the page was touched, the last one being 0, as long as it was there; −1: never.
+  // Windows since the page was touched, the last one being 0, while it existed; −1: never.
   int since(uint64_t page, size_t window) const {
     for (int back = 0; static_cast<size_t>(back) <= window; ++back) {
       auto at = windows_[window - static_cast<size_t>(back)].find(page);
@@ -131,7 +131,7 @@ TEST(PageHistory, IsAsRememberingEverything) {
         for (size_t page = 0; page < PageBits::kPages; page += 37) {
           if (random() % 100 == 0) continue;
           set(bits.there, page);
-          // Each page has a pace of its own.
+          // Each page has its own period.
           bool touched = random() % (1 + page / 8 * (1 + table)) == 0;
           if (touched) set(bits.touched, page);
           state[table * PageBits::kPages + page] = touched ? 'x' : '.';

@@ -44,7 +44,7 @@ TEST(ParseSmaps, KnowsReservedHugePagesByTheirDevice) {
   };
   MappingsParser parser(devices);
   parser.add("7f00-8f00 r--p 00000000 fe:00 131   /a\n8f00-9f00 rw-p 00000000 00:00 0\n");
-  EXPECT_EQ(asked, 0);  // of files on disks, and of what is no file, it is clear
+  EXPECT_EQ(asked, 0);  // files on disks and mappings without a file need no check
   parser.add("9f00-af00 rw-s 00000000 00:0f 131   /memfd:pool (deleted)\n");
   parser.add(
       "af00-bf00 rw-s 00000000 00:2a 7   /mnt/huge/rtemap_0\n"

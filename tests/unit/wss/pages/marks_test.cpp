@@ -30,7 +30,7 @@ TEST(Marks, AreWholePagesInOrder) {
   EXPECT_EQ(ordered({{UINT64_MAX - 5, UINT64_MAX}}).size(), 0U);
 }
 
-// Whether reserved huge pages were touched nobody tells: marked or not.
+// Touches of reserved huge pages are unknown, marked or not.
 TEST(Marks, LeaveWhatHugePagesAre) {
   std::vector<MappingUse> uses(1);
   uses[0].mapping.start = 0x1000;

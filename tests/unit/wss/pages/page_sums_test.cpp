@@ -59,8 +59,8 @@ RC_GTEST_PROP(AddEntries, OnlyOfTheMapping, (std::array<uint64_t, 8> some)) {
   RC_ASSERT(all.rss + all.swap <= 2 * kMiB);
 }
 
-// Full tables have a way of their own: it tells what the sum of its entries is, and so does one
-// with a page that is not as the others are.
+// Full tables have a fast path: it gives the sum of its entries, and so does a table with one
+// different page.
 RC_GTEST_PROP(AddEntries, OfAFullTableAreThoseOfEachEntry, ()) {
   std::array<__u64, PAGE_TABLE_ENTRIES> entries{};
   for (__u64& entry : entries)

@@ -1,4 +1,4 @@
-// Where a process has pages, as the kernel tells it of this one.
+// Where this process has pages, according to the kernel.
 #include "wss/pages/pagemap.h"
 
 #include <fcntl.h>
@@ -10,8 +10,8 @@
 namespace tidegauge::wss {
 namespace {
 
-// Every 16th page of 64 MiB is there, and a hole of 1 TiB beside it has none: told by the kernel,
-// page by page.
+// Every 16th page of 64 MiB is resident, and a hole of 1 TiB beside it has none: checked with the
+// kernel, page by page.
 TEST(Pagemap, TellsWhereAnythingIs) {
   constexpr size_t kBytes = size_t{64} << 20, kTera = size_t{1} << 40;
   auto mapped = [](size_t bytes) {

@@ -33,7 +33,7 @@ TEST(LruGen, EachCgroupNodeAndGeneration) {
   EXPECT_EQ(groups[1].nodes[1].generations[0].file_pages, ~uint64_t{0});
 }
 
-// One that has no memory of its own is not there: what was charged is, above it.
+// A cgroup without memory of its own is missing: its parent above was charged.
 TEST(LruGen, WhatHasNoGenerationIsLeftOut) {
   auto groups = parseLruGen(
       "memcg 1 /\n node 0\n 1 2 3 4\n"

@@ -55,7 +55,7 @@ TEST_F(MachineTest, TheLeastLimitAboveItHolds) {
   EXPECT_EQ(machine.limit_of, "/shop/db");
 }
 
-// In a container with cgroups of its own its limit stands at what it sees as the root.
+// In a container with its own cgroups, the visible root has its limit.
 TEST_F(MachineTest, TheRootThatAContainerSeesHasItsLimit) {
   sys_.write("/proc/meminfo", "MemTotal: 8388608 kB\n");
   sys_.write("/sys/fs/cgroup/memory.max", "536870912\n");
@@ -124,8 +124,8 @@ TEST(ProfileText, DrawsLinesAndTheKnee) {
   EXPECT_EQ(profileText({{1, 0}, {2, 0}}, some(), 80), "Nothing was touched.\n");
 }
 
-// The sentence below the chart, of windows of 0.1, 0.2, 0.4 s … with so many MiB touched, and
-// there.
+// The sentence below the chart, for windows of 0.1, 0.2, 0.4 s … with these MiB touched and
+// resident.
 std::string verdictOf(const std::vector<std::pair<uint64_t, uint64_t>>& mib) {
   std::vector<Touched> rows;
   for (auto [touched, there] : mib)
@@ -135,18 +135,18 @@ std::string verdictOf(const std::vector<std::pair<uint64_t, uint64_t>>& mib) {
   return text.substr(text.rfind('\n') + 1);
 }
 
-TEST(ProfileText, SaysThatMemoryWasGivenBack) {
+TEST(ProfileText, SaysThatMemoryWasFreed) {
   EXPECT_EQ(verdictOf({{40, 100}, {60, 100}, {20, 55}, {20, 55}}),
             "It freed memory between windows: 45.0 MiB by the end "
             "of the window of 0.4 s. Pages touched there are missing from "
             "then on, so the curve is not comparable and has no knee.");
-  // What is there counts too: of what went nobody knows whether it was touched.
+  // Resident memory counts too: for memory that is gone, it is unknown whether it was touched.
   EXPECT_NE(verdictOf({{10, 100}, {20, 60}, {20, 60}}).find("freed memory"), std::string::npos);
   // A few pages that the kernel took are nothing of the kind.
   EXPECT_NE(verdictOf({{40, 100}, {39, 99}, {39, 99}}).find("little is added"), std::string::npos);
 }
 
-// DAMON, reclaim: nothing was given back, so nothing of the kind is said.
+// DAMON, reclaim: no memory was freed, so the text does not mention that.
 TEST(ProfileText, SaysThatBitsWereTakenAway) {
   EXPECT_EQ(
       verdictOf({{30, 33}, {26, 33}, {12, 33}, {2, 33}}),

@@ -1,4 +1,4 @@
-// Who can be measured, and what becomes of it meanwhile.
+// Which processes can be measured, and what happens if they change meanwhile.
 #include "wss/process/process.h"
 
 #include <fcntl.h>
@@ -73,7 +73,7 @@ TEST(Process, AZombie) {
   EXPECT_THAT(whyNot(child.pid), HasSubstr("zombie"));
 }
 
-TEST(Process, ThatGoesOnWithoutItsFirstThread) {
+TEST(Process, ContinuesWithoutItsFirstThread) {
   FakeProc proc;
   proc.write("stat", "423 (mysqld) Z 1 423 423 0");
   proc.write("maps", "");
@@ -134,11 +134,11 @@ TEST(Process, SaysWhatTheKernelLacks) {
   EXPECT_THAT(file.error().what, HasSubstr("this kernel has no /proc/423/smaps"));
 }
 
-TEST(Process, TellsItsMappingsInWholeLines) {
+TEST(Process, ReturnsItsMappingsInWholeLines) {
   FakeProc proc;
   std::string text;
   for (size_t i = 0; i < 5000; ++i) text += "line " + std::to_string(i * i) + "\n";
-  text += std::string(size_t{200} << 10, 'x') + "\nshort\n";  // longer than what is read at once
+  text += std::string(size_t{200} << 10, 'x') + "\nshort\n";  // longer than one read
   for (const std::string& all : {text, text + "without an end"}) {
     proc.write("maps", all);
     auto process = Process::open(423, proc.root());

@@ -36,7 +36,7 @@ class TargetsTest : public testing::Test {
 
 TEST_F(TargetsTest, ByNumber) {
   EXPECT_EQ(find({.pids = {300, 100, 300}}), (std::vector<pid_t>{100, 300}));
-  // Whoever was named is tried, and it is told then what is wrong.
+  // Processes given by number are tried, and then the error says what is wrong.
   EXPECT_EQ(find({.pids = {202, 999}}), (std::vector<pid_t>{202, 999}));
 }
 
@@ -44,7 +44,7 @@ TEST_F(TargetsTest, WithChildrenOfChildren) {
   EXPECT_EQ(find({.pids = {100}, .children = true}), (std::vector<pid_t>{100, 200, 201}));
 }
 
-TEST_F(TargetsTest, ThatGoesOnWithoutItsFirstThread) {
+TEST_F(TargetsTest, ContinuesWithoutItsFirstThread) {
   sys_.write("/proc/203/stat",
              "203 (other) Z 200 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 2 0 1234 0\n");
   EXPECT_EQ(find({.comm = "other"}), (std::vector<pid_t>{201, 203}));

@@ -1,4 +1,4 @@
-// Samples of sets that are known: right in the mean, and inside the interval as often as that says.
+// Samples of known sets: unbiased on average, and inside the interval as often as it states.
 #include "wss/pte/sample.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ TEST(ChooseSample, FewTables) {
 // Those that are offered.
 const SampleRate kRates[] = {*rateOf("1/32"), *rateOf("1/128"), *rateOf("1/512")};
 
-// Of `touched(page)` in 4,096 tables (8 GiB).
+// The result for `touched(page)` in 4,096 tables (8 GiB).
 struct Outcome {
   double mean = 0, deviation = 0, covered = 0, truth = 0;
 };
@@ -109,8 +109,8 @@ TEST(HalfIntervalOf, AContiguousSet) {
   }
 }
 
-// Pages that lie anywhere: nothing is to be learnt from neighbours, so the error is that of
-// counting √(touched ÷ chance), whoever counts: 1.5, 3 and 6 % for 500 MiB.
+// Scattered pages: neighbours give no information, so the error is that of counting √(touched ÷
+// chance) for any method: 1.5, 3 and 6 % for 500 MiB.
 TEST(HalfIntervalOf, AScatteredSet) {
   for (SampleRate rate : kRates) {
     auto outcome = outcomeOf(rate, [](uint64_t page) { return scattered(page) % 1000 < 61; });
@@ -169,8 +169,8 @@ TEST(HalfIntervalOf, IsNeverSurerThanItsGrain) {
   EXPECT_EQ(halfIntervalOf(all, 512, 4, 0.01), 1.96 * 4 * 512 / 2);
 }
 
-// What lies in a fraction of one table is seen rarely, and then as too much: the interval has room
-// for it.
+// A set in a fraction of one table is rarely seen, and then overestimated: the interval includes
+// it.
 TEST(HalfIntervalOf, ATinySetIsInsideItsInterval) {
   for (SampleRate rate : kRates) {
     auto outcome = outcomeOf(rate, [](uint64_t page) { return page >= 5'000 && page < 5'100; });

@@ -1,4 +1,4 @@
-// What the kernel's flags of pages say of a part that is to be made cold.
+// What the kernel's flags of pages show about a part that will be made cold.
 #include "wss/pte/span_chance.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ class ChanceOfASpan : public testing::Test {
   ChanceOfASpan() : flags_(memfd_create("kpageflags", MFD_CLOEXEC)) {
     for (size_t i = 0; i < PAGE_TABLE_ENTRIES; ++i) map(i, kOnList);
   }
-  // Page i lies in frame 2 i.
+  // Page i is in frame 2 i.
   void map(size_t i, uint64_t flags,
            uint64_t bits = kEntryPresent | kEntryWritable | kEntryAccessed) {
     entries_[i] = bits | 2 * i * kPage;
@@ -62,13 +62,13 @@ TEST_F(ChanceOfASpan, NoneWithAPartOfALargerPage) {
     map(63, kOnList | flag);  // outside
     map(192, kOnList | flag);
     EXPECT_EQ(chance(), Chance::kSure);
-    entries_[100] = 0;  // no page, whatever lies in frame 0
+    entries_[100] = 0;  // no page, whatever is in frame 0
     of_frames_[0] = flag;
     EXPECT_EQ(chance(), Chance::kSure);
   }
 }
 
-TEST_F(ChanceOfASpan, NoneWhereItIsNotTold) {
+TEST_F(ChanceOfASpan, NoneIfItIsHidden) {
   map(100, kOnList, kEntryHidden);
   EXPECT_EQ(chance(), Chance::kNone);
   map(100, kOnList);

@@ -1,4 +1,4 @@
-// Tables as runs, beside sets of their addresses.
+// Tables as runs, compared with sets of their addresses.
 #include "wss/pte/table_runs.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ MappingUse use(uint64_t start, uint64_t end) {
   return one;
 }
 
-TEST(TableRuns, WhatIsReachedIntoOnce) {
+TEST(TableRuns, EachOverlappedTableOnce) {
   TableRuns runs;
   EXPECT_TRUE(runs.empty());
   EXPECT_EQ(runs.count(), 0U);
@@ -80,7 +80,7 @@ TEST(TablesOf, EachOnceInOrder) {
       (Addresses{0, 0x200000, 0x400000, 0x600000, 0x40000000}));
 }
 
-// Beside each 2 MiB asked by itself, in 4 GiB of which any are empty.
+// Compared with a check of each 2 MiB, in 4 GiB of which any are empty.
 RC_GTEST_PROP(TablesOf, ThoseThatAMappingReachesInto, ()) {
   constexpr uint64_t kEnd = 4 * kGiant, kTables = kEnd / kTable;
   Addresses borders = *rc::gen::container<Addresses>(rc::gen::inRange<uint64_t>(0, kEnd / kPage));

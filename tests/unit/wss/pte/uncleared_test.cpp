@@ -1,4 +1,4 @@
-// What a sample could not clear, of parts whose entries and pagemap are written down.
+// What a sample could not clear, for parts with given entries and pagemap.
 #include "wss/pte/uncleared.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace tidegauge::wss {
 namespace {
 
 constexpr uint64_t kTouched = kEntryPresent | kEntryAccessed, kOwn = kTouched | kEntryWritable;
-constexpr size_t kPart = 16;  // pages that are looked at, from the beginning of each table
+constexpr size_t kPart = 16;  // examined pages, from the beginning of each table
 
 class UnclearedOf : public testing::Test {
  protected:
@@ -66,7 +66,7 @@ TEST_F(UnclearedOf, NotWhatIsExclusive) {
   EXPECT_EQ(pagesOf(0), 0);
 }
 
-// pagemap would say otherwise.
+// pagemap says otherwise.
 TEST_F(UnclearedOf, NotWhatCanBeWrittenToAfterTheClearing) {
   writePagemap(kPagemapPresent, 1);
   Table after = tableOf(kOwn);
@@ -108,13 +108,13 @@ TEST_F(UnclearedOf, WhatIsLockedThoughItCanBeWrittenTo) {
   EXPECT_EQ(pagesOf(3), 2);
 }
 
-TEST_F(UnclearedOf, NothingIfTheKernelDoesNotTell) {
+TEST_F(UnclearedOf, NothingIfTheKernelDoesNotReport) {
   look({{tableOf(kTouched), tableOf(kTouched)}});
   keep();
   EXPECT_EQ(pagesOf(0), 0);
 }
 
-// Of many parts some are asked for all.
+// If there are many parts, some are checked and stand for all.
 TEST_F(UnclearedOf, ManyParts) {
   constexpr size_t kTables = 300;
   writePagemap(kPagemapPresent, kTables);

@@ -103,7 +103,7 @@ TEST_F(WideSpanOf, NotOfZeros) {
   EXPECT_FALSE(span());
 }
 
-TEST_F(WideSpanOf, AroundGivenPagesToThoseBehind) {
+TEST_F(WideSpanOf, AroundGivenPagesToLaterOnes) {
   map(0, 512);
   touch({5, 80, 90, 119, 130, 400});
   auto found = spanAround(80, 96);
@@ -142,7 +142,7 @@ TEST_F(WideSpanOf, AroundGivenPagesExactlyFarEnough) {
   EXPECT_FALSE(spanAround(60, 72));
 }
 
-// The bit is gone, and the page is still there.
+// The bit is clear, and the page is still there.
 TEST_F(WideSpanOf, IsColdIfItIsThereAndUntouched) {
   std::array<__u64, PAGE_TABLE_ENTRIES> table{};
   Entries entries(table);

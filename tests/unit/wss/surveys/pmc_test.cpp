@@ -1,5 +1,4 @@
-// What counts say; that they are counted at all needs a processor that tells, which few virtual
-// ones do.
+// The meaning of counts. Counting needs a processor with counters, which few virtual ones have.
 #include "wss/surveys/pmc.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +39,7 @@ TEST(Pmc, AFewLooksSayNothingOfACache) {
   EXPECT_DOUBLE_EQ(*(CacheCounts::Level{10, 20}.hitPercent()), 0);  // scaled by turns
 }
 
-TEST(Pmc, AmdTellsOfTheSecondCache) {
+TEST(Pmc, AmdReportsTheSecondCache) {
   CacheCounts counts{.cycles = 2e9, .instructions = 3e9, .l1 = {1e9, 5e7}, .l2 = {5e7, 2e7}};
   Machine amd = machine();
   amd.l2_bytes = 1U << 20;
@@ -49,8 +48,7 @@ TEST(Pmc, AmdTellsOfTheSecondCache) {
   EXPECT_THAT(sentencesOf(counts, 1, amd), Not(HasSubstr("last cache")));
 }
 
-// Two threads' cycles. What was counted in turns before the window does not change what was counted
-// in it.
+// Two threads' cycles. Counting in turns before the window does not affect the counts in it.
 TEST(Pmc, ScalesWhatWasCountedBetweenTwoLooks) {
   std::vector<Count> before{{0, 1000, 100, 10}, {0, 500, 100, 100}, {1, 8, 100, 100}};
   std::vector<Count> now{{0, 1300, 200, 60}, {0, 600, 200, 200}, {1, 8, 100, 100}};

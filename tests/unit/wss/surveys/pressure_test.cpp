@@ -46,7 +46,7 @@ TEST(Pressure, WhatCountersSay) {
   EXPECT_EQ(shortageOf({}, kSecond), Shortage::kNone);
   EXPECT_EQ(shortageOf({.scanned = 1 << 20}, kSecond), Shortage::kNear);
   EXPECT_EQ(shortageOf({.refaulted_file = 1 << 20, .scanned = 1 << 20}, kSecond), Shortage::kShort);
-  // Came back though nobody looked for room: the page cache was dropped by hand.
+  // Refaults without scanning: the page cache was dropped by hand.
   EXPECT_EQ(shortageOf({.refaulted_file = 1 << 20}, kSecond), Shortage::kNone);
   EXPECT_EQ(shortageOf({.scanned = 40960}, 10 * kSecond), Shortage::kNone);  // a page a second
 }
@@ -100,8 +100,8 @@ TEST_F(PressureOfCgroup, EndsWithoutARowWhenItShall) {
   EXPECT_EQ(pressure.verdict(), "");
 }
 
-// A container with cgroups of its own sees its own as the root; one without sees a path that is not
-// there.
+// A container with its own cgroups sees its own as the root; one without sees a path that does not
+// exist.
 TEST_F(PressureOfCgroup, OfAContainerIsTheRootThatItSees) {
   for (const char* path : {"0::/\n", "0::/system.slice/docker-1.scope\n"}) {
     proc_.write("cgroup", path);

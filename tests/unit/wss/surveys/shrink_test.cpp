@@ -1,5 +1,4 @@
-// Over a cgroup of files: what is taken is what a test takes from memory.current when it is asked
-// for.
+// With a cgroup of files: the test reduces memory.current when memory is to be reclaimed.
 #include "wss/surveys/shrink.h"
 
 #include <gmock/gmock.h>
@@ -29,14 +28,14 @@ TEST(Shrink, Ends) {
   EXPECT_EQ(endOf({quiet, back}, 10), ShrinkEnd::kGoesOn);  // once may be chance
   EXPECT_EQ(endOf({quiet, back, back}, 10), ShrinkEnd::kReached);
   EXPECT_EQ(endOf({quiet, stuck}, 10), ShrinkEnd::kNothingLeft);
-  // Hardly anything can be taken, and it comes back at once.
+  // Hardly anything can be reclaimed, and it refaults at once.
   ShrinkStep little{.before = 95 * kMiB, .taken = 4096, .refaulted = 8192, .after = 95 * kMiB};
   EXPECT_EQ(endOf({quiet, back, little}, 10), ShrinkEnd::kReached);
   ShrinkStep nothing{.before = 95 * kMiB, .taken = 0, .refaulted = 0, .after = 95 * kMiB};
   EXPECT_EQ(endOf({quiet, back, nothing}, 10), ShrinkEnd::kNothingLeft);
   EXPECT_EQ(endOf({quiet, waits}, 10), ShrinkEnd::kPressure);
   EXPECT_EQ(endOf({quiet, waits}, 11), ShrinkEnd::kGoesOn);
-  // Memory that was new filled up what was taken: it did not shrink, though nothing came back.
+  // New memory replaced what was reclaimed: it did not shrink, though nothing refaulted.
   ShrinkStep grew = quiet;
   grew.after = 99 * kMiB;
   EXPECT_EQ(endOf({grew, grew}, 10), ShrinkEnd::kGrew);
@@ -60,7 +59,7 @@ class ShrinkOfCgroup : public testing::Test {
     sys_.write(kShrunkFolder + "memory.pressure",
                "some total=" + std::to_string(waited_us_) + "\n");
   }
-  // What the kernel does at once when memory.reclaim is written comes with the first sleep here.
+  // What the kernel does when memory.reclaim is written happens at the first sleep here.
   void run() {
     std::string wanted = sys_.read(kShrunkFolder + "memory.reclaim");
     if (!wanted.empty()) {
@@ -101,7 +100,7 @@ TEST_F(ShrinkOfCgroup, WaitsNoLongerThanItMay) {
   auto shrink = open();
   auto row = shrink.value().next(clock_, kWindow_ns);
   ASSERT_TRUE(row.ok() && row.value());
-  EXPECT_LE(clock_.slept, 4);  // of ten looks: 10 % of the window were over
+  EXPECT_LE(clock_.slept, 4);  // of ten checks: 10 % of the window had passed
   EXPECT_EQ(shrink.value().verdictJson()["end"], "pressure");
   EXPECT_TRUE(shrink.value().broken().has_value());
   EXPECT_THAT(shrink.value().verdict(), HasSubstr("--max-pressure"));
@@ -111,7 +110,7 @@ TEST_F(ShrinkOfCgroup, WaitsNoLongerThanItMay) {
   EXPECT_EQ(asked_.size(), 1U);
 }
 
-// A step of 10 GiB is taken in parts, so that it can be ended before it is done.
+// A step of 10 GiB is reclaimed in parts, so that it can be ended before it is complete.
 TEST_F(ShrinkOfCgroup, TakesMuchInParts) {
   current_ = 200ULL << 30, touched_ = 0;
   tell();

@@ -24,8 +24,8 @@ TEST(Spot, TheIntervalOfAShare) {
   EXPECT_EQ(wilson(0, 0), (std::pair{0.0, 1.0}));
 }
 
-// One page here, and three that lie thinly in a mapping of a hundred: a quarter and three quarters
-// of the words.
+// One page here, and three scattered in a mapping of a hundred: a quarter and three quarters of the
+// words.
 TEST(SpotChooser, EachWordInMemoryIsAsLikely) {
   int first = 0;
   std::array<int, 3> of_sparse{};
@@ -57,8 +57,8 @@ TEST(SpotChooser, EachWordOnceAndNoneOfNothing) {
   EXPECT_GE(chooser.addresses().size(), 1U);
 }
 
-// A child that touches every second word of 64 MiB, round and round, and next to nothing of what
-// else it has: little, or more than that if other tests ran in this program before.
+// A child that repeatedly touches every second word of 64 MiB, and next to nothing of its other
+// memory: little, or more than that if other tests ran in this program before.
 TEST(Spot, OfAProgramThatTouchesEverySecondWord) {
   if (auto here = Spot::check(); !here.ok())
     GTEST_SKIP() << here.error().what << ": a machine with debug registers would run it";

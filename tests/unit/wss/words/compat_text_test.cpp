@@ -1,4 +1,4 @@
-// The text of wss.pl for each of its options: what a script that reads it gets.
+// The text of wss.pl for each of its options, as scripts read it.
 #include "wss/words/compat_text.h"
 
 #include <gtest/gtest.h>

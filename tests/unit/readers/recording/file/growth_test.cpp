@@ -1,4 +1,4 @@
-// Recordings that grow: when there is more, whether more may come, and that numbers stay.
+// Growing recordings: whether there is more, whether more may follow, and stable numbers.
 #include "readers/recording/file/growth.h"
 
 #include <fcntl.h>
@@ -43,9 +43,8 @@ TEST(Growth, IsSeenInTheStampAtEveryCommit) {
   EXPECT_FALSE(stampOf(file.path() + " not there").exists());
 }
 
-// Readers see a commit when the journal's index says it, which no time or size of a file shows.
-// Here the journal begins again from its start, so that it has its size already, and gets its old
-// time.
+// Readers see a commit when the journal's index shows it, which changes no time or size of a file.
+// Here the journal restarts from its beginning, so its size stays, and its old time is restored.
 TEST(Growth, IsSeenWhereSizesAndTimesAreTheSame) {
   RecordingFile file;
   CallStream calls;
@@ -66,7 +65,7 @@ TEST(Growth, IsSeenWhereSizesAndTimesAreTheSame) {
   EXPECT_NE(after, before);
 }
 
-TEST(Growth, TheWritersLockTellsThatItLives) {
+TEST(Growth, TheWritersLockShowsThatItLives) {
   RecordingFile file;
   CallStream calls;
   calls.allocate(MemoryKind::kDevice, 0x1000, 512).device(0);
@@ -89,7 +88,7 @@ TEST(Growth, TheWritersLockTellsThatItLives) {
 // some.
 TEST(Growth, AskingLeavesTheLocksOfReaders) {
   constexpr off_t kSharedByte =
-      0x40000002;  // where SQLite says that it reads: 510 bytes from there
+      0x40000002;  // SQLite's lock bytes for readers: 510 bytes from there
   RecordingFile file;
   CallStream calls;
   calls.allocate(MemoryKind::kDevice, 0x1000, 512).device(0);
@@ -144,10 +143,10 @@ TEST(Growth, AKilledWriterLeavesNoLock) {
   ::close(ready[1]);
 }
 
-// A journal that has been folded is empty; SQLite takes an empty one away with the last connection,
-// and one without locks takes itself for the last. The recorder would go on in a file without a
-// name.
-TEST(Growth, NobodyWhoReadsTakesTheJournalAway) {
+// A checkpointed journal is empty. SQLite removes an empty one with the last connection, and a
+// connection without locks assumes that it is the last. The recorder would then write to a file
+// without a name.
+TEST(Growth, NoReaderRemovesTheJournal) {
   std::string folder = ::testing::TempDir() + "journal.XXXXXX";
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
   std::string path = folder + "/run.sqlite";
@@ -174,7 +173,7 @@ TEST(Growth, NobodyWhoReadsTakesTheJournalAway) {
   EXPECT_EQ(journalBytes(), 0);
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
-  EXPECT_TRUE(openRecording(path, {}).ok());  // nobody has
+  EXPECT_TRUE(openRecording(path, {}).ok());  // none has
   EXPECT_EQ(journalBytes(), 0);
   for (const char* suffix : {"", "-wal", "-shm", "-kept"}) ::unlink((path + suffix).c_str());
   ::rmdir(folder.c_str());
@@ -182,7 +181,7 @@ TEST(Growth, NobodyWhoReadsTakesTheJournalAway) {
   ::close(ready[1]);
 }
 
-// Two devices by turns: their rows lie apart, but numbers of stacks and streams go by time.
+// Two devices in turns: their rows are separate, but numbers of stacks and streams follow the time.
 TEST(Growth, NumbersOfStacksAndStreamsStay) {
   RecordingFile file;
   auto part = [&](uint64_t from) {

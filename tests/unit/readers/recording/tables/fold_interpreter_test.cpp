@@ -1,4 +1,4 @@
-// The interpreter's own code tells no stacks apart where Python's functions are named.
+// The interpreter's own code distinguishes no stacks if Python's functions are named.
 #include "readers/recording/tables/fold_interpreter.h"
 
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 namespace tidegauge::readers::torch {
 namespace {
 
-// What a metadata string becomes.
+// The result of a metadata string.
 std::string metadataOf(std::string_view literal) {
   auto trace = readText(R"({"segments": [], "device_traces": [[{"action": "alloc",
       "user_metadata": )" +
@@ -69,7 +69,7 @@ TEST(Json, ToleratesSpaceAndNamesWhatFollows) {
   EXPECT_EQ(trailing.value().issues.count(model::IssueKind::kTrailingBytes), 2u);
 }
 
-TEST(Json, AByteOrderMarkIsNoPartOfIt) {
+TEST(Json, AByteOrderMarkIsNotPartOfIt) {
   auto trace = readText("\xef\xbb\xbf{\"segments\": []}");
   ASSERT_TRUE(trace.ok()) << trace.error().what;
   EXPECT_EQ(trace.value().issues.count(model::IssueKind::kTrailingBytes), 0u);
@@ -81,7 +81,7 @@ TEST(Json, EveryCutSaysSo) {
   for (size_t length = 1; length < kWhole.size(); ++length) {
     auto cut = readText(kWhole.substr(0, length));
     ASSERT_FALSE(cut.ok()) << length;
-    // Half of "1.5e3" cannot be told from a wrong number.
+    // Half of "1.5e3" looks like a wrong number.
     bool half_number = kWhole.substr(0, length).ends_with('e') && kWhole[length] == '3';
     if (half_number) continue;
     EXPECT_NE(cut.error().what.find("ends in the middle"), std::string::npos)
@@ -90,7 +90,7 @@ TEST(Json, EveryCutSaysSo) {
   }
 }
 
-TEST(Json, DeepNestingIsNoProblem) {
+TEST(Json, DeepNestingIsFine) {
   std::string text =
       "{\"segments\": [], \"deep\": " + std::string(200'000, '[') + std::string(200'000, ']') + "}";
   EXPECT_TRUE(readText(text).ok());

@@ -112,7 +112,7 @@ TEST(Pickle, LengthsThatCannotBeAreNamed) {
   EXPECT_TRUE(read(PickleWriter().proto().op(0x95).little(2, 8).list().stop()).ok());
 }
 
-TEST(Pickle, DeepNestingIsNoProblem) {
+TEST(Pickle, DeepNestingIsFine) {
   PickleWriter pickle;
   pickle.proto().dict().mark().str("segments").list().str("deep");
   constexpr int kDepth = 200'000;

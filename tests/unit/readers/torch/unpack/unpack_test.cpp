@@ -107,7 +107,7 @@ TEST(Unpack, JoinsMembersAndFrames) {
 }
 
 TEST(Unpack, ReadsPagesWithSeveralSnapshots) {
-  // base64 of {"segments": []} and of the same with two NULs behind it
+  // base64 of {"segments": []}, and of the same followed by two NULs
   std::string page =
       "<!DOCTYPE html><script>let local_files; const local_files = [\n"
       R"({"name": "rank0", "base64": "eyJzZWdtZW50cyI6IFtdfQ=="},)"
@@ -130,7 +130,7 @@ TEST(Unpack, ArchivesMayHoldOtherThings) {
   auto nothing = open(zip({{"README", 0, "hello"}}));
   ASSERT_FALSE(nothing.ok());
   EXPECT_NE(nothing.error().what.find("README"), std::string::npos);
-  // A damaged snapshot does not hide the others, as with files: it is named beside them.
+  // A damaged snapshot does not hide the others, as with files: it is reported beside them.
   auto damaged = open(zip({{"a.json", 0, kSnapshot}, {"b.json", 0, "{\"segments\": ["}}));
   ASSERT_TRUE(damaged.ok()) << damaged.error().what;
   ASSERT_EQ(damaged.value().size(), 1u);
@@ -148,7 +148,7 @@ uint64_t unreadMembers(const model::Trace& trace) {
   return trace.issues.count(model::IssueKind::kUnreadMember);
 }
 
-TEST(Unpack, WhatIsPassedOverIsAnIssueOfEveryTrace) {
+TEST(Unpack, SkippedMembersAreAnIssueOfEveryTrace) {
   auto traces = open(zip({{"README", 0, "hello"},
                           {"a.json", 0, kSnapshot},
                           {"config.json", 0, "{\"lr\": 1}"},
