@@ -8,7 +8,7 @@
 #include "cli/commands/picture_file.h"
 #include "cli/options/new_file.h"
 #include "cli/options/usage.h"
-#include "cli/wss/wss_heat_picture.h"
+#include "export/plot/heat_plot.h"
 #include "wss/words/heat_text.h"
 #include "wss/words/row_json.h"
 
@@ -88,8 +88,8 @@ int WssRolling::writePlot(const std::string& title) const {
   if (options_.plot.empty() || windows_ == 0) return 0;
   constexpr size_t kMaxRows = 160, kMaxColumns = 256;
   wss::HeatPicture picture = wss::pictureOf(heat_, kMaxRows, kMaxColumns);
-  auto canvas = pictureCanvas(options_.plot, kHeatWidth, kHeatHeight, title);
-  drawHeat(*canvas, picture, wss::rowNames(picture, mappings_), title);
+  auto canvas = pictureCanvas(options_.plot, exporting::kHeatWidth, exporting::kHeatHeight, title);
+  exporting::drawHeat(*canvas, picture, wss::rowNames(picture, mappings_), title);
   return writePicture(*canvas, NewFile(options_.plot, options_.force, "--plot"));
 }
 
