@@ -118,7 +118,10 @@ int checkSeveral(const WssOptions& options) {
 
 int runSeveral(const WssOptions& options, const wss::Plan& plan) {
   base::allowManyFiles();  // each process is two
-  WssWatched watched({options.pids, options.children, options.comm, options.cgroup});
+  WssWatched watched({options.pids, options.children, options.comm, options.cgroup},
+                     [](const LeftOut& one) {
+                       complain("tidegauge: " + base::printable(one.why) + ": left out");
+                     });
   if (auto status = watched.look(); !status.ok()) return reportError(status.error());
   if (watched.processes().empty()) {
     complain("tidegauge: none of the processes can be measured");

@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/text_layout.h"
-#include "cli/options/output.h"
-
 namespace tidegauge::cli {
 
 void WssWatched::leaveOut(pid_t pid, std::string why) {
-  complain("tidegauge: " + base::printable(why) + ": left out");
   left_out_.push_back({pid, std::move(why)});
+  onLeftOut_(left_out_.back());
 }
 
 base::Status WssWatched::look() {

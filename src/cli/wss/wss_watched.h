@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,10 +23,12 @@ struct LeftOut {
 
 class WssWatched {
  public:
-  explicit WssWatched(wss::Targets targets) : targets_(std::move(targets)) {}
+  // `onLeftOut` is called for each process that cannot be measured, at once.
+  WssWatched(wss::Targets targets, std::function<void(const LeftOut&)> onLeftOut)
+      : targets_(std::move(targets)), onLeftOut_(std::move(onLeftOut)) {}
 
-  // Those that are new, in began(). An error if there is nobody; of whoever cannot be opened a line
-  // on standard error.
+  // Those that are new are in began(), those that cannot be opened in leftOut(). An error if there
+  // is no process at all.
   base::Status look();
   // It cannot be measured any more. `was_measured`: in a window before; else it counts as left out.
   void forget(pid_t pid, const std::string& why, bool was_measured);
@@ -43,6 +46,7 @@ class WssWatched {
   void leaveOut(pid_t pid, std::string why);
 
   wss::Targets targets_;
+  std::function<void(const LeftOut&)> onLeftOut_;
   std::deque<wss::Process> processes_;
   std::set<pid_t> tried_;
   std::vector<pid_t> began_;
