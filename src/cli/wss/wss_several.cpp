@@ -13,7 +13,7 @@
 #include "cli/options/usage.h"
 #include "cli/wss/wss_common.h"
 #include "cli/wss/wss_several_writer.h"
-#include "cli/wss/wss_watched.h"
+#include "wss/process/watched.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -23,7 +23,7 @@ constexpr int kPartial = 3;
 
 // Windows one after another, each from a clearing of its own, take in who began since the one
 // before. The others are of those who were there at first.
-base::Status measureEach(WssWatched& watched, wss::Backend& backend, const wss::Plan& plan,
+base::Status measureEach(wss::Watched& watched, wss::Backend& backend, const wss::Plan& plan,
                          RealClock& clock, WssSeveralWriter& writer) {
   std::set<pid_t> measured;
   wss::Plan one = plan;
@@ -60,7 +60,7 @@ std::string plural(size_t processes) {
 }
 
 // What would be done, to whom, and for how much.
-int runDry(const WssWatched& watched, const wss::Choice& choice) {
+int runDry(const wss::Watched& watched, const wss::Choice& choice) {
   Output out;
   auto say = [&](const std::string& words) {
     out.write(base::wrapped(words, pageColumns(), 0, 2));
@@ -118,10 +118,10 @@ int checkSeveral(const WssOptions& options) {
 
 int runSeveral(const WssOptions& options, const wss::Plan& plan) {
   base::allowManyFiles();  // each process is two
-  WssWatched watched({options.pids, options.children, options.comm, options.cgroup},
-                     [](const LeftOut& one) {
-                       complain("tidegauge: " + base::printable(one.why) + ": left out");
-                     });
+  wss::Watched watched({options.pids, options.children, options.comm, options.cgroup},
+                       [](const wss::LeftOut& one) {
+                         complain("tidegauge: " + base::printable(one.why) + ": left out");
+                       });
   if (auto status = watched.look(); !status.ok()) return reportError(status.error());
   if (watched.processes().empty()) {
     complain("tidegauge: none of the processes can be measured");

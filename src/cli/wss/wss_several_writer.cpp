@@ -21,9 +21,10 @@ std::string headText(size_t processes, const wss::Choice& choice) {
   return base::wrapped(words, pageColumns(), 0, 2) + choiceNotes(choice, pageColumns());
 }
 
-nlohmann::json leftOutJson(const WssWatched& watched) {
+nlohmann::json leftOutJson(const wss::Watched& watched) {
   nlohmann::json list = nlohmann::json::array();
-  for (const LeftOut& one : watched.leftOut()) list.push_back({{"pid", one.pid}, {"why", one.why}});
+  for (const wss::LeftOut& one : watched.leftOut())
+    list.push_back({{"pid", one.pid}, {"why", one.why}});
   return list;
 }
 
@@ -42,7 +43,7 @@ std::string unseenText(const std::vector<pid_t>& unseen, size_t columns) {
       columns, 0, 2);
 }
 
-std::string nameIn(const WssWatched& watched, pid_t pid) {
+std::string nameIn(const wss::Watched& watched, pid_t pid) {
   for (const wss::Process& process : watched.processes())
     if (process.pid() == pid) return process.name();
   return {};
@@ -52,7 +53,7 @@ std::string nameIn(const WssWatched& watched, pid_t pid) {
 
 WssSeveralWriter::WssSeveralWriter(const WssOptions& options, const wss::Plan& plan,
                                    const wss::Choice& choice, bool knows_frames,
-                                   const WssWatched& watched, Output& out)
+                                   const wss::Watched& watched, Output& out)
     : options_(options),
       plan_(plan),
       watched_(watched),

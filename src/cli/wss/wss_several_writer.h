@@ -8,9 +8,9 @@
 
 #include "cli/options/output.h"
 #include "cli/wss/wss_rolling.h"
-#include "cli/wss/wss_watched.h"
 #include "wss/measure/choose.h"
 #include "wss/measure/grouping.h"
+#include "wss/process/watched.h"
 #include "wss/words/fit_text.h"
 #include "wss/words/several_text.h"
 
@@ -20,7 +20,7 @@ class WssSeveralWriter {
  public:
   // `knows_frames`: readings tell where pages lie, so that shared ones are counted once.
   WssSeveralWriter(const WssOptions& options, const wss::Plan& plan, const wss::Choice& choice,
-                   bool knows_frames, const WssWatched& watched, Output& out);
+                   bool knows_frames, const wss::Watched& watched, Output& out);
   // `outcomes` are those of the processes that are watched, in that order. False: nobody reads it
   // any more.
   bool rows(std::span<const wss::Outcome> outcomes);
@@ -48,7 +48,7 @@ class WssSeveralWriter {
   const wss::Plan& plan_;
   wss::Machine machine_;               // for text; the limit is that of the first process
   std::vector<wss::Touched> profile_;  // for text: of -P, all of them
-  const WssWatched& watched_;
+  const wss::Watched& watched_;
   Output& out_;
   bool knows_frames_, knows_sharing_;
   nlohmann::json head_, all_ = nlohmann::json::array();

@@ -14,17 +14,17 @@
 #include "wss/process/process.h"
 #include "wss/process/targets.h"
 
-namespace tidegauge::cli {
+namespace tidegauge::wss {
 
 struct LeftOut {
   pid_t pid = 0;
   std::string why;
 };
 
-class WssWatched {
+class Watched {
  public:
   // `onLeftOut` is called for each process that cannot be measured, at once.
-  WssWatched(wss::Targets targets, std::function<void(const LeftOut&)> onLeftOut)
+  Watched(Targets targets, std::function<void(const LeftOut&)> onLeftOut)
       : targets_(std::move(targets)), onLeftOut_(std::move(onLeftOut)) {}
 
   // Those that are new are in began(), those that cannot be opened in leftOut(). An error if there
@@ -38,19 +38,19 @@ class WssWatched {
   // Those meant that began since the last look, and are in no window; nothing changes.
   std::vector<pid_t> unseen() const;
 
-  const std::deque<wss::Process>& processes() const { return processes_; }
+  const std::deque<Process>& processes() const { return processes_; }
   const std::vector<pid_t>& began() const { return began_; }
   const std::vector<LeftOut>& leftOut() const { return left_out_; }
 
  private:
   void leaveOut(pid_t pid, std::string why);
 
-  wss::Targets targets_;
+  Targets targets_;
   std::function<void(const LeftOut&)> onLeftOut_;
-  std::deque<wss::Process> processes_;
+  std::deque<Process> processes_;
   std::set<pid_t> tried_;
   std::vector<pid_t> began_;
   std::vector<LeftOut> left_out_;
 };
 
-}  // namespace tidegauge::cli
+}  // namespace tidegauge::wss
