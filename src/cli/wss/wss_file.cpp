@@ -60,33 +60,4 @@ int checkOutput(const WssOptions& options) {
   return NewFile(options.output, options.force).refuse("");
 }
 
-void WssFile::begin(wss::MeasurementHead head) {
-  out_.open(path_, std::ios::binary | std::ios::trunc);
-  out_ << wss::headLine(head) << std::endl;  // at once: who follows it sees who is measured
-  lines_ = wss::RowLines(std::move(head));
-}
-
-void WssFile::row(const wss::Row& row, double unix_s, const wss::Plan& plan,
-                  const wss::Rolling* rolling, const wss::PressureWindow& pressure) {
-  if (!isWanted()) return;
-  last_begins_at_ = out_.tellp();
-  out_ << lines_.next(row, unix_s, plan, rolling, pressure) << std::endl;
-}
-
-int WssFile::end() {
-  if (!isWanted()) return 0;
-  // In the place of what is there of that row. Only a file has places: what cannot be sought stays
-  // as it is.
-  if (auto last = lines_.lastWithMappings(); last && out_ && out_.seekp(last_begins_at_)) {
-    out_ << *last << std::endl;
-    std::error_code failed;
-    std::filesystem::resize_file(path_, static_cast<uint64_t>(out_.tellp()), failed);
-  }
-  out_.close();
-  if (out_) return 0;
-  complain(fmt::format("tidegauge: {}: it could not be written. Is the disk full?",
-                       base::printable(path_)));
-  return kNotWritten;
-}
-
 }  // namespace tidegauge::cli

@@ -1,10 +1,5 @@
-#include <fmt/format.h>
-
 #include <charconv>
-#include <cmath>
 
-#include "base/format.h"
-#include "base/text_layout.h"
 #include "cli/open_trace.h"
 #include "cli/options/output.h"
 #include "cli/options/terminal.h"
@@ -14,6 +9,7 @@
 #include "cli/wss/wss_survey.h"
 #include "cli/wss/wss_writer.h"
 #include "wss/measure/abilities.h"
+#include "wss/words/choice_text.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -47,29 +43,6 @@ int runProbe(const WssOptions& options) {
   return out.finish(0);
 }
 
-// What would be done, to whom, and for how much.
-int runDry(const wss::Process& process, const wss::Choice& choice) {
-  Output out;
-  auto say = [&](const std::string& words) {
-    out.write(base::wrapped(words, pageColumns(), 0, 2));
-  };
-  const wss::Backend& backend = *choice.backend;
-  uint64_t rss_bytes = process.resident().bytes;
-  say(fmt::format("Would look at {} (process {}), {} in memory, by {}: {}.",
-                  base::printable(process.name()), process.pid(), base::humanBytes(rss_bytes),
-                  backend.name(), backend.how()));
-  if (auto cost = wss::predictedFor(backend, process))
-    say(fmt::format(
-        "A window costs some {:.1f} ms of a processor; the process's mmap, munmap and brk may "
-        "wait for {:.1f} ms.",
-        static_cast<double>(cost->cpu_ns) * 1e-6, static_cast<double>(cost->stall_ns) * 1e-6));
-  else
-    say("The cost of a window is not known beforehand.");
-  out.write(choiceNotes(choice, pageColumns()));
-  say("Nothing was measured, and nothing of the process was changed.");
-  return out.finish(0);
-}
-
 }  // namespace
 
 int runWss(const WssOptions& options) {
@@ -88,11 +61,14 @@ int runWss(const WssOptions& options) {
                                     .window_ns = plan.duration_ns},
                                    process.value());
   if (!choice.ok()) return reportError(choice.error());
-  if (options.dry_run) return runDry(process.value(), choice.value());
+  Output out;
+  if (options.dry_run) {
+    out.write(wss::dryText(process.value(), choice.value(), pageColumns()));
+    return out.finish(0);
+  }
   wss::Backend& backend = *choice.value().backend;
   if (int code = markPinned(options, choice.value()); code != 0) return code;
   RealClock clock;
-  Output out;
   WssWriter writer(options, plan, process.value(), choice.value(), out);
   auto status = wss::measure(process.value(), backend, plan, clock,
                              [&](const wss::Row& row) { return writer.row(row); });

@@ -18,6 +18,7 @@
 #include "wss/surveys/pressure.h"
 #include "wss/surveys/shrink.h"
 #include "wss/surveys/spot.h"
+#include "wss/words/json_text.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -94,7 +95,7 @@ class Writer {
     } else if (options_.jsonl) {
       nlohmann::json line = head_;
       line.update(row.fields);
-      out_.print("{}\n", dumpedJson(line, -1));
+      out_.print("{}\n", wss::jsonText(line, -1));
       out_.flush();
     } else {
       head_["rows"].push_back(row.fields);
@@ -105,16 +106,16 @@ class Writer {
     if (rows_ == 0) return;
     if (isText()) return say(survey_.verdict());
     if (options_.jsonl) {
-      out_.print("{}\n", dumpedJson({{"backend", survey_.name()},
-                                     {"all", survey_.verdictJson()},
-                                     {"ended", endedJson(status)}},
-                                    -1));
+      out_.print("{}\n", wss::jsonText({{"backend", survey_.name()},
+                                        {"all", survey_.verdictJson()},
+                                        {"ended", wss::endedJson(status)}},
+                                       -1));
       return;
     }
     head_["all"] = survey_.verdictJson();
     head_["verdict"] = survey_.verdict();
-    head_["ended"] = endedJson(status);
-    out_.print("{}\n", dumpedJson(head_, 2));
+    head_["ended"] = wss::endedJson(status);
+    out_.print("{}\n", wss::jsonText(head_, 2));
   }
   void say(std::string words) {
     if (words.ends_with('\n')) words.pop_back();

@@ -52,6 +52,7 @@ std::string headLine(const MeasurementHead& head);
 class RowLines {
  public:
   explicit RowLines(MeasurementHead head) : head_(std::move(head)) {}
+  std::string head() const { return headLine(head_); }
   // rowJson with the mappings, as many as fit, most touched first; what was counted of memory being
   // short since the row before; and of a rolling measurement `rolling` and the cells of row.pages,
   // if they fit into a line.

@@ -33,8 +33,8 @@ class Watched {
   // It cannot be measured any more. `was_measured`: in a window before; else it counts as left out.
   void forget(pid_t pid, const std::string& why, bool was_measured);
 
-  // Who began is told: began() is empty until the next look().
-  void toldBegan() { began_.clear(); }
+  // began() was reported: it is empty until the next look().
+  void reportedBegan() { began_.clear(); }
   // Those meant that began since the last look, and are in no window; nothing changes.
   std::vector<pid_t> unseen() const;
 

@@ -11,16 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "wss/measure/measure.h"
-#include "wss/pages/frames.h"
+#include "wss/measure/several.h"
 
 namespace tidegauge::wss {
-
-struct Member {
-  pid_t pid = 0;
-  std::string name;  // any bytes
-  const Outcome* outcome = nullptr;
-};
 
 // `once`: not set where it is not known which pages are the same. At most `top` processes, those
 // first that touched most, and the sum of the rest.

@@ -7,8 +7,10 @@
 #include <fstream>
 #include <type_traits>
 
+#include "cli/wss/wss_file.h"
 #include "support/bytes.h"
 #include "support/temp_folder.h"
+#include "wss/file/suggested_limit.h"
 
 namespace tidegauge::cli {
 namespace {
