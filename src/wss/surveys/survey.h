@@ -30,31 +30,39 @@ inline nlohmann::json jsonOf(std::optional<double> value) {
   return value ? nlohmann::json(*value) : nlohmann::json();
 }
 
+// What it is: the same from its beginning to its end.
+struct SurveyHead {
+  std::string_view name{};
+  std::string how{};
+  std::vector<std::string> limits{};
+  std::string table_head{};
+  std::string lasts{};            // how long all of it takes, if that is longer than a window
+  bool ends_with_result = false;  // else after one window, or as many as were asked for
+};
+
 struct SurveyRow {
   std::string text;  // one line, with its newline; empty: not worth one
   nlohmann::json fields;
 };
 
+// What all rows say together.
+struct SurveyVerdict {
+  std::string text{};  // sentences; empty: there was no row
+  nlohmann::json fields{};
+  // How it ended if it had to: then the exit code is that of an error. Not set: as wanted.
+  std::optional<base::Error> broken{};
+};
+
 class Survey {
  public:
   virtual ~Survey() = default;
-  virtual std::string_view name() const = 0;
-  virtual std::string how() const = 0;
-  virtual std::vector<std::string> limits() const = 0;
-  virtual std::string tableHead() const = 0;
-  // How long all of it takes, if that is longer than a window; in words.
-  virtual std::string lasts(int64_t window_ns) const {
-    (void)window_ns;
-    return {};
-  }
+  // Of windows that long.
+  virtual SurveyHead head(int64_t window_ns) const = 0;
   // Of one window, which begins now. Nothing: there is no more to learn, or the clock said that it
   // shall end.
   virtual base::Result<std::optional<SurveyRow>> next(Clock& clock, int64_t window_ns) = 0;
-  // After the last row: what all of them say, in sentences; the same for programs.
-  virtual std::string verdict() const = 0;
-  virtual nlohmann::json verdictJson() const = 0;
-  // How it ended if it had to: then the exit code is that of an error. Empty: as wanted.
-  virtual std::optional<base::Error> broken() const { return std::nullopt; }
+  // After the last row.
+  virtual SurveyVerdict verdict() const = 0;
 };
 
 }  // namespace tidegauge::wss

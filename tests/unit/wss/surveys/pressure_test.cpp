@@ -75,8 +75,8 @@ class PressureOfCgroup : public testing::Test {
 
 TEST_F(PressureOfCgroup, IsReadThereAndSummedUp) {
   Pressure pressure(process_, MemoryScope::of(process_, sys_.root()));
-  EXPECT_THAT(pressure.how(), HasSubstr("/shop/db"));
-  EXPECT_TRUE(pressure.limits().empty());
+  EXPECT_THAT(pressure.head(0).how, HasSubstr("/shop/db"));
+  EXPECT_TRUE(pressure.head(0).limits.empty());
   for (int i = 0; i < 2; ++i) {
     counters(100, 10);
     scanned_ = 1000, back_ = 600;
@@ -86,9 +86,9 @@ TEST_F(PressureOfCgroup, IsReadThereAndSummedUp) {
     EXPECT_EQ(row.value()->fields["bytes"]["refaulted_anonymous"], 600 * sysconf(_SC_PAGESIZE));
     EXPECT_EQ(row.value()->fields["stalled_percent"]["some"], 0.0);
   }
-  EXPECT_EQ(pressure.verdictJson()["shortage"], "short");
-  EXPECT_EQ(pressure.verdictJson()["bytes"]["scanned"], 2000 * sysconf(_SC_PAGESIZE));
-  EXPECT_THAT(pressure.verdict(), HasSubstr("is more than"));
+  EXPECT_EQ(pressure.verdict().fields["shortage"], "short");
+  EXPECT_EQ(pressure.verdict().fields["bytes"]["scanned"], 2000 * sysconf(_SC_PAGESIZE));
+  EXPECT_THAT(pressure.verdict().text, HasSubstr("is more than"));
 }
 
 TEST_F(PressureOfCgroup, EndsWithoutARowWhenItShall) {
@@ -97,7 +97,7 @@ TEST_F(PressureOfCgroup, EndsWithoutARowWhenItShall) {
   auto row = pressure.next(clock_, 1'000'000'000);
   ASSERT_TRUE(row.ok());
   EXPECT_FALSE(row.value().has_value());
-  EXPECT_EQ(pressure.verdict(), "");
+  EXPECT_EQ(pressure.verdict().text, "");
 }
 
 // A container with cgroups of its own sees its own as the root; one without sees a path that is not
@@ -121,7 +121,7 @@ TEST_F(PressureOfCgroup, WithoutSuchFilesIsOfTheMachine) {
   proc_.write("cgroup", "0::/\n");
   MemoryScope scope = MemoryScope::of(process_, sys_.root());
   EXPECT_EQ(scope.cgroup(), "");
-  EXPECT_EQ(Pressure(process_, scope).limits().size(), 1U);
+  EXPECT_EQ(Pressure(process_, scope).head(0).limits.size(), 1U);
   auto counters = scope.look();
   ASSERT_TRUE(counters.ok());
   EXPECT_FALSE(counters.value().some_ns.has_value());  // no pressure file
