@@ -72,12 +72,12 @@ int markPinned(const WssOptions& options, wss::Choice& choice) {
             : " of that process"));
     return 0;
   }
-  marks = wss::orderedMarks(std::move(marks));
-  if (!choice.backend->mark(marks))
+  if (!choice.backend->traits().reads_pages)
     return reportError(
         {base::ErrorKind::kMissingFeature,
          fmt::format("{} does not read pages, so none can be marked", choice.backend->name()),
          std::nullopt, "Run as root, for --backend pte"});
+  choice.backend->detail().marks = wss::orderedMarks(std::move(marks));
   return 0;
 }
 

@@ -82,7 +82,8 @@ int runSeveral(const WssOptions& options, const wss::Plan& plan) {
     return out.finish(watched.leftOut().empty() ? 0 : kPartial);
   }
   wss::Backend& backend = *choice.value().backend;
-  bool knows_frames = backend.keepFrames();
+  bool knows_frames = backend.traits().reads_pages;
+  backend.detail().keeps_frames = knows_frames;
   RealClock clock;
   auto rolling = rollingOf(options, plan);
   auto printer = printerOf(options, {.watched = watched,

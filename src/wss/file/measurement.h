@@ -33,7 +33,7 @@ struct MeasurementHead {
   std::string course{};  // "single", "cumulative", "snapshots", "profile", "rolling"
   double window_s = 0;   // as asked for
   bool is_sampled = false, knows_sharing = true;
-  bool tells_writes = false;      // Backend::tellsWrites
+  bool tells_writes = false;      // BackendTraits::tells_writes
   std::string pressure_cgroup{};  // whose memory was short or not; empty: the machine's
   Machine machine{};
 };

@@ -54,13 +54,13 @@ MeasurementHead headOf(const Process& process, const Choice& choice, const Plan&
           .backend = std::string(backend.name()),
           .how = backend.how(),
           .why = choice.why,
-          .cgroup = backend.cgroup(),
+          .cgroup = backend.traits().cgroup,
           .limits = backend.limits(),
           .course = courseName(plan.course, rolling),
           .window_s = seconds(plan.duration_ns),
           .is_sampled = choice.is_sampled,
-          .knows_sharing = backend.knowsSharing(),
-          .tells_writes = backend.tellsWrites(),
+          .knows_sharing = backend.traits().knows_sharing,
+          .tells_writes = backend.traits().tells_writes,
           .pressure_cgroup = MemoryScope::of(process).cgroup(),
           .machine = lookAtMachine(process)};
 }

@@ -4,10 +4,12 @@
 
 namespace tidegauge::wss {
 
-std::string OneCsvPrinter::begin() { return csvHeader(subject_.choice.backend->tellsWrites()); }
+std::string OneCsvPrinter::begin() {
+  return csvHeader(subject_.choice.backend->traits().tells_writes);
+}
 
 std::string OneCsvPrinter::window(const OneWindow& window) {
-  return csvRow(window.row, window.unix_s, subject_.choice.backend->knowsSharing());
+  return csvRow(window.row, window.unix_s, subject_.choice.backend->traits().knows_sharing);
 }
 
 std::string OneCsvPrinter::end(const Ending& /*ending*/) { return {}; }

@@ -14,7 +14,7 @@ OneJsonPrinter::OneJsonPrinter(const OneSubject& subject, const PrintOptions& op
   head_ = {{"pid", subject.asked_pid},  {"process", subject.process.name()},
            {"backend", backend.name()}, {"how", backend.how()},
            {"why", subject.choice.why}, {"limits", backend.limits()}};
-  if (!backend.cgroup().empty()) head_["cgroup"] = backend.cgroup();
+  if (!backend.traits().cgroup.empty()) head_["cgroup"] = backend.traits().cgroup;
 }
 
 std::string OneJsonPrinter::window(const OneWindow& window) {
@@ -22,7 +22,7 @@ std::string OneJsonPrinter::window(const OneWindow& window) {
   std::vector<Group> groups;
   if (options_.by) groups = groupsOf(window.row, *options_.by);
   nlohmann::json json = rowJson(window.row, subject_.plan, window.unix_s, groups,
-                                backend.knowsSharing(), backend.tellsWrites());
+                                backend.traits().knows_sharing, backend.traits().tells_writes);
   if (subject_.rolling != nullptr) json["rolling"] = subject_.rolling->rowJson(window.row);
   json["pressure"] = pressureJson(window.pressure);
   if (form_ == JsonForm::kDocument) {

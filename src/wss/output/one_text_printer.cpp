@@ -14,8 +14,8 @@ namespace tidegauge::wss {
 OneTextPrinter::OneTextPrinter(const OneSubject& subject, const PrintOptions& options)
     : subject_(subject), options_(options), machine_(lookAtMachine(subject.process)) {
   const Backend& backend = *subject.choice.backend;
-  text_ = {options.more_times, backend.knowsSharing(), subject.choice.is_sampled, options.columns,
-           backend.tellsWrites()};
+  text_ = {options.more_times, backend.traits().knows_sharing, subject.choice.is_sampled,
+           options.columns, backend.traits().tells_writes};
   if (subject.plan.course == Course::kSnapshots && !text_.tells_writes)
     minutes_.emplace(seconds(subject.plan.duration_ns));
 }
@@ -32,7 +32,7 @@ std::string OneTextPrinter::begin() {
   const Process& process = subject_.process;
   const Backend& backend = *subject_.choice.backend;
   std::string who = fmt::format("{} (process {})", base::printable(process.name()), process.pid());
-  if (std::string cgroup = backend.cgroup(); !cgroup.empty())
+  if (std::string cgroup = backend.traits().cgroup; !cgroup.empty())
     who = fmt::format("all in cgroup {}, with {}", base::printable(cgroup), who);
   std::string text =
       wrapped(fmt::format("{} by {}, by {}: {}.", text_.tells_writes ? "Written" : "Touched", who,

@@ -11,7 +11,7 @@ namespace tidegauge::wss {
 std::string SeveralCsvPrinter::begin() { return "pid,process," + csvHeader(); }
 
 std::string SeveralCsvPrinter::window(const SeveralWindow& window) {
-  bool knows_sharing = subject_.choice.backend->knowsSharing();
+  bool knows_sharing = subject_.choice.backend->traits().knows_sharing;
   std::string text;
   for (const Member& member : window.members) {
     if (!member.outcome->row) continue;

@@ -39,7 +39,7 @@ nlohmann::json SeveralJsonPrinter::leftOut() const {
 
 std::string SeveralJsonPrinter::window(const SeveralWindow& window) {
   nlohmann::json row = severalJson(window.members, window.once, subject_.plan, window.unix_s,
-                                   subject_.choice.backend->knowsSharing());
+                                   subject_.choice.backend->traits().knows_sharing);
   row["began"] = windows_++ == 0 ? std::vector<pid_t>() : subject_.watched.began();
   if (subject_.rolling != nullptr) row["rolling"] = subject_.rolling->rowJson(window.all);
   if (options_.by) row["groups"] = nlohmann::json::array();

@@ -18,20 +18,16 @@ namespace {
 // Measures nothing.
 class NoBackend final : public wss::Backend {
  public:
-  explicit NoBackend(bool tells_writes) : tells_writes_(tells_writes) {}
+  explicit NoBackend(bool tells_writes) : Backend({.tells_writes = tells_writes}) {}
   std::string_view name() const override { return "none"; }
   std::string how() const override { return "nothing"; }
   std::vector<std::string> limits() const override { return {}; }
-  bool tellsWrites() const override { return tells_writes_; }
   base::Result<wss::Clearing> clear(const wss::Process&, wss::Clock&) override {
     return wss::Clearing{};
   }
   base::Result<wss::Reading> read(const wss::Process&, wss::Clock&) override {
     return wss::Reading{};
   }
-
- private:
-  bool tells_writes_;
 };
 
 template <class T>
