@@ -2,38 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
 
-#include "base/format.h"
 #include "base/text_layout.h"
 #include "cli/open_trace.h"
 #include "cli/options/output.h"
 #include "cli/options/usage.h"
-#include "model/recorded_work.h"
+#include "wss/measure/pinned.h"
 
 namespace tidegauge::cli {
-namespace {
-
-// Of that process; of a snapshot, which does not say of which one it is, whatever is in it.
-bool isOf(const model::Trace& trace, int pid) {
-  if (!trace.work) return true;
-  auto row = model::ownRow(*trace.work);
-  return row && trace.work->run->processes.pid[*row] == pid;
-}
-
-void addPinned(std::vector<wss::Mark>& marks, const model::Trace& trace) {
-  const model::FinalSegments& finals = trace.final_segments;
-  for (const model::Device& device : trace.devices) {
-    if (device.kind != model::DeviceKind::kPinnedHost) continue;
-    for (uint64_t i = device.final_segment_begin; i < device.final_segment_end; ++i) {
-      uint64_t start = finals.address[i], bytes = finals.total_bytes[i];
-      if (bytes > UINT64_MAX - start) continue;  // a file may say anything
-      marks.push_back({start, start + bytes, wss::MappingKind::kPinned, "pinned host memory"});
-    }
-  }
-}
-
-}  // namespace
 
 int checkPinned(const WssOptions& options) {
   if (options.with.empty()) return 0;
@@ -55,9 +32,9 @@ int markPinned(const WssOptions& options, wss::Choice& choice) {
   std::vector<wss::Mark> marks;
   bool is_there = false;
   for (const auto& analysed : opened.traces) {
-    if (!isOf(analysed->trace, pid)) continue;
+    if (!wss::isOfProcess(analysed->trace, pid)) continue;
     is_there = true;
-    addPinned(marks, analysed->trace);
+    wss::addPinned(marks, analysed->trace);
   }
   std::string shown = base::printable(options.with);
   if (!is_there)
