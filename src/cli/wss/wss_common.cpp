@@ -19,19 +19,19 @@ int64_t nanosecondsOf(const std::string& text) {
 }
 
 wss::PrintOptions printOptions(const WssOptions& options) {
-  wss::PrintOptions print{.top = options.top,
-                          .more_times = options.more_times,
-                          .most_stall_ms = options.most_stall_ms,
+  wss::PrintOptions print{.top = options.form.top,
+                          .more_times = options.form.more_times,
+                          .most_stall_ms = options.method.most_stall_ms,
                           .columns = pageColumns(),
                           .colour = usesColours()};
-  if (options.by == "vma") print.by = wss::Grouping::kMapping;
-  if (options.by == "file") print.by = wss::Grouping::kFile;
-  if (options.by == "kind") print.by = wss::Grouping::kKind;
+  if (options.form.by == "vma") print.by = wss::Grouping::kMapping;
+  if (options.form.by == "file") print.by = wss::Grouping::kFile;
+  if (options.form.by == "kind") print.by = wss::Grouping::kKind;
   return print;
 }
 
 wss::JsonForm jsonForm(const WssOptions& options) {
-  return options.json ? wss::JsonForm::kDocument : wss::JsonForm::kLines;
+  return options.form.json ? wss::JsonForm::kDocument : wss::JsonForm::kLines;
 }
 
 void complainOfLimits(const wss::Backend& backend) {

@@ -17,7 +17,8 @@
 namespace tidegauge::cli {
 
 bool isWssFile(const WssOptions& options) {
-  if (options.words.size() != 1 || !options.comm.empty() || !options.cgroup.empty()) return false;
+  if (options.words.size() != 1 || !options.targets.comm.empty() || !options.targets.cgroup.empty())
+    return false;
   const std::string& word = options.words.front();
   // A number is a process, unless a file of that name is one of ours.
   std::error_code ignored;
@@ -26,7 +27,7 @@ bool isWssFile(const WssOptions& options) {
 }
 
 int checkWssFile(const WssOptions& options) {
-  if (options.compat || options.json || options.jsonl || options.csv)
+  if (options.form.compat || options.form.json || options.form.jsonl || options.form.csv)
     return usageError("A saved measurement prints as text only", "For programs it is JSON itself");
   for (const std::string& name : options.given)
     if (name != "PID" && name != "--top")
@@ -45,19 +46,20 @@ int runWssFile(const WssOptions& options) {
     return reportError(error);
   }
   Output out;
-  out.write(wss::measurementText(measurement.value(), options.top, pageColumns(), usesColours()));
+  out.write(
+      wss::measurementText(measurement.value(), options.form.top, pageColumns(), usesColours()));
   // Cut off before a window was over, it tells nothing.
   bool is_nothing = measurement.value().is_cut && measurement.value().samples.empty();
   return out.finish(is_nothing ? kNotRead : 0);
 }
 
 int checkOutput(const WssOptions& options) {
-  if (options.output.empty()) return 0;
+  if (options.files.output.empty()) return 0;
   if (options.dry_run) return usageError("--dry-run measures nothing that -o could keep");
   if (isSurvey(options) || isOfSeveral(options))
     return usageError("-o keeps what one process touched, by pages",
                       "Take one process, and no --backend that looks at no page");
-  return NewFile(options.output, options.force).refuse("");
+  return NewFile(options.files.output, options.files.force).refuse("");
 }
 
 }  // namespace tidegauge::cli

@@ -13,22 +13,22 @@
 namespace tidegauge::cli {
 
 int checkPinned(const WssOptions& options) {
-  if (options.with.empty()) return 0;
-  if ((options.backend != "auto" && options.backend != "pte") || options.compat ||
-      (options.sample != "auto" && options.sample != "exact"))
+  if (options.method.with.empty()) return 0;
+  if ((options.method.backend != "auto" && options.method.backend != "pte") ||
+      options.form.compat || (options.method.sample != "auto" && options.method.sample != "exact"))
     return usageError("--with marks pages; only --backend pte reads pages",
                       "Leave out --backend, --sample and --compat");
-  if (options.by.empty() && options.rolling == 0)
+  if (options.form.by.empty() && options.course.rolling == 0)
     return usageError("--with marks memory in lists and pictures",
                       "Take --by kind, --by vma or --rolling 8 --heat beside it");
   return 0;
 }
 
 int markPinned(const WssOptions& options, wss::Choice& choice) {
-  if (options.with.empty()) return 0;
-  Opened opened = openTraces({options.with});
+  if (options.method.with.empty()) return 0;
+  Opened opened = openTraces({options.method.with});
   if (opened.traces.empty()) return opened.exit_code != 0 ? opened.exit_code : kNotRead;
-  int pid = options.pids.front();
+  int pid = options.targets.pids.front();
   std::vector<wss::Mark> marks;
   bool is_there = false;
   for (const auto& analysed : opened.traces) {
@@ -36,7 +36,7 @@ int markPinned(const WssOptions& options, wss::Choice& choice) {
     is_there = true;
     wss::addPinned(marks, analysed->trace);
   }
-  std::string shown = base::printable(options.with);
+  std::string shown = base::printable(options.method.with);
   if (!is_there)
     return reportError({base::ErrorKind::kUsage,
                         fmt::format("{} has nothing of process {}", shown, pid), std::nullopt,

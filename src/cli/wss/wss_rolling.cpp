@@ -10,42 +10,45 @@
 namespace tidegauge::cli {
 
 int checkRolling(const WssOptions& options) {
-  if (options.rolling == 0) {
-    if (options.heat || !options.plot.empty())
+  if (options.course.rolling == 0) {
+    if (options.form.heat || !options.files.plot.empty())
       return usageError("--heat and --plot draw the windows of --rolling",
                         "Take --rolling 8 beside it");
     return 0;
   }
-  if (options.compat || options.csv)
+  if (options.form.compat || options.form.csv)
     return usageError("--compat and --csv have no columns for --rolling",
                       "Use --json or --jsonl for programs");
-  if ((options.backend != "auto" && options.backend != "pte") ||
-      (options.sample != "auto" && options.sample != "exact"))
+  if ((options.method.backend != "auto" && options.method.backend != "pte") ||
+      (options.method.sample != "auto" && options.method.sample != "exact"))
     return usageError("--rolling follows every page; only --backend pte reads pages",
                       "Leave out --backend and --sample");
-  if (options.heat && options.json)
+  if (options.form.heat && options.form.json)
     return usageError("--json keeps all rows to the end, which --heat makes too many",
                       "Take --jsonl, which writes each as it comes");
-  return options.plot.empty() ? 0 : refusePicture("--plot", options.plot, options.force, "");
+  return options.files.plot.empty()
+             ? 0
+             : refusePicture("--plot", options.files.plot, options.files.force, "");
 }
 
 std::unique_ptr<wss::RollingWindows> rollingOf(const WssOptions& options, const wss::Plan& plan) {
-  if (options.rolling == 0) return nullptr;
+  if (options.course.rolling == 0) return nullptr;
   return std::make_unique<wss::RollingWindows>(
-      wss::RollingOptions{.windows = options.rolling,
+      wss::RollingOptions{.windows = options.course.rolling,
                           .window_s = wss::seconds(plan.duration_ns),
-                          .shows_heat = options.heat,
-                          .keeps_heat = !options.plot.empty()});
+                          .shows_heat = options.form.heat,
+                          .keeps_heat = !options.files.plot.empty()});
 }
 
 int writeHeatPlot(const WssOptions& options, const wss::RollingWindows& rolling,
                   const std::string& title) {
-  if (options.plot.empty() || rolling.isEmpty()) return 0;
+  if (options.files.plot.empty() || rolling.isEmpty()) return 0;
   constexpr size_t kMaxRows = 160, kMaxColumns = 256;
   wss::HeatPicture picture = wss::pictureOf(rolling.heat(), kMaxRows, kMaxColumns);
-  auto canvas = pictureCanvas(options.plot, exporting::kHeatWidth, exporting::kHeatHeight, title);
+  auto canvas =
+      pictureCanvas(options.files.plot, exporting::kHeatWidth, exporting::kHeatHeight, title);
   exporting::drawHeat(*canvas, picture, wss::rowNames(picture, rolling.mappings()), title);
-  return writePicture(*canvas, NewFile(options.plot, options.force, "--plot"));
+  return writePicture(*canvas, NewFile(options.files.plot, options.files.force, "--plot"));
 }
 
 }  // namespace tidegauge::cli

@@ -16,27 +16,28 @@ namespace {
 
 wss::Plan planOf(const WssOptions& options) {
   wss::Plan plan;
-  plan.duration_ns = nanosecondsOf(options.seconds);
-  if (options.cumulative) plan.course = wss::Course::kCumulative;
-  if (!options.pause.empty()) {
+  plan.duration_ns = nanosecondsOf(options.course.seconds);
+  if (options.course.cumulative) plan.course = wss::Course::kCumulative;
+  if (!options.course.pause.empty()) {
     plan.course = wss::Course::kSnapshots;
-    plan.pause_ns = nanosecondsOf(options.pause);
+    plan.pause_ns = nanosecondsOf(options.course.pause);
   }
-  if (options.rolling > 0) plan.course = wss::Course::kSnapshots;
-  if (!options.steps.empty()) {
+  if (options.course.rolling > 0) plan.course = wss::Course::kSnapshots;
+  if (!options.course.steps.empty()) {
     plan.course = wss::Course::kProfile;
-    std::from_chars(options.steps.data(), options.steps.data() + options.steps.size(), plan.steps);
+    std::from_chars(options.course.steps.data(),
+                    options.course.steps.data() + options.course.steps.size(), plan.steps);
   }
-  if (options.total_s > 0) plan.total_ns = nanosecondsOf(options.total_s);
-  plan.as_wss_pl = options.compat;
+  if (options.course.total_s > 0) plan.total_ns = nanosecondsOf(options.course.total_s);
+  plan.as_wss_pl = options.form.compat;
   return plan;
 }
 
 int runProbe(const WssOptions& options) {
   auto abilities = wss::lookAtBackends();
   Output out;
-  if (options.json || options.jsonl)
-    out.print("{}\n", wss::abilitiesJson(abilities).dump(options.json ? 2 : -1));
+  if (options.form.json || options.form.jsonl)
+    out.print("{}\n", wss::abilitiesJson(abilities).dump(options.form.json ? 2 : -1));
   else
     out.print("{}auto takes {}.\n", wss::abilitiesText(abilities, pageColumns()),
               wss::firstOf(abilities));
@@ -51,15 +52,16 @@ int runWss(const WssOptions& options) {
   if (isSurvey(options)) return runSurvey(options);
   wss::Plan plan = planOf(options);
   if (isOfSeveral(options)) return runSeveral(options, plan);
-  auto process = wss::Process::open(options.pids.front());
+  auto process = wss::Process::open(options.targets.pids.front());
   if (!process.ok()) return reportError(process.error());
-  auto choice = wss::chooseBackend({.backend = options.backend,
-                                    .sample = options.sample,
-                                    .needs_sharing = options.compat,
-                                    .needs_pages = options.rolling > 0 || !options.with.empty(),
-                                    .most_stall_ms = options.most_stall_ms,
-                                    .window_ns = plan.duration_ns},
-                                   process.value());
+  auto choice =
+      wss::chooseBackend({.backend = options.method.backend,
+                          .sample = options.method.sample,
+                          .needs_sharing = options.form.compat,
+                          .needs_pages = options.course.rolling > 0 || !options.method.with.empty(),
+                          .most_stall_ms = options.method.most_stall_ms,
+                          .window_ns = plan.duration_ns},
+                         process.value());
   if (!choice.ok()) return reportError(choice.error());
   Output out;
   if (options.dry_run) {

@@ -24,8 +24,8 @@ constexpr int kPartial = 3;
 
 std::unique_ptr<wss::Printer<wss::SeveralWindow>> printerOf(const WssOptions& options,
                                                             const wss::SeveralSubject& subject) {
-  if (options.csv) return std::make_unique<wss::SeveralCsvPrinter>(subject);
-  if (options.json || options.jsonl)
+  if (options.form.csv) return std::make_unique<wss::SeveralCsvPrinter>(subject);
+  if (options.form.json || options.form.jsonl)
     return std::make_unique<wss::SeveralJsonPrinter>(subject, printOptions(options),
                                                      jsonForm(options));
   return std::make_unique<wss::SeveralTextPrinter>(subject, printOptions(options));
@@ -34,24 +34,24 @@ std::unique_ptr<wss::Printer<wss::SeveralWindow>> printerOf(const WssOptions& op
 }  // namespace
 
 bool isOfSeveral(const WssOptions& options) {
-  return options.pids.size() > 1 || options.children || !options.comm.empty() ||
-         !options.cgroup.empty();
+  return options.targets.pids.size() > 1 || options.targets.children ||
+         !options.targets.comm.empty() || !options.targets.cgroup.empty();
 }
 
 int checkSeveral(const WssOptions& options) {
   if (!isOfSeveral(options)) return 0;
-  if (options.children && options.pids.empty())
+  if (options.targets.children && options.targets.pids.empty())
     return usageError("--children wants the process whose children are meant",
                       "tidegauge wss --children 4711 0.1");
-  if (options.compat)
+  if (options.form.compat)
     return usageError("--compat is for one process alone: wss.pl takes no more",
                       "For several processes use --csv, --json or --jsonl");
-  if (options.heat || !options.plot.empty())
+  if (options.form.heat || !options.files.plot.empty())
     return usageError("--heat and --plot draw the addresses of one process",
                       "For several processes use --rolling without them");
-  bool is_exact = options.sample == "auto" || options.sample == "exact";
-  if (!is_exact ||
-      (options.backend != "auto" && options.backend != "pte" && options.backend != "smaps"))
+  bool is_exact = options.method.sample == "auto" || options.method.sample == "exact";
+  if (!is_exact || (options.method.backend != "auto" && options.method.backend != "pte" &&
+                    options.method.backend != "smaps"))
     return usageError("several processes are measured by pte or smaps, all of their pages",
                       "Leave out --sample and --backend, or measure one process");
   return 0;
@@ -59,20 +59,19 @@ int checkSeveral(const WssOptions& options) {
 
 int runSeveral(const WssOptions& options, const wss::Plan& plan) {
   base::allowManyFiles();  // each process is two
-  wss::Watched watched({options.pids, options.children, options.comm, options.cgroup},
-                       [](const wss::LeftOut& one) {
-                         complain("tidegauge: " + base::printable(one.why) + ": left out");
-                       });
+  wss::Watched watched(options.targets, [](const wss::LeftOut& one) {
+    complain("tidegauge: " + base::printable(one.why) + ": left out");
+  });
   if (auto status = watched.look(); !status.ok()) return reportError(status.error());
   if (watched.processes().empty()) {
     complain("tidegauge: none of the processes can be measured");
     return kPartial;
   }
-  auto choice = wss::chooseBackend({.backend = options.backend,
+  auto choice = wss::chooseBackend({.backend = options.method.backend,
                                     .sample = "exact",
                                     .needs_sharing = false,
-                                    .needs_pages = options.rolling > 0,
-                                    .most_stall_ms = options.most_stall_ms,
+                                    .needs_pages = options.course.rolling > 0,
+                                    .most_stall_ms = options.method.most_stall_ms,
                                     .window_ns = plan.duration_ns},
                                    watched.processes().front());
   if (!choice.ok()) return reportError(choice.error());
@@ -92,7 +91,7 @@ int runSeveral(const WssOptions& options, const wss::Plan& plan) {
                                      .knows_frames = knows_frames,
                                      .rolling = rolling.get()});
   out.write(printer->begin());
-  if (options.csv) complainOfLimits(backend);
+  if (options.form.csv) complainOfLimits(backend);
   out.flush();
   int windows = 0;
   auto onRows = [&](std::span<const wss::Outcome> outcomes) {

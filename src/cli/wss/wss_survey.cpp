@@ -20,66 +20,70 @@ namespace {
 std::unique_ptr<wss::Printer<wss::SurveyRow>> surveyPrinter(const WssOptions& options,
                                                             const wss::Survey& survey,
                                                             const wss::Process* process) {
-  int64_t window_ns = nanosecondsOf(options.seconds);
-  if (options.json || options.jsonl)
+  int64_t window_ns = nanosecondsOf(options.course.seconds);
+  if (options.form.json || options.form.jsonl)
     return std::make_unique<wss::SurveyJsonPrinter>(survey, window_ns, process, jsonForm(options));
   return std::make_unique<wss::SurveyTextPrinter>(survey, window_ns, process, pageColumns());
 }
 
 wss::SurveyPlan surveyPlan(const WssOptions& options) {
-  wss::SurveyPlan plan{.window_ns = nanosecondsOf(options.seconds), .total_s = options.total_s};
-  if (!options.pause.empty()) plan.pause_ns = nanosecondsOf(options.pause);
+  wss::SurveyPlan plan{.window_ns = nanosecondsOf(options.course.seconds),
+                       .total_s = options.course.total_s};
+  if (!options.course.pause.empty()) plan.pause_ns = nanosecondsOf(options.course.pause);
   return plan;
 }
 
 }  // namespace
 
-bool isSurvey(const WssOptions& options) { return wss::isSurvey(options.backend); }
+bool isSurvey(const WssOptions& options) { return wss::isSurvey(options.method.backend); }
 
 int checkSurvey(const WssOptions& options) {
-  bool is_shrink = options.backend == "shrink";
-  if (options.experiment && !is_shrink)
+  bool is_shrink = options.method.backend == "shrink";
+  if (options.method.experiment && !is_shrink)
     return usageError("--experiment is for --backend shrink", "The others change nothing");
   if (!isSurvey(options)) return 0;
-  if (is_shrink && !options.experiment)
+  if (is_shrink && !options.method.experiment)
     return usageError(
         "--backend shrink takes memory away from running programs, which then wait for it",
         "Say --experiment if that may be; --max-pressure limits how long they wait");
-  bool is_course = options.cumulative || !options.steps.empty() || options.rolling > 0;
-  bool is_list = !options.by.empty() || options.heat || !options.plot.empty();
-  if (is_course || is_list || options.compat || options.csv || options.sample != "auto" ||
-      options.more_times)
+  bool is_course =
+      options.course.cumulative || !options.course.steps.empty() || options.course.rolling > 0;
+  bool is_list = !options.form.by.empty() || options.form.heat || !options.files.plot.empty();
+  if (is_course || is_list || options.form.compat || options.form.csv ||
+      options.method.sample != "auto" || options.form.more_times)
     return usageError(
         fmt::format("--backend {} takes -s, -d, --json and --jsonl, and looks at no pages",
-                    options.backend),
+                    options.method.backend),
         "Take --backend pte or smaps for the others");
-  bool until_known = is_shrink || options.backend == "spot";
-  if (until_known && !options.pause.empty())
-    return usageError(fmt::format("--backend {} runs until it has its result", options.backend),
-                      "-d ends it after some seconds");
-  bool by_cgroup = is_shrink && !options.cgroup.empty();
-  if (!options.comm.empty() || options.children || (!options.cgroup.empty() && !is_shrink) ||
-      options.pids.size() != (by_cgroup ? 0 : 1))
+  bool until_known = is_shrink || options.method.backend == "spot";
+  if (until_known && !options.course.pause.empty())
+    return usageError(
+        fmt::format("--backend {} runs until it has its result", options.method.backend),
+        "-d ends it after some seconds");
+  bool by_cgroup = is_shrink && !options.targets.cgroup.empty();
+  if (!options.targets.comm.empty() || options.targets.children ||
+      (!options.targets.cgroup.empty() && !is_shrink) ||
+      options.targets.pids.size() != (by_cgroup ? 0 : 1))
     return usageError(
         is_shrink ? "--backend shrink is of one cgroup: give one process of it, or --cgroup PATH"
-                  : fmt::format("--backend {} is of one process", options.backend),
+                  : fmt::format("--backend {} is of one process", options.method.backend),
         is_shrink ? "" : "Give one PID alone; of several take --backend pte or smaps");
-  if (options.total_s > 0 && options.pause.empty() && !until_known)
+  if (options.course.total_s > 0 && options.course.pause.empty() && !until_known)
     return usageError("-d requires a run of several windows", "Take -s beside it");
   return 0;
 }
 
 int runSurvey(const WssOptions& options) {
   std::unique_ptr<wss::Process> process;
-  if (!options.pids.empty()) {
-    auto opened = wss::Process::open(options.pids.front());
+  if (!options.targets.pids.empty()) {
+    auto opened = wss::Process::open(options.targets.pids.front());
     if (!opened.ok()) return reportError(opened.error());
     process = std::make_unique<wss::Process>(std::move(opened).value());
   }
-  auto opened = wss::openSurvey({.name = options.backend,
-                                 .spots = options.spots,
-                                 .most_stalled_percent = options.most_pressure,
-                                 .cgroup = options.cgroup},
+  auto opened = wss::openSurvey({.name = options.method.backend,
+                                 .spots = options.method.spots,
+                                 .most_stalled_percent = options.method.most_pressure,
+                                 .cgroup = options.targets.cgroup},
                                 process.get());
   if (!opened.ok()) return reportError(opened.error());
   wss::Survey& survey = *opened.value();

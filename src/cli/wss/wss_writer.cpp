@@ -14,14 +14,14 @@ namespace {
 
 std::unique_ptr<wss::Printer<wss::OneWindow>> printerOf(const WssOptions& options,
                                                         const wss::OneSubject& subject) {
-  if (options.compat)
+  if (options.form.compat)
     return std::make_unique<wss::OneCompatPrinter>(
         subject,
-        wss::CompatWords{fmt::format("{}", subject.asked_pid), options.seconds, options.pause,
-                         options.steps},
-        options.more_times);
-  if (options.csv) return std::make_unique<wss::OneCsvPrinter>(subject);
-  if (options.json || options.jsonl)
+        wss::CompatWords{fmt::format("{}", subject.asked_pid), options.course.seconds,
+                         options.course.pause, options.course.steps},
+        options.form.more_times);
+  if (options.form.csv) return std::make_unique<wss::OneCsvPrinter>(subject);
+  if (options.form.json || options.form.jsonl)
     return std::make_unique<wss::OneJsonPrinter>(subject, printOptions(options), jsonForm(options));
   return std::make_unique<wss::OneTextPrinter>(subject, printOptions(options));
 }
@@ -41,11 +41,11 @@ WssWriter::WssWriter(const WssOptions& options, const wss::Plan& plan, const wss
                                    .plan = plan,
                                    .pressure = pressure_,
                                    .rolling = rolling_.get(),
-                                   .asked_pid = options.pids.front()})) {
+                                   .asked_pid = options.targets.pids.front()})) {
   out_.write(printer_->begin());
-  if (options.csv) complainOfLimits(*choice.backend);
-  if (!options.output.empty())
-    file_.emplace(options.output, wss::headOf(process, choice, plan, rolling_ != nullptr));
+  if (options.form.csv) complainOfLimits(*choice.backend);
+  if (!options.files.output.empty())
+    file_.emplace(options.files.output, wss::headOf(process, choice, plan, rolling_ != nullptr));
   out_.flush();  // who waits for the first row sees what it waits for
 }
 

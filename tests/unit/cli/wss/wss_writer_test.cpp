@@ -30,17 +30,17 @@ class NoBackend final : public wss::Backend {
   }
 };
 
-template <class T>
-WssOptions with(T WssOptions::*option, std::type_identity_t<T> value) {
+template <class Group, class T>
+WssOptions with(Group WssOptions::*group, T Group::*option, std::type_identity_t<T> value) {
   WssOptions options;
-  options.*option = std::move(value);
+  options.*group.*option = std::move(value);
   return options;
 }
 
 // All that is printed of so many windows of a minute.
 std::string printed(WssOptions options, int windows, bool tells_writes = false) {
-  options.pids = {getpid()};
-  options.seconds = "60";
+  options.targets.pids = {getpid()};
+  options.course.seconds = "60";
   wss::Plan plan{.course = wss::Course::kSnapshots, .duration_ns = 60'000'000'000};
   wss::Process process = wss::Process::open(getpid()).value();
   wss::Choice choice;
@@ -69,7 +69,7 @@ bool suggests(const std::string& text) {
 
 TEST(WssWriter, ALongRunEndsWithTheLimitThatItSuggests) {
   EXPECT_TRUE(suggests(printed({}, 60))) << printed({}, 60);
-  EXPECT_TRUE(suggests(printed(with(&WssOptions::by, "kind"), 60)));
+  EXPECT_TRUE(suggests(printed(with(&WssOptions::form, &WssForm::by, "kind"), 60)));
 }
 
 TEST(WssWriter, AShortRunSaysNothingOfLimits) {
@@ -77,15 +77,17 @@ TEST(WssWriter, AShortRunSaysNothingOfLimits) {
 }
 
 TEST(WssWriter, WhatIsForProgramsOrOfWritesHasNone) {
-  EXPECT_EQ(printed(with(&WssOptions::csv, true), 60).find("memory limit"), std::string::npos);
-  EXPECT_EQ(printed(with(&WssOptions::jsonl, true), 60).find("memory limit"), std::string::npos);
+  EXPECT_EQ(printed(with(&WssOptions::form, &WssForm::csv, true), 60).find("memory limit"),
+            std::string::npos);
+  EXPECT_EQ(printed(with(&WssOptions::form, &WssForm::jsonl, true), 60).find("memory limit"),
+            std::string::npos);
   EXPECT_EQ(printed({}, 60, true).find("memory limit"), std::string::npos);
 }
 
 TEST(WssWriter, TheFileSaysTheSame) {
   testing::TempFolder folder;
   std::string path = folder.file("kept.jsonl");
-  EXPECT_TRUE(suggests(printed(with(&WssOptions::output, path), 60)));
+  EXPECT_TRUE(suggests(printed(with(&WssOptions::files, &WssFiles::output, path), 60)));
   auto kept = wss::readMeasurementFile(path);
   ASSERT_TRUE(kept.ok()) << kept.error().what;
   EXPECT_TRUE(suggests(wss::suggestedLimit(kept.value())->text()));
@@ -95,7 +97,7 @@ TEST(WssWriter, TheFileSaysTheSame) {
 TEST(WssWriter, TheFileOfWritesSaysThatTheyAre) {
   testing::TempFolder folder;
   std::string path = folder.file("kept.jsonl");
-  printed(with(&WssOptions::output, path), 2, true);
+  printed(with(&WssOptions::files, &WssFiles::output, path), 2, true);
   auto kept = wss::readMeasurementFile(path);
   ASSERT_TRUE(kept.ok()) << kept.error().what;
   EXPECT_TRUE(kept.value().head.tells_writes);
@@ -107,7 +109,11 @@ TEST(WssWriter, TheFileOfWritesSaysThatTheyAre) {
 TEST(WssFile, AWordThatIsNoNumberAndIsThereIsAFile) {
   testing::TempFolder folder;
   std::ofstream(folder.file("notes.txt")) << "hello\n";
-  auto isFile = [](const std::string& word) { return isWssFile(with(&WssOptions::words, {word})); };
+  auto isFile = [](const std::string& word) {
+    WssOptions options;
+    options.words = {word};
+    return isWssFile(options);
+  };
   EXPECT_TRUE(isFile(folder.path()));
   EXPECT_TRUE(isFile(folder.file("notes.txt")));
   EXPECT_TRUE(isFile("/dev/zero"));
