@@ -12,7 +12,7 @@
 
 namespace tidegauge::cli {
 
-// Of seconds; a text was checked to be a number before.
+// `text` was checked to be a number of seconds before.
 int64_t nanosecondsOf(double seconds);
 int64_t nanosecondsOf(const std::string& text);
 

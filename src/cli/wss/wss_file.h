@@ -1,4 +1,4 @@
-// wss -o FILE keeps a measurement as it comes; wss FILE tells it again.
+// wss -o FILE keeps a measurement as it comes; wss FILE prints it again.
 //
 //   tidegauge wss --rolling 8 -o mysqld.jsonl 4711 0.1
 //   tidegauge wss mysqld.jsonl

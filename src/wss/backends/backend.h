@@ -87,8 +87,8 @@ class Backend {
   virtual std::string how() const = 0;
   // What its figures leave out or take in on this machine; empty: nothing.
   virtual std::vector<std::string> limits() const = 0;
-  // What a window will cost if so much is in memory, in that number of mappings; not set: it is not
-  // known beforehand.
+  // What a window will cost with that memory, in that number of mappings; not set: it is not known
+  // beforehand.
   virtual std::optional<Cost> predicted(const Resident& /*resident*/, size_t /*mappings*/) const {
     return std::nullopt;
   }

@@ -72,7 +72,7 @@ std::string OneTextPrinter::end(const Ending& /*ending*/) {
   text += cold_ + warnings();
   if (subject_.rolling != nullptr)
     text += subject_.rolling->closingText(text_.columns, options_.colour);
-  // Of a run that was too short for one nothing is reported: few are meant to find a limit.
+  // A run that was too short reports no limit: few runs are meant to find one.
   if (!minutes_) return text;
   if (SuggestedLimit limit = minutes_->limit(); limit.bytes) text += "\n" + wrapped(limit.text());
   return text;

@@ -14,10 +14,10 @@ namespace tidegauge::wss {
 
 struct SurveyWish {
   std::string name{};    // one of kSurveys
-  uint32_t spots = 200;  // of spot
-  // Of shrink: percent of the time that the cgroup may wait for memory; and its path, as
-  // /proc/PID/cgroup has it or with the folder where cgroups are. Empty: that of the process.
+  uint32_t spots = 200;  // spot: words to watch
+  // shrink: the share of the time that the cgroup may wait for memory.
   double most_stalled_percent = 10;
+  // shrink: as /proc/PID/cgroup has it, or with the folder where cgroups are. Empty: the process's.
   std::string cgroup{};
 };
 

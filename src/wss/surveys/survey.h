@@ -56,10 +56,10 @@ struct SurveyVerdict {
 class Survey {
  public:
   virtual ~Survey() = default;
-  // Of windows that long.
+  // `window_ns`: how long its windows will be.
   virtual SurveyHead head(int64_t window_ns) const = 0;
-  // Of one window, which begins now. Nothing: there is no more to learn, or the clock said that it
-  // shall end.
+  // Measures one window, which begins now. Nothing: there is no more to learn, or the clock said
+  // that it shall end.
   virtual base::Result<std::optional<SurveyRow>> next(Clock& clock, int64_t window_ns) = 0;
   // After the last row.
   virtual SurveyVerdict verdict() const = 0;

@@ -18,7 +18,7 @@ struct SurveyPlan {
   double total_s = 0;  // ends after the window in which this has passed; 0: no limit
 };
 
-// Calls `onRow` for each window; false ends it. An early end by the clock is no error.
+// Calls `onRow` for each window; false ends it. If the clock ends it early, that is not an error.
 base::Status takeSurvey(Survey& survey, const SurveyPlan& plan, Clock& clock,
                         const std::function<bool(const SurveyRow&)>& onRow);
 
