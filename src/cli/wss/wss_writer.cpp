@@ -34,7 +34,7 @@ WssWriter::WssWriter(const WssOptions& options, const wss::Plan& plan, const wss
       plan_(plan),
       process_(process),
       out_(out),
-      pressure_(process),
+      pressure_(wss::MemoryScope::of(process)),
       rolling_(rollingOf(options, plan)),
       printer_(printerOf(options, {.process = process,
                                    .choice = choice,

@@ -4,7 +4,7 @@
 
 namespace tidegauge::wss {
 
-PressureWatch::PressureWatch(const Process& process) : scope_(MemoryScope::of(process)) {
+PressureWatch::PressureWatch(MemoryScope scope) : scope_(std::move(scope)) {
   if (auto now = scope_.look(); now.ok()) before_ = now.value();
 }
 

@@ -17,7 +17,7 @@ namespace tidegauge::wss {
 
 class PressureWatch {
  public:
-  explicit PressureWatch(const Process& process);
+  explicit PressureWatch(MemoryScope scope);
 
   // After a window: what was counted since the window before was read; of the first, since it was
   // cleared. Where nothing can be read the last answer stays.
