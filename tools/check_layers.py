@@ -32,7 +32,7 @@ ALLOWED = {
     "query": {"base", "model", "analysis"},
     "store": {"base", "model"},
     "report": {"base", "model", "analysis"},
-    "export": {"base", "model", "analysis", "view", "report", "assets"},
+    "export": {"base", "model", "analysis", "view", "report", "assets", "wss"},
     "bpf": set(),  # beside src/: what the BPF programs and the recorder say to each other
     "preload": {"bpf"},  # beside src/ too: the library of `record --preload`
     "record": {"base", "model", "store", "bpf", "preload"},

@@ -14,7 +14,7 @@
 
 namespace tidegauge::base {
 
-// The length of base64() for so many bytes.
+// The length of base64() for this number of bytes.
 constexpr size_t base64Bytes(size_t bytes) { return (bytes + 2) / 3 * 4; }
 std::string base64(std::string_view bytes);
 

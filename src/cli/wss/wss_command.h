@@ -8,35 +8,55 @@
 #include <string>
 #include <vector>
 
+#include "wss/process/targets.h"
+
 namespace tidegauge::cli {
+
+// When windows begin and end.
+struct WssCourse {
+  std::string seconds;  // as written: --compat repeats the words
+  bool cumulative = false;
+  std::string pause, steps;  // empty: not wanted
+  uint32_t rolling = 0;      // windows that are reported together; 0: not wanted
+  double total_s = 0;        // 0: no limit
+};
+
+// How it is measured.
+struct WssMethod {
+  std::string backend = "auto", sample = "auto";
+  double most_stall_ms = 5;
+  std::string with;           // a snapshot or a recording; empty: none
+  bool writes = false;        // short for the back-end write
+  uint32_t spots = 200;       // of spot
+  bool experiment = false;    // of shrink
+  double most_pressure = 10;  // percent of the time that it may wait for memory
+};
+
+// What is printed; text, if none of the four is set.
+struct WssForm {
+  bool compat = false, json = false, jsonl = false, csv = false;
+  bool more_times = false;
+  std::string by;  // empty: no list
+  size_t top = 20;
+  bool heat = false;
+  int count() const { return compat + json + jsonl + csv; }
+};
+
+struct WssFiles {
+  std::string plot;    // a picture; empty: none
+  std::string output;  // a file of measurements; empty: none
+  bool force = false;
+};
 
 struct WssOptions {
   std::vector<std::string> given;  // names of those that were, "--by"
   std::vector<std::string> words;  // as written: processes, then the time
-  std::vector<int> pids;
-  bool children = false;
-  std::string comm, cgroup;
-  std::string seconds;  // as written: --compat repeats the words
-  bool cumulative = false;
-  std::string pause, steps;  // empty: not wanted
-  double total_s = 0;        // 0: no limit
-  bool more_times = false;
-  bool compat = false, json = false, jsonl = false, csv = false;
-  std::string backend = "auto", sample = "auto";
-  double most_stall_ms = 5;
-  std::string by;    // empty: no list
-  std::string with;  // a snapshot or a recording; empty: none
-  size_t top = 20;
-  uint32_t rolling = 0;  // windows that are told together; 0: not wanted
-  bool heat = false;
-  std::string plot;    // a file; empty: none
-  std::string output;  // a file of measurements; empty: none
-  bool force = false;
+  wss::Targets targets;
+  WssCourse course;
+  WssMethod method;
+  WssForm form;
+  WssFiles files;
   bool probe = false, dry_run = false;
-  uint32_t spots = 200;       // of spot
-  bool writes = false;        // short for the back-end write
-  bool experiment = false;    // of shrink
-  double most_pressure = 10;  // percent of the time that it may wait for memory
 };
 
 int runWss(const WssOptions& options);

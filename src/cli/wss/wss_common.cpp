@@ -1,12 +1,12 @@
 #include "cli/wss/wss_common.h"
 
-#include <fmt/format.h>
 #include <signal.h>
 
 #include <charconv>
 #include <cmath>
 
-#include "base/text_layout.h"
+#include "cli/options/output.h"
+#include "cli/options/terminal.h"
 
 namespace tidegauge::cli {
 
@@ -18,34 +18,24 @@ int64_t nanosecondsOf(const std::string& text) {
   return nanosecondsOf(seconds);
 }
 
-std::string dumpedJson(const nlohmann::json& json, int indent) {
-  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+wss::PrintOptions printOptions(const WssOptions& options) {
+  wss::PrintOptions print{.top = options.form.top,
+                          .more_times = options.form.more_times,
+                          .most_stall_ms = options.method.most_stall_ms,
+                          .columns = pageColumns(),
+                          .colour = usesColours()};
+  if (options.form.by == "vma") print.by = wss::Grouping::kMapping;
+  if (options.form.by == "file") print.by = wss::Grouping::kFile;
+  if (options.form.by == "kind") print.by = wss::Grouping::kKind;
+  return print;
 }
 
-std::string choiceNotes(const wss::Choice& choice, size_t columns) {
-  std::string text;
-  if (!choice.why.empty()) text += base::wrapped("Note: " + choice.why + ".", columns, 0, 2);
-  for (const std::string& limit : choice.backend->limits())
-    text += base::wrapped("Careful: " + limit + ".", columns, 0, 2);
-  return text;
+wss::JsonForm jsonForm(const WssOptions& options) {
+  return options.form.json ? wss::JsonForm::kDocument : wss::JsonForm::kLines;
 }
 
 void complainOfLimits(const wss::Backend& backend) {
   for (const std::string& limit : backend.limits()) complain("tidegauge: careful: " + limit);
-}
-
-std::string stallNote(int64_t stall_ns, double most_ms, std::string_view who, size_t columns) {
-  double stall_ms = static_cast<double>(stall_ns) * 1e-6;
-  if (stall_ms <= most_ms) return {};
-  return base::wrapped(
-      fmt::format("Careful: mmap, munmap and brk of {} waited for up to {:.1f} ms, more "
-                  "than the {:g} of --max-stall-ms.",
-                  who, stall_ms, most_ms),
-      columns, 0, 2);
-}
-
-nlohmann::json endedJson(const base::Status& status) {
-  return status.ok() ? nlohmann::json() : nlohmann::json(status.error().what);
 }
 
 int endOfMeasurement(int code, const RealClock& clock, int rows) {

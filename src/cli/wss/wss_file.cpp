@@ -17,7 +17,8 @@
 namespace tidegauge::cli {
 
 bool isWssFile(const WssOptions& options) {
-  if (options.words.size() != 1 || !options.comm.empty() || !options.cgroup.empty()) return false;
+  if (options.words.size() != 1 || !options.targets.comm.empty() || !options.targets.cgroup.empty())
+    return false;
   const std::string& word = options.words.front();
   // A number is a process, unless a file of that name is one of ours.
   std::error_code ignored;
@@ -26,7 +27,7 @@ bool isWssFile(const WssOptions& options) {
 }
 
 int checkWssFile(const WssOptions& options) {
-  if (options.compat || options.json || options.jsonl || options.csv)
+  if (options.form.compat || options.form.json || options.form.jsonl || options.form.csv)
     return usageError("A saved measurement prints as text only", "For programs it is JSON itself");
   for (const std::string& name : options.given)
     if (name != "PID" && name != "--top")
@@ -45,48 +46,20 @@ int runWssFile(const WssOptions& options) {
     return reportError(error);
   }
   Output out;
-  out.write(wss::measurementText(measurement.value(), options.top, pageColumns(), usesColours()));
+  out.write(
+      wss::measurementText(measurement.value(), options.form.top, pageColumns(), usesColours()));
   // Cut off before a window was over, it tells nothing.
   bool is_nothing = measurement.value().is_cut && measurement.value().samples.empty();
   return out.finish(is_nothing ? kNotRead : 0);
 }
 
 int checkOutput(const WssOptions& options) {
-  if (options.output.empty()) return 0;
+  if (options.files.output.empty()) return 0;
   if (options.dry_run) return usageError("--dry-run measures nothing that -o could keep");
   if (isSurvey(options) || isOfSeveral(options))
     return usageError("-o keeps what one process touched, by pages",
                       "Take one process, and no --backend that looks at no page");
-  return NewFile(options.output, options.force).refuse("");
-}
-
-void WssFile::begin(wss::MeasurementHead head) {
-  out_.open(path_, std::ios::binary | std::ios::trunc);
-  out_ << wss::headLine(head) << std::endl;  // at once: who follows it sees who is measured
-  lines_ = wss::RowLines(std::move(head));
-}
-
-void WssFile::row(const wss::Row& row, double unix_s, const wss::Plan& plan,
-                  const wss::Rolling* rolling, const wss::PressureWindow& pressure) {
-  if (!isWanted()) return;
-  last_begins_at_ = out_.tellp();
-  out_ << lines_.next(row, unix_s, plan, rolling, pressure) << std::endl;
-}
-
-int WssFile::end() {
-  if (!isWanted()) return 0;
-  // In the place of what is there of that row. Only a file has places: what cannot be sought stays
-  // as it is.
-  if (auto last = lines_.lastWithMappings(); last && out_ && out_.seekp(last_begins_at_)) {
-    out_ << *last << std::endl;
-    std::error_code failed;
-    std::filesystem::resize_file(path_, static_cast<uint64_t>(out_.tellp()), failed);
-  }
-  out_.close();
-  if (out_) return 0;
-  complain(fmt::format("tidegauge: {}: it could not be written. Is the disk full?",
-                       base::printable(path_)));
-  return kNotWritten;
+  return NewFile(options.files.output, options.files.force).refuse("");
 }
 
 }  // namespace tidegauge::cli

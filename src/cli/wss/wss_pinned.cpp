@@ -2,64 +2,41 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
 
-#include "base/format.h"
 #include "base/text_layout.h"
 #include "cli/open_trace.h"
 #include "cli/options/output.h"
 #include "cli/options/usage.h"
-#include "model/recorded_work.h"
+#include "wss/measure/pinned.h"
 
 namespace tidegauge::cli {
-namespace {
-
-// Of that process; of a snapshot, which does not say of which one it is, whatever is in it.
-bool isOf(const model::Trace& trace, int pid) {
-  if (!trace.work) return true;
-  auto row = model::ownRow(*trace.work);
-  return row && trace.work->run->processes.pid[*row] == pid;
-}
-
-void addPinned(std::vector<wss::Mark>& marks, const model::Trace& trace) {
-  const model::FinalSegments& finals = trace.final_segments;
-  for (const model::Device& device : trace.devices) {
-    if (device.kind != model::DeviceKind::kPinnedHost) continue;
-    for (uint64_t i = device.final_segment_begin; i < device.final_segment_end; ++i) {
-      uint64_t start = finals.address[i], bytes = finals.total_bytes[i];
-      if (bytes > UINT64_MAX - start) continue;  // a file may say anything
-      marks.push_back({start, start + bytes, wss::MappingKind::kPinned, "pinned host memory"});
-    }
-  }
-}
-
-}  // namespace
 
 int checkPinned(const WssOptions& options) {
-  if (options.with.empty()) return 0;
-  if ((options.backend != "auto" && options.backend != "pte") || options.compat ||
-      (options.sample != "auto" && options.sample != "exact"))
+  if (options.method.with.empty()) return 0;
+  if ((options.method.backend != "auto" && options.method.backend != "pte") ||
+      options.form.compat || (options.method.sample != "auto" && options.method.sample != "exact"))
     return usageError("--with marks pages; only --backend pte reads pages",
                       "Leave out --backend, --sample and --compat");
-  if (options.by.empty() && options.rolling == 0)
+  if (options.form.by.empty() && options.course.rolling == 0)
     return usageError("--with marks memory in lists and pictures",
                       "Take --by kind, --by vma or --rolling 8 --heat beside it");
   return 0;
 }
 
 int markPinned(const WssOptions& options, wss::Choice& choice) {
-  if (options.with.empty()) return 0;
-  Opened opened = openTraces({options.with});
+  if (options.method.with.empty()) return 0;
+  Opened opened = openTraces({options.method.with});
   if (opened.traces.empty()) return opened.exit_code != 0 ? opened.exit_code : kNotRead;
-  int pid = options.pids.front();
+  int pid = options.targets.pids.front();
   std::vector<wss::Mark> marks;
   bool is_there = false;
   for (const auto& analysed : opened.traces) {
-    if (!isOf(analysed->trace, pid)) continue;
+    if (!wss::isOfProcess(analysed->trace, pid)) continue;
     is_there = true;
-    addPinned(marks, analysed->trace);
+    wss::addPinned(marks, analysed->trace);
   }
-  std::string shown = base::printable(options.with);
+  std::string shown = base::printable(options.method.with);
   if (!is_there)
     return reportError({base::ErrorKind::kUsage,
                         fmt::format("{} has nothing of process {}", shown, pid), std::nullopt,
@@ -72,12 +49,12 @@ int markPinned(const WssOptions& options, wss::Choice& choice) {
             : " of that process"));
     return 0;
   }
-  marks = wss::orderedMarks(std::move(marks));
-  if (!choice.backend->mark(marks))
+  if (!choice.backend->traits().reads_pages)
     return reportError(
         {base::ErrorKind::kMissingFeature,
          fmt::format("{} does not read pages, so none can be marked", choice.backend->name()),
          std::nullopt, "Run as root, for --backend pte"});
+  choice.backend->detail().marks = wss::orderedMarks(std::move(marks));
   return 0;
 }
 

@@ -1,6 +1,6 @@
 // wss --with FILE: the host memory of a process that is pinned for devices, out of a snapshot's
 // host segments or a recording's calls (cudaHostAlloc, cuMemHostRegister …), marked in what `wss`
-// tells.
+// reports.
 #pragma once
 
 #include "cli/wss/wss_command.h"

@@ -1,10 +1,5 @@
-#include <fmt/format.h>
-
 #include <charconv>
-#include <cmath>
 
-#include "base/format.h"
-#include "base/text_layout.h"
 #include "cli/open_trace.h"
 #include "cli/options/output.h"
 #include "cli/options/terminal.h"
@@ -14,59 +9,38 @@
 #include "cli/wss/wss_survey.h"
 #include "cli/wss/wss_writer.h"
 #include "wss/measure/abilities.h"
+#include "wss/words/choice_text.h"
 
 namespace tidegauge::cli {
 namespace {
 
 wss::Plan planOf(const WssOptions& options) {
   wss::Plan plan;
-  plan.duration_ns = nanosecondsOf(options.seconds);
-  if (options.cumulative) plan.course = wss::Course::kCumulative;
-  if (!options.pause.empty()) {
+  plan.duration_ns = nanosecondsOf(options.course.seconds);
+  if (options.course.cumulative) plan.course = wss::Course::kCumulative;
+  if (!options.course.pause.empty()) {
     plan.course = wss::Course::kSnapshots;
-    plan.pause_ns = nanosecondsOf(options.pause);
+    plan.pause_ns = nanosecondsOf(options.course.pause);
   }
-  if (options.rolling > 0) plan.course = wss::Course::kSnapshots;
-  if (!options.steps.empty()) {
+  if (options.course.rolling > 0) plan.course = wss::Course::kSnapshots;
+  if (!options.course.steps.empty()) {
     plan.course = wss::Course::kProfile;
-    std::from_chars(options.steps.data(), options.steps.data() + options.steps.size(), plan.steps);
+    std::from_chars(options.course.steps.data(),
+                    options.course.steps.data() + options.course.steps.size(), plan.steps);
   }
-  if (options.total_s > 0) plan.total_ns = nanosecondsOf(options.total_s);
-  plan.as_wss_pl = options.compat;
+  if (options.course.total_s > 0) plan.total_ns = nanosecondsOf(options.course.total_s);
+  plan.as_wss_pl = options.form.compat;
   return plan;
 }
 
 int runProbe(const WssOptions& options) {
   auto abilities = wss::lookAtBackends();
   Output out;
-  if (options.json || options.jsonl)
-    out.print("{}\n", wss::abilitiesJson(abilities).dump(options.json ? 2 : -1));
+  if (options.form.json || options.form.jsonl)
+    out.print("{}\n", wss::abilitiesJson(abilities).dump(options.form.json ? 2 : -1));
   else
     out.print("{}auto takes {}.\n", wss::abilitiesText(abilities, pageColumns()),
               wss::firstOf(abilities));
-  return out.finish(0);
-}
-
-// What would be done, to whom, and for how much.
-int runDry(const wss::Process& process, const wss::Choice& choice) {
-  Output out;
-  auto say = [&](const std::string& words) {
-    out.write(base::wrapped(words, pageColumns(), 0, 2));
-  };
-  const wss::Backend& backend = *choice.backend;
-  uint64_t rss_bytes = process.resident().bytes;
-  say(fmt::format("Would look at {} (process {}), {} in memory, by {}: {}.",
-                  base::printable(process.name()), process.pid(), base::humanBytes(rss_bytes),
-                  backend.name(), backend.how()));
-  if (auto cost = wss::predictedFor(backend, process))
-    say(fmt::format(
-        "A window costs some {:.1f} ms of a processor; the process's mmap, munmap and brk may "
-        "wait for {:.1f} ms.",
-        static_cast<double>(cost->cpu_ns) * 1e-6, static_cast<double>(cost->stall_ns) * 1e-6));
-  else
-    say("The cost of a window is not known beforehand.");
-  out.write(choiceNotes(choice, pageColumns()));
-  say("Nothing was measured, and nothing of the process was changed.");
   return out.finish(0);
 }
 
@@ -78,21 +52,25 @@ int runWss(const WssOptions& options) {
   if (isSurvey(options)) return runSurvey(options);
   wss::Plan plan = planOf(options);
   if (isOfSeveral(options)) return runSeveral(options, plan);
-  auto process = wss::Process::open(options.pids.front());
+  auto process = wss::Process::open(options.targets.pids.front());
   if (!process.ok()) return reportError(process.error());
-  auto choice = wss::chooseBackend({.backend = options.backend,
-                                    .sample = options.sample,
-                                    .needs_sharing = options.compat,
-                                    .needs_pages = options.rolling > 0 || !options.with.empty(),
-                                    .most_stall_ms = options.most_stall_ms,
-                                    .window_ns = plan.duration_ns},
-                                   process.value());
+  auto choice =
+      wss::chooseBackend({.backend = options.method.backend,
+                          .sample = options.method.sample,
+                          .needs_sharing = options.form.compat,
+                          .needs_pages = options.course.rolling > 0 || !options.method.with.empty(),
+                          .most_stall_ms = options.method.most_stall_ms,
+                          .window_ns = plan.duration_ns},
+                         process.value());
   if (!choice.ok()) return reportError(choice.error());
-  if (options.dry_run) return runDry(process.value(), choice.value());
+  Output out;
+  if (options.dry_run) {
+    out.write(wss::dryText(process.value(), choice.value(), pageColumns()));
+    return out.finish(0);
+  }
   wss::Backend& backend = *choice.value().backend;
   if (int code = markPinned(options, choice.value()); code != 0) return code;
   RealClock clock;
-  Output out;
   WssWriter writer(options, plan, process.value(), choice.value(), out);
   auto status = wss::measure(process.value(), backend, plan, clock,
                              [&](const wss::Row& row) { return writer.row(row); });

@@ -1,19 +1,20 @@
 #include "cli/wss/wss_several.h"
 
-#include <fmt/format.h>
+#include <memory>
 
-#include <map>
-#include <set>
-
-#include "base/format.h"
 #include "base/memory.h"
 #include "base/text_layout.h"
 #include "cli/open_trace.h"
+#include "cli/options/output.h"
 #include "cli/options/terminal.h"
 #include "cli/options/usage.h"
 #include "cli/wss/wss_common.h"
-#include "cli/wss/wss_several_writer.h"
-#include "cli/wss/wss_watched.h"
+#include "cli/wss/wss_rolling.h"
+#include "wss/measure/measure_watched.h"
+#include "wss/output/several_csv_printer.h"
+#include "wss/output/several_json_printer.h"
+#include "wss/output/several_text_printer.h"
+#include "wss/words/choice_text.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -21,96 +22,36 @@ namespace {
 // Some of what was asked for could not be read: as of files.
 constexpr int kPartial = 3;
 
-// Windows one after another, each from a clearing of its own, take in who began since the one
-// before. The others are of those who were there at first.
-base::Status measureEach(WssWatched& watched, wss::Backend& backend, const wss::Plan& plan,
-                         RealClock& clock, WssSeveralWriter& writer) {
-  std::set<pid_t> measured;
-  wss::Plan one = plan;
-  bool takes_in = plan.course == wss::Course::kSnapshots;
-  if (takes_in) one.course = wss::Course::kSingle;
-  for (int64_t began_ns = clock.now_ns();;) {
-    std::vector<const wss::Process*> all;
-    for (const wss::Process& process : watched.processes()) all.push_back(&process);
-    std::map<pid_t, std::string> gone;
-    bool goes_on = true;
-    auto onRows = [&](std::span<const wss::Outcome> outcomes) {
-      for (size_t i = 0; i < outcomes.size(); ++i) {
-        if (outcomes[i].gone)
-          gone[all[i]->pid()] = outcomes[i].gone->what;
-        else
-          measured.insert(all[i]->pid());
-      }
-      goes_on = writer.rows(outcomes);
-      watched.toldBegan();
-      return goes_on;
-    };
-    base::Status status = wss::measureAll(all, backend, one, clock, onRows);
-    for (const auto& [pid, why] : gone) watched.forget(pid, why, measured.contains(pid));
-    bool is_over = plan.total_ns && clock.now_ns() - began_ns + plan.pause_ns >= *plan.total_ns;
-    if (!status.ok() || !takes_in || !goes_on || is_over || clock.isEnding()) return status;
-    clock.sleep(plan.pause_ns);
-    if (clock.isEnding()) return status;
-    TG_RETURN_IF_ERROR(watched.look());
-  }
-}
-
-std::string plural(size_t processes) {
-  return processes == 1 ? "one process" : fmt::format("{} processes", processes);
-}
-
-// What would be done, to whom, and for how much.
-int runDry(const WssWatched& watched, const wss::Choice& choice) {
-  Output out;
-  auto say = [&](const std::string& words) {
-    out.write(base::wrapped(words, pageColumns(), 0, 2));
-  };
-  uint64_t rss_bytes = 0;
-  wss::Cost all;
-  for (const wss::Process& process : watched.processes()) {
-    uint64_t its_bytes = process.resident().bytes;
-    rss_bytes += its_bytes;
-    auto cost = wss::predictedFor(*choice.backend, process).value_or(wss::Cost{});
-    all.cpu_ns += cost.cpu_ns;
-    all.stall_ns = std::max(all.stall_ns, cost.stall_ns);
-    say(fmt::format("{} (process {}), {} in memory", base::printable(process.name()), process.pid(),
-                    base::humanBytes(its_bytes)));
-  }
-  say(
-      fmt::format("Would look at {}, with {} in memory (what they share counted more than "
-                  "once), by {}: {}.",
-                  plural(watched.processes().size()), base::humanBytes(rss_bytes),
-                  choice.backend->name(), choice.backend->how()));
-  say(fmt::format(
-      "A window costs some {:.1f} ms of a processor; mmap, "
-      "munmap and brk of a process may wait for {:.1f} ms.",
-      static_cast<double>(all.cpu_ns) * 1e-6, static_cast<double>(all.stall_ns) * 1e-6));
-  out.write(choiceNotes(choice, pageColumns()));
-  say("Nothing was measured, and nothing of them was changed.");
-  return out.finish(watched.leftOut().empty() ? 0 : kPartial);
+std::unique_ptr<wss::Printer<wss::SeveralWindow>> printerOf(const WssOptions& options,
+                                                            const wss::SeveralSubject& subject) {
+  if (options.form.csv) return std::make_unique<wss::SeveralCsvPrinter>(subject);
+  if (options.form.json || options.form.jsonl)
+    return std::make_unique<wss::SeveralJsonPrinter>(subject, printOptions(options),
+                                                     jsonForm(options));
+  return std::make_unique<wss::SeveralTextPrinter>(subject, printOptions(options));
 }
 
 }  // namespace
 
 bool isOfSeveral(const WssOptions& options) {
-  return options.pids.size() > 1 || options.children || !options.comm.empty() ||
-         !options.cgroup.empty();
+  return options.targets.pids.size() > 1 || options.targets.children ||
+         !options.targets.comm.empty() || !options.targets.cgroup.empty();
 }
 
 int checkSeveral(const WssOptions& options) {
   if (!isOfSeveral(options)) return 0;
-  if (options.children && options.pids.empty())
+  if (options.targets.children && options.targets.pids.empty())
     return usageError("--children wants the process whose children are meant",
                       "tidegauge wss --children 4711 0.1");
-  if (options.compat)
+  if (options.form.compat)
     return usageError("--compat is for one process alone: wss.pl takes no more",
                       "For several processes use --csv, --json or --jsonl");
-  if (options.heat || !options.plot.empty())
+  if (options.form.heat || !options.files.plot.empty())
     return usageError("--heat and --plot draw the addresses of one process",
                       "For several processes use --rolling without them");
-  bool is_exact = options.sample == "auto" || options.sample == "exact";
-  if (!is_exact ||
-      (options.backend != "auto" && options.backend != "pte" && options.backend != "smaps"))
+  bool is_exact = options.method.sample == "auto" || options.method.sample == "exact";
+  if (!is_exact || (options.method.backend != "auto" && options.method.backend != "pte" &&
+                    options.method.backend != "smaps"))
     return usageError("several processes are measured by pte or smaps, all of their pages",
                       "Leave out --sample and --backend, or measure one process");
   return 0;
@@ -118,31 +59,58 @@ int checkSeveral(const WssOptions& options) {
 
 int runSeveral(const WssOptions& options, const wss::Plan& plan) {
   base::allowManyFiles();  // each process is two
-  WssWatched watched({options.pids, options.children, options.comm, options.cgroup});
+  wss::Watched watched(options.targets, [](const wss::LeftOut& one) {
+    complain("tidegauge: " + base::printable(one.why) + ": left out");
+  });
   if (auto status = watched.look(); !status.ok()) return reportError(status.error());
   if (watched.processes().empty()) {
     complain("tidegauge: none of the processes can be measured");
     return kPartial;
   }
-  auto choice = wss::chooseBackend({.backend = options.backend,
+  auto choice = wss::chooseBackend({.backend = options.method.backend,
                                     .sample = "exact",
                                     .needs_sharing = false,
-                                    .needs_pages = options.rolling > 0,
-                                    .most_stall_ms = options.most_stall_ms,
+                                    .needs_pages = options.course.rolling > 0,
+                                    .most_stall_ms = options.method.most_stall_ms,
                                     .window_ns = plan.duration_ns},
                                    watched.processes().front());
   if (!choice.ok()) return reportError(choice.error());
-  wss::Backend& backend = *choice.value().backend;
-  if (options.dry_run) return runDry(watched, choice.value());
-  bool knows_frames = backend.keepFrames();
-  RealClock clock;
   Output out;
-  WssSeveralWriter writer(options, plan, choice.value(), knows_frames, watched, out);
-  base::Status status = measureEach(watched, backend, plan, clock, writer);
-  writer.end(watched.unseen(), status);
+  if (options.dry_run) {
+    out.write(wss::dryText(watched.processes(), choice.value(), pageColumns()));
+    return out.finish(watched.leftOut().empty() ? 0 : kPartial);
+  }
+  wss::Backend& backend = *choice.value().backend;
+  bool knows_frames = backend.traits().reads_pages;
+  backend.detail().keeps_frames = knows_frames;
+  RealClock clock;
+  auto rolling = rollingOf(options, plan);
+  auto printer = printerOf(options, {.watched = watched,
+                                     .choice = choice.value(),
+                                     .plan = plan,
+                                     .knows_frames = knows_frames,
+                                     .rolling = rolling.get()});
+  out.write(printer->begin());
+  if (options.form.csv) complainOfLimits(backend);
+  out.flush();
+  int windows = 0;
+  auto onRows = [&](std::span<const wss::Outcome> outcomes) {
+    wss::SeveralWindow window = wss::severalWindow(watched.processes(), outcomes,
+                                                   {.by = printOptions(options).by,
+                                                    .knows_frames = knows_frames,
+                                                    .keeps_pages = rolling != nullptr});
+    window.unix_s = unixSeconds();
+    if (rolling) rolling->add(window.all);
+    out.write(printer->window(window));
+    out.flush();
+    windows += 1;
+    return !out.failed();
+  };
+  base::Status status = wss::measureWatched(watched, backend, plan, clock, onRows);
+  out.write(printer->end({.status = status, .unseen = watched.unseen()}));
   int code = status.ok() ? 0 : reportError(status.error());
   if (code == 0 && !watched.leftOut().empty()) code = kPartial;
-  return out.finish(endOfMeasurement(code, clock, writer.count()));
+  return out.finish(endOfMeasurement(code, clock, windows));
 }
 
 }  // namespace tidegauge::cli

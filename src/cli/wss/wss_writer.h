@@ -1,17 +1,15 @@
-// Writes each row of `wss` as the user wants it: text, wss.pl's text, JSON, CSV.
+// Writes each row of `wss` of one process where it is wanted: to standard output and, with -o, to a
+// file.
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/options/output.h"
-#include "cli/wss/wss_file.h"
-#include "cli/wss/wss_rolling.h"
-#include "wss/file/suggested_limit.h"
-#include "wss/measure/choose.h"
-#include "wss/process/memory_scope.h"
-#include "wss/words/fit_text.h"
-#include "wss/words/row_text.h"
+#include "cli/wss/wss_command.h"
+#include "wss/file/measurement_file.h"
+#include "wss/output/one_window.h"
+#include "wss/output/printer.h"
 
 namespace tidegauge::cli {
 
@@ -26,36 +24,16 @@ class WssWriter {
   int rows() const { return rows_; }
 
  private:
-  std::vector<wss::Group> groups(const wss::Row& row) const;
-  wss::Grouping grouping() const;
-  void writeHead(const wss::Process& process, const wss::Choice& choice);
-  void writeText(const wss::Row& row);
-  void writeLimit();
-  void writeCareful();
-  void lookAtPressure(const wss::Row& row);
+  int endFile();
 
   const WssOptions& options_;
   const wss::Plan& plan_;
+  const wss::Process& process_;
   Output& out_;
-  wss::TextOptions text_;
-  nlohmann::json head_, all_ = nlohmann::json::array();
-  std::unique_ptr<WssRolling> rolling_;  // if that was asked for
-  WssFile file_;                         // -o
-  const wss::Process& measured_;
-  std::string process_;
-  wss::Machine machine_;               // for text
-  std::vector<wss::Touched> profile_;  // for text: of -P
-  std::string cold_;                   // for text: what the longest window says is cold
-  // What was counted of memory being short, since the row before: then the kernel takes accessed
-  // bits away.
-  wss::MemoryScope scope_;
-  wss::MemoryCounters before_;
-  wss::PressureWindow pressure_;
-  std::optional<int64_t> looked_ns_;  // when the row before was read
-  int64_t most_stall_ns_ = 0;         // of any row
-  uint64_t searched_ = 0;             // in rows in which it was
-  std::optional<wss::MinuteWindows>
-      minutes_;  // for text: of windows that may say what limit would do
+  wss::PressureWatch pressure_;
+  std::unique_ptr<wss::RollingWindows> rolling_;  // if that was asked for
+  std::unique_ptr<wss::Printer<wss::OneWindow>> printer_;
+  std::optional<wss::MeasurementFile> file_;  // -o
   int rows_ = 0;
 };
 

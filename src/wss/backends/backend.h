@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "wss/pages/frames.h"
@@ -56,34 +57,49 @@ struct Reading {
   std::optional<int64_t> watched_ns = std::nullopt;
 };
 
+// What a back-end can do, and what its figures are of.
+struct BackendTraits {
+  // It fills pss, shared and locked. If not, what it reports is this process's alone.
+  bool knows_sharing = true;
+  bool tells_writes = false;  // `referenced` is what was written, and not also what was read
+  bool reads_pages = false;   // PageDetail has an effect
+  // Whose memory it measures, if not that process's alone: "/shop/db". Empty: that process's.
+  std::string cgroup{};
+};
+
+// What readings report beside their sums, of a back-end that reads pages.
+struct PageDetail {
+  bool keeps_pages = false;   // page by page: Reading::pages
+  bool keeps_frames = false;  // where in memory each page lies: Reading::frames
+  std::vector<Mark> marks{};  // as orderedMarks(): mappings are cut there
+};
+
 class Backend {
  public:
+  explicit Backend(BackendTraits traits = {}) : traits_(std::move(traits)) {}
   virtual ~Backend() = default;
+
+  const BackendTraits& traits() const { return traits_; }
+  // Changes apply from the next reading on.
+  PageDetail& detail() { return detail_; }
+  const PageDetail& detail() const { return detail_; }
+
   virtual std::string_view name() const = 0;
   // The method, shown beside its figures: "clear_refs, flush of the TLB, smaps".
   virtual std::string how() const = 0;
   // What its figures omit or include wrongly on this machine; empty: nothing.
   virtual std::vector<std::string> limits() const = 0;
-  // The cgroup that it measures, if not that process alone: "/shop/db". Empty: that process.
-  virtual std::string cgroup() const { return {}; }
-  // Whether it fills pss, shared and locked. If not, its figures cover this process alone.
-  virtual bool knowsSharing() const { return true; }
   // The expected cost of a window with this resident memory and number of mappings; absent:
   // unknown.
   virtual std::optional<Cost> predicted(const Resident& /*resident*/, size_t /*mappings*/) const {
     return std::nullopt;
   }
-  // Whether `referenced` contains only written pages, not pages that were only read.
-  virtual bool tellsWrites() const { return false; }
-  // Makes later readings include single pages. False: not supported.
-  virtual bool keepPages() { return false; }
-  // Makes later readings include the place of each page in memory: Reading::frames. False: not
-  // supported.
-  virtual bool keepFrames() { return false; }
-  // Makes later readings cut mappings at these marks: orderedMarks(). False: not supported.
-  virtual bool mark(std::vector<Mark> /*marks*/) { return false; }
   virtual base::Result<Clearing> clear(const Process& process, Clock& clock) = 0;
   virtual base::Result<Reading> read(const Process& process, Clock& clock) = 0;
+
+ private:
+  BackendTraits traits_;
+  PageDetail detail_;
 };
 
 }  // namespace tidegauge::wss

@@ -21,11 +21,10 @@ class IdleBackend final : public Backend {
   // tests.
   static base::Status check(const std::string& root = {});
   explicit IdleBackend(Flush flush, std::string root = {})
-      : flush_(flush), root_(std::move(root)) {}
+      : Backend({.knows_sharing = false}), flush_(flush), root_(std::move(root)) {}
   std::string_view name() const override { return "idle"; }
   std::string how() const override;
   std::vector<std::string> limits() const override;
-  bool knowsSharing() const override { return false; }
   base::Result<Clearing> clear(const Process& process, Clock& clock) override;
   base::Result<Reading> read(const Process& process, Clock& clock) override;
 

@@ -79,10 +79,10 @@ std::vector<std::string> MglruBackend::limits() const {
 base::Result<LruGroup> MglruBackend::look() const {
   TG_ASSIGN_OR_RETURN(std::string text, readKernelFile(root_ + kLruGenFile));
   for (LruGroup& group : parseLruGen(text))
-    if (group.id == id_ && group.path == path_) return std::move(group);
+    if (group.id == id_ && group.path == traits().cgroup) return std::move(group);
   return base::Error{base::ErrorKind::kUnreadable,
-                     fmt::format("cgroup {} went away while it was measured", path_), std::nullopt,
-                     ""};
+                     fmt::format("cgroup {} went away while it was measured", traits().cgroup),
+                     std::nullopt, ""};
 }
 
 base::Result<LruGroup> MglruBackend::age() const {
@@ -131,7 +131,7 @@ base::Result<Reading> MglruBackend::read(const Process& process, Clock& clock) {
   TG_RETURN_IF_ERROR(process.check());
   auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   MappingUse anonymous, files;
-  anonymous.mapping.path = files.mapping.path = "cgroup " + path_;
+  anonymous.mapping.path = files.mapping.path = "cgroup " + traits().cgroup;
   files.mapping.kind = MappingKind::kFile;
   for (const LruNode& node : group.nodes) {
     auto mark = std::ranges::find(marks_, node.node, &Mark::node);
@@ -141,7 +141,7 @@ base::Result<Reading> MglruBackend::read(const Process& process, Clock& clock) {
           base::ErrorKind::kUnreadable,
           fmt::format("the kernel aged the pages of cgroup {} meanwhile, so that it is not known "
                       "which were touched since: its memory is short",
-                      path_),
+                      traits().cgroup),
           std::nullopt, "Take a shorter window, or --backend smaps"};
     for (const Generation& generation : node.generations) {
       bool is_young = generation.number >= mark->first_young;

@@ -25,8 +25,6 @@ class MglruBackend final : public Backend {
   std::string_view name() const override { return "mglru"; }
   std::string how() const override;
   std::vector<std::string> limits() const override;
-  std::string cgroup() const override { return path_; }
-  bool knowsSharing() const override { return false; }
   base::Result<Clearing> clear(const Process& process, Clock& clock) override;
   base::Result<Reading> read(const Process& process, Clock& clock) override;
 
@@ -37,14 +35,15 @@ class MglruBackend final : public Backend {
   };
 
   MglruBackend(std::string root, uint64_t id, std::string path)
-      : root_(std::move(root)), id_(id), path_(std::move(path)) {}
+      : Backend({.knows_sharing = false, .cgroup = std::move(path)}),
+        root_(std::move(root)),
+        id_(id) {}
   base::Result<LruGroup> look() const;
   // Creates one more generation on each node; returns the table after that.
   base::Result<LruGroup> age() const;
 
   std::string root_;
   uint64_t id_;
-  std::string path_;
   std::vector<Mark> marks_;  // of the last clearing
 };
 

@@ -17,10 +17,10 @@ namespace tidegauge::wss {
 class WriteBackend final : public Backend {
  public:
   static base::Status check();  // tested on a page of this process
+  WriteBackend() : Backend({.tells_writes = true}) {}
   std::string_view name() const override { return "write"; }
   std::string how() const override { return "clear_refs 4, soft-dirty bits of pagemap, smaps"; }
   std::vector<std::string> limits() const override;
-  bool tellsWrites() const override { return true; }
   base::Result<Clearing> clear(const Process& process, Clock& clock) override;
   base::Result<Reading> read(const Process& process, Clock& clock) override;
 };

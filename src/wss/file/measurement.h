@@ -33,8 +33,8 @@ struct MeasurementHead {
   std::string course{};  // "single", "cumulative", "snapshots", "profile", "rolling"
   double window_s = 0;   // as requested
   bool is_sampled = false, knows_sharing = true;
-  bool tells_writes = false;  // Backend::tellsWrites
-  // the cgroup whose memory pressure was recorded; empty: the machine
+  bool tells_writes = false;  // BackendTraits::tells_writes
+  // The cgroup whose memory pressure was recorded; empty: the machine.
   std::string pressure_cgroup{};
   Machine machine{};
 };
@@ -53,6 +53,7 @@ std::string headLine(const MeasurementHead& head);
 class RowLines {
  public:
   explicit RowLines(MeasurementHead head) : head_(std::move(head)) {}
+  std::string head() const { return headLine(head_); }
   // rowJson with as many mappings as fit, most touched first; the pressure since the previous row;
   // and for a rolling measurement `rolling` and the cells of row.pages, if they fit into a line.
   std::string next(const Row& row, double unix_s, const Plan& plan, const Rolling* rolling,

@@ -14,6 +14,7 @@
 #include "wss/units.h"
 #include "wss/words/fit_text.h"
 #include "wss/words/heat_text.h"
+#include "wss/words/json_text.h"
 #include "wss/words/row_text.h"
 
 namespace tidegauge::wss {
@@ -198,7 +199,7 @@ std::string measurementPage(const Measurement& measurement) {
     page["limit"] = {{"samples", limit->samples},
                      {"bytes", limit->bytes ? json(*limit->bytes) : json()},
                      {"text", limit->text()}};
-  return page.dump(-1, ' ', false, json::error_handler_t::replace);
+  return jsonText(page);
 }
 
 }  // namespace tidegauge::wss

@@ -3,6 +3,7 @@
 #include "wss/file/measurement.h"
 #include "wss/measure/grouping.h"
 #include "wss/units.h"
+#include "wss/words/json_text.h"
 #include "wss/words/row_json.h"
 
 namespace tidegauge::wss {
@@ -23,17 +24,12 @@ const char* courseName(Course course, bool rolling) {
   return "single";
 }
 
-// Names may contain any bytes.
-std::string dumped(const nlohmann::json& value) {
-  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 // Drops the last ones if all are too much for a line; returns their number.
 size_t leaveOut(std::vector<Group>& groups) {
   constexpr size_t kBesideItsName = 600;  // of numbers, at most
   size_t bytes = 0, kept = 0;
   for (; kept < groups.size(); ++kept) {
-    bytes += kBesideItsName + dumped(groups[kept].name).size();
+    bytes += kBesideItsName + jsonText(groups[kept].name).size();
     if (bytes > kMaxMappingBytes) break;
   }
   size_t left_out = groups.size() - kept;
@@ -42,10 +38,10 @@ size_t leaveOut(std::vector<Group>& groups) {
 }
 
 std::string lineOf(nlohmann::json row) {
-  std::string line = dumped(row);
+  std::string line = jsonText(row);
   if (line.size() < kMaxLineBytes || !row.contains("rolling")) return line;
   row["rolling"].erase("cells");
-  return dumped(row);
+  return jsonText(row);
 }
 
 }  // namespace
@@ -58,13 +54,13 @@ MeasurementHead headOf(const Process& process, const Choice& choice, const Plan&
           .backend = std::string(backend.name()),
           .how = backend.how(),
           .why = choice.why,
-          .cgroup = backend.cgroup(),
+          .cgroup = backend.traits().cgroup,
           .limits = backend.limits(),
           .course = courseName(plan.course, rolling),
           .window_s = seconds(plan.duration_ns),
           .is_sampled = choice.is_sampled,
-          .knows_sharing = backend.knowsSharing(),
-          .tells_writes = backend.tellsWrites(),
+          .knows_sharing = backend.traits().knows_sharing,
+          .tells_writes = backend.traits().tells_writes,
           .pressure_cgroup = MemoryScope::of(process).cgroup(),
           .machine = lookAtMachine(process)};
 }
@@ -94,7 +90,7 @@ std::string headLine(const MeasurementHead& head) {
                            {"limit_of", machine.limit_of},
                            {"memory_bytes", machine.memory_bytes}}}};
   // The version first, so that a file is recognised by its first bytes.
-  return fmt::format(R"({{"tidegauge_wss":{},)", kMeasurementVersion) + dumped(json).substr(1);
+  return fmt::format(R"({{"tidegauge_wss":{},)", kMeasurementVersion) + jsonText(json).substr(1);
 }
 
 std::string RowLines::next(const Row& row, double unix_s, const Plan& plan, const Rolling* rolling,
@@ -113,7 +109,7 @@ std::string RowLines::next(const Row& row, double unix_s, const Plan& plan, cons
   constexpr double kMaxWait_s = 3600, kBytes_s = 64 << 10;
   if (unix_s >= allowed_from_s_ || allowed_from_s_ - unix_s > kMaxWait_s) {
     std::string line = lineOf(last_);
-    allowed_from_s_ = unix_s + static_cast<double>(dumped(last_["groups"]).size()) / kBytes_s;
+    allowed_from_s_ = unix_s + static_cast<double>(jsonText(last_["groups"]).size()) / kBytes_s;
     return line;
   }
   last_mappings_ = std::move(last_["groups"]);

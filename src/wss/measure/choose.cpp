@@ -124,7 +124,7 @@ base::Result<Choice> chooseBackend(const Wish& wish, const Process& process) {
   }
   if (wish.backend == "pte" || (wish.backend == "auto" && !wish.needs_sharing)) {
     auto pte = choosePte(wish, process);
-    if (pte.ok() && wish.needs_pages) pte.value().backend->keepPages();
+    if (pte.ok() && wish.needs_pages) pte.value().backend->detail().keeps_pages = true;
     if (pte.ok() || wish.backend == "pte" || must_sample || wish.needs_pages) return pte;
     choice.why = pte.error().what;
   }

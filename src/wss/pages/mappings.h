@@ -71,7 +71,7 @@ inline constexpr std::array<std::pair<const char*, uint64_t MappingSums::*>, 9> 
      {"swap", &MappingSums::swap},
      {"locked", &MappingSums::locked}}};
 
-// Those that only back-ends know that know what is shared: Backend::knowsSharing.
+// Those that only back-ends know that know what is shared: BackendTraits::knows_sharing.
 constexpr bool isOfSharing(uint64_t MappingSums::*sum) {
   return sum == &MappingSums::pss || sum == &MappingSums::shared || sum == &MappingSums::locked;
 }

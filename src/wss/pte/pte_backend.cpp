@@ -21,7 +21,7 @@ std::vector<std::string> PteBackend::limits() const {
   std::vector<std::string> limits = limitsOfFlush(flush_);
   if (kIsArm64) limits.emplace_back(kUntestedOnArm64);
   for (std::string& limit : Kdamond::limitsOfOthers()) limits.push_back(std::move(limit));
-  if (!marks_.empty())
+  if (!detail().marks.empty())
     limits.push_back(
         "what a device itself reads and writes in pinned memory (DMA) sets no bit: it can look "
         "untouched and be in use");
@@ -62,11 +62,12 @@ base::Result<Reading> PteBackend::read(const Process& process, Clock& clock) {
       return many->second.withTaken(table, kind, entries);
     };
   }
-  cutAt(done.uses, marks_, done.unmapped_bytes);
+  cutAt(done.uses, detail().marks, done.unmapped_bytes);
   auto all = [](const Mapping&) { return true; };
-  TG_ASSIGN_OR_RETURN(done.unread_bytes, readTables(tables_, process, done.uses, all,
-                                                    keeps_pages_ ? &done.pages : nullptr,
-                                                    keeps_frames_ ? &done.frames : nullptr, amend));
+  TG_ASSIGN_OR_RETURN(
+      done.unread_bytes,
+      readTables(tables_, process, done.uses, all, detail().keeps_pages ? &done.pages : nullptr,
+                 detail().keeps_frames ? &done.frames : nullptr, amend));
   done.pass.end_ns = clock.now_ns();
   if (auto status = process.check(); !status.ok()) return std::move(status.error());
   done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;

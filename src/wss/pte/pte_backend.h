@@ -16,18 +16,14 @@ namespace tidegauge::wss {
 
 class PteBackend final : public Backend {
  public:
-  PteBackend(PageTables tables, Flush flush) : tables_(std::move(tables)), flush_(flush) {}
+  PteBackend(PageTables tables, Flush flush)
+      : Backend({.knows_sharing = false, .reads_pages = true}),
+        tables_(std::move(tables)),
+        flush_(flush) {}
   std::string_view name() const override { return "pte"; }
   std::string how() const override;
   std::vector<std::string> limits() const override;
   std::optional<Cost> predicted(const Resident& resident, size_t mappings) const override;
-  bool knowsSharing() const override { return false; }
-  bool keepPages() override { return keeps_pages_ = true; }
-  bool keepFrames() override { return keeps_frames_ = true; }
-  bool mark(std::vector<Mark> marks) override {
-    marks_ = std::move(marks);
-    return true;
-  }
   base::Result<Clearing> clear(const Process& process, Clock& clock) override;
   base::Result<Reading> read(const Process& process, Clock& clock) override;
 
@@ -35,8 +31,6 @@ class PteBackend final : public Backend {
   PageTables tables_;
   Flush flush_;
   std::map<pid_t, ManyMappings> many_;  // of those with many, since they were cleared
-  std::vector<Mark> marks_;
-  bool keeps_pages_ = false, keeps_frames_ = false;
 };
 
 }  // namespace tidegauge::wss

@@ -60,7 +60,11 @@ void addScaled(MappingSums& sums, const MappingSums& part, double scale) {
 }  // namespace
 
 SampledBackend::SampledBackend(PageTables tables, SampleRate rate, Flush flush, uint64_t seed)
-    : tables_(std::move(tables)), rate_(rate), flush_(flush), random_(seed) {
+    : Backend({.knows_sharing = false}),
+      tables_(std::move(tables)),
+      rate_(rate),
+      flush_(flush),
+      random_(seed) {
   auto processors = static_cast<uint64_t>(std::max(sysconf(_SC_NPROCESSORS_CONF), 1L));
   not_in_bytes_ = std::max<uint64_t>(32, 2 * processors) * processors * kPage;
 }

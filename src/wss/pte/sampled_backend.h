@@ -32,7 +32,6 @@ class SampledBackend final : public Backend {
   std::string how() const override;
   std::vector<std::string> limits() const override;
   std::optional<Cost> predicted(const Resident& resident, size_t mappings) const override;
-  bool knowsSharing() const override { return false; }
   base::Result<Clearing> clear(const Process& process, Clock& clock) override;
   base::Result<Reading> read(const Process& process, Clock& clock) override;
 

@@ -270,20 +270,16 @@ base::Result<Pmc> Pmc::open(const Process& process) {
   return pmc;
 }
 
-std::string Pmc::how() const {
-  return fmt::format("the processor's counters of {}, in user mode",
-                     base::counted(threads_, "thread"));
-}
-
-std::vector<std::string> Pmc::limits() const {
-  return {
-      "these are lines of caches, not pages, and a cross-check, not a size: threads on several "
-      "processors have several caches, and a hot part hides a cold one"};
-}
-
-std::string Pmc::tableHead() const {
+SurveyHead Pmc::head(int64_t /*window_ns*/) const {
   std::string_view outer = maker_ == CounterMaker::kAmd ? " L2(M/s)   L2%" : "LLC(M/s)  LLC%";
-  return fmt::format("Time(s)  Cycles(M)  Instr(M)   IPC  L1D%   {}  dTLB% Counted%\n", outer);
+  return {
+      .name = "pmc",
+      .how = fmt::format("the processor's counters of {}, in user mode",
+                         base::counted(threads_, "thread")),
+      .limits = {"these are lines of caches, not pages, and a cross-check, not a size: threads on "
+                 "several processors have several caches, and a hot part hides a cold one"},
+      .table_head =
+          fmt::format("Time(s)  Cycles(M)  Instr(M)   IPC  L1D%   {}  dTLB% Counted%\n", outer)};
 }
 
 std::vector<Count> Pmc::counts() const {
@@ -331,14 +327,11 @@ base::Result<std::optional<SurveyRow>> Pmc::next(Clock& clock, int64_t window_ns
   return std::optional(std::move(row));
 }
 
-std::string Pmc::verdict() const {
+SurveyVerdict Pmc::verdict() const {
   if (first_.empty()) return {};
-  return sentencesOf(countsBetween(first_, last_), seconds(watched_ns_), machine_);
-}
-
-nlohmann::json Pmc::verdictJson() const {
-  return first_.empty() ? nlohmann::json()
-                        : fieldsOf(countsBetween(first_, last_), seconds(watched_ns_));
+  CacheCounts all = countsBetween(first_, last_);
+  double watched_s = seconds(watched_ns_);
+  return {.text = sentencesOf(all, watched_s, machine_), .fields = fieldsOf(all, watched_s)};
 }
 
 }  // namespace tidegauge::wss

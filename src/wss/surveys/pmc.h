@@ -52,13 +52,9 @@ class Pmc final : public Survey {
   static base::Result<Pmc> open(const Process& process);
   Pmc(Pmc&&) noexcept;
   ~Pmc() override;
-  std::string_view name() const override { return "pmc"; }
-  std::string how() const override;
-  std::vector<std::string> limits() const override;
-  std::string tableHead() const override;
+  SurveyHead head(int64_t window_ns) const override;
   base::Result<std::optional<SurveyRow>> next(Clock& clock, int64_t window_ns) override;
-  std::string verdict() const override;
-  nlohmann::json verdictJson() const override;
+  SurveyVerdict verdict() const override;
 
  private:
   struct Counter {

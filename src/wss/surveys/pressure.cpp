@@ -61,21 +61,20 @@ std::string shortageNote(uint64_t scanned_bytes, const std::string& cgroup) {
       base::humanBytes(scanned_bytes), cgroup.empty() ? ", on the whole machine" : "");
 }
 
-std::string Pressure::how() const {
-  return scope_.cgroup().empty() ? "what the kernel counts of memory being short, on this machine"
-                                 : "what the kernel counts of memory being short, in cgroup " +
-                                       base::printable(scope_.cgroup());
-}
-
-std::vector<std::string> Pressure::limits() const {
-  if (!scope_.cgroup().empty()) return {};
-  return {
+SurveyHead Pressure::head(int64_t /*window_ns*/) const {
+  SurveyHead head{
+      .name = "pressure",
+      .how = "what the kernel counts of memory being short, ",
+      .table_head = "Time(s)   Some%   Full%  Scan(MB) Taken(MB)  Back(MB): files  private\n"};
+  if (!scope_.cgroup().empty()) {
+    head.how += "in cgroup " + base::printable(scope_.cgroup());
+    return head;
+  }
+  head.how += "on this machine";
+  head.limits = {
       "these are figures of the whole machine: this process's memory is counted in no cgroup of "
       "version 2 with a memory controller, or in the root of them"};
-}
-
-std::string Pressure::tableHead() const {
-  return "Time(s)   Some%   Full%  Scan(MB) Taken(MB)  Back(MB): files  private\n";
+  return head;
 }
 
 base::Result<std::optional<SurveyRow>> Pressure::next(Clock& clock, int64_t window_ns) {
@@ -100,7 +99,7 @@ base::Result<std::optional<SurveyRow>> Pressure::next(Clock& clock, int64_t wind
   return std::optional(std::move(row));
 }
 
-std::string Pressure::verdict() const {
+std::string Pressure::sentences() const {
   if (watched_ns_ == 0) return {};
   std::string whose = scope_.cgroup().empty() ? "this machine" : "its cgroup";
   std::string words;
@@ -128,11 +127,11 @@ std::string Pressure::verdict() const {
   return words + "\n";
 }
 
-nlohmann::json Pressure::verdictJson() const {
+SurveyVerdict Pressure::verdict() const {
   nlohmann::json all = countersJson(all_, watched_ns_);
   all["shortage"] = nameOf(shortageOf(all_, watched_ns_));
   all["cgroup"] = scope_.cgroup().empty() ? nlohmann::json() : nlohmann::json(scope_.cgroup());
-  return all;
+  return {.text = sentences(), .fields = std::move(all)};
 }
 
 }  // namespace tidegauge::wss

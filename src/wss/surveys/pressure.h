@@ -38,15 +38,13 @@ class Pressure final : public Survey {
  public:
   Pressure(const Process& process, MemoryScope scope)
       : process_(process), scope_(std::move(scope)) {}
-  std::string_view name() const override { return "pressure"; }
-  std::string how() const override;
-  std::vector<std::string> limits() const override;
-  std::string tableHead() const override;
+  SurveyHead head(int64_t window_ns) const override;
   base::Result<std::optional<SurveyRow>> next(Clock& clock, int64_t window_ns) override;
-  std::string verdict() const override;
-  nlohmann::json verdictJson() const override;
+  SurveyVerdict verdict() const override;
 
  private:
+  std::string sentences() const;
+
   const Process& process_;
   MemoryScope scope_;
   MemoryCounters all_;  // of all windows

@@ -139,24 +139,20 @@ base::Result<Shrink> Shrink::open(MemoryScope scope, double most_stalled_percent
   return Shrink(std::move(scope), most_stalled_percent, has_swap);
 }
 
-std::string Shrink::how() const {
-  return fmt::format("memory taken from cgroup {} a twentieth at a time (memory.reclaim)",
-                     base::printable(scope_.cgroup()));
-}
-
-std::vector<std::string> Shrink::limits() const {
-  std::vector<std::string> limits{
-      "it makes the programs wait for what they touch again; "
-      "no limit is set, and nothing has to be set back"};
+SurveyHead Shrink::head(int64_t /*window_ns*/) const {
+  SurveyHead head{
+      .name = "shrink",
+      .how = fmt::format("memory taken from cgroup {} a twentieth at a time (memory.reclaim)",
+                         base::printable(scope_.cgroup())),
+      .limits = {"it makes the programs wait for what they touch again; "
+                 "no limit is set, and nothing has to be set back"},
+      .table_head = "Step  In memory(MB) Taken(MB)  Back(MB) After(MB)  Some%\n",
+      .ends_with_result = true};
   if (!has_swap_)
-    limits.push_back(
+    head.limits.emplace_back(
         "there is no swap for this cgroup, so only pages of files can be taken: all private memory "
         "counts as worked with");
-  return limits;
-}
-
-std::string Shrink::tableHead() const {
-  return "Step  In memory(MB) Taken(MB)  Back(MB) After(MB)  Some%\n";
+  return head;
 }
 
 base::Result<uint64_t> Shrink::inMemory() const {
@@ -242,7 +238,7 @@ uint64_t Shrink::needed() const {
   return least;
 }
 
-std::string Shrink::verdict() const {
+std::string Shrink::sentences() const {
   if (steps_.empty()) return {};
   std::string least = base::humanBytes(needed());
   double window_s = seconds(window_ns_);
@@ -275,18 +271,20 @@ std::string Shrink::verdict() const {
                      least, window_s);
 }
 
-nlohmann::json Shrink::verdictJson() const {
-  return {{"cgroup", scope_.cgroup()},
-          {"end", nameOf(endOf(steps_, most_stalled_))},
-          {"window_s", seconds(window_ns_)},
-          {"least_bytes", steps_.empty() ? nlohmann::json() : nlohmann::json(needed())},
-          {"has_swap", has_swap_}};
-}
-
-std::optional<base::Error> Shrink::broken() const {
-  if (endOf(steps_, most_stalled_) != ShrinkEnd::kPressure) return std::nullopt;
-  return base::Error{base::ErrorKind::kLimit, "the cgroup waited for memory for longer than it may",
-                     std::nullopt, "--max-pressure says how long"};
+SurveyVerdict Shrink::verdict() const {
+  ShrinkEnd end = endOf(steps_, most_stalled_);
+  SurveyVerdict verdict{
+      .text = sentences(),
+      .fields = {{"cgroup", scope_.cgroup()},
+                 {"end", nameOf(end)},
+                 {"window_s", seconds(window_ns_)},
+                 {"least_bytes", steps_.empty() ? nlohmann::json() : nlohmann::json(needed())},
+                 {"has_swap", has_swap_}}};
+  if (end == ShrinkEnd::kPressure)
+    verdict.broken =
+        base::Error{base::ErrorKind::kLimit, "the cgroup waited for memory for longer than it may",
+                    std::nullopt, "--max-pressure says how long"};
+  return verdict;
 }
 
 }  // namespace tidegauge::wss

@@ -41,14 +41,9 @@ class Shrink final : public Survey {
   // Errors: no such cgroup, not version 2, no memory.reclaim, no right to write it, its stalls are
   // not reported, or this program is in it.
   static base::Result<Shrink> open(MemoryScope scope, double most_stalled_percent);
-  std::string_view name() const override { return "shrink"; }
-  std::string how() const override;
-  std::vector<std::string> limits() const override;
-  std::string tableHead() const override;
+  SurveyHead head(int64_t window_ns) const override;
   base::Result<std::optional<SurveyRow>> next(Clock& clock, int64_t window_ns) override;
-  std::string verdict() const override;
-  nlohmann::json verdictJson() const override;
-  std::optional<base::Error> broken() const override;
+  SurveyVerdict verdict() const override;
 
  private:
   Shrink(MemoryScope scope, double most_stalled, bool has_swap)
@@ -60,6 +55,7 @@ class Shrink final : public Survey {
                                      int64_t window_ns) const;
   // The least that was left at the end of a window and stayed.
   uint64_t needed() const;
+  std::string sentences() const;
 
   MemoryScope scope_;
   double most_stalled_;

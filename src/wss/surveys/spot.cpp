@@ -135,25 +135,20 @@ base::Status Spot::check() {
   return base::okStatus();
 }
 
-std::string Spot::how() const {
-  return fmt::format("{} at random, watched by the processor, four at a time",
-                     base::counted(wanted_, "word"));
-}
-
-std::vector<std::string> Spot::limits() const {
-  return {
-      "only private memory that can be written to; not what the kernel touches for it, nor threads "
-      "that begin meanwhile"};
-}
-
-std::string Spot::lasts(int64_t window_ns) const {
+SurveyHead Spot::head(int64_t window_ns) const {
+  SurveyHead head{.name = "spot",
+                  .how = fmt::format("{} at random, watched by the processor, four at a time",
+                                     base::counted(wanted_, "word")),
+                  .limits = {"only private memory that can be written to; not what the kernel "
+                             "touches for it, nor threads that begin meanwhile"},
+                  .table_head = "Round  Words  Touched  Share%   95%: from     to\n",
+                  .ends_with_result = true};
   size_t rounds = (wanted_ + kRegisters - 1) / kRegisters;
-  if (rounds < 2) return {};
-  return fmt::format("{} rounds of {:g} s: {:g} s in all; -d ends it sooner", rounds,
-                     seconds(window_ns), static_cast<double>(rounds) * seconds(window_ns));
+  if (rounds > 1)
+    head.lasts = fmt::format("{} rounds of {:g} s: {:g} s in all; -d ends it sooner", rounds,
+                             seconds(window_ns), static_cast<double>(rounds) * seconds(window_ns));
+  return head;
 }
-
-std::string Spot::tableHead() const { return "Round  Words  Touched  Share%   95%: from     to\n"; }
 
 // One address per register, each in a resident page of a private, writable mapping.
 base::Result<std::vector<uint64_t>> Spot::choose() {
@@ -210,27 +205,24 @@ base::Result<std::optional<SurveyRow>> Spot::next(Clock& clock, int64_t window_n
   return std::optional(std::move(row));
 }
 
-std::string Spot::verdict() const {
-  if (watched_ == 0) return {};
+SurveyVerdict Spot::verdict() const {
   auto [low, high] = wilson(hits_, watched_);
+  SurveyVerdict verdict{.fields = {{"words", watched_},
+                                   {"touched", hits_},
+                                   {"share_ci95", {low, high}},
+                                   {"private_bytes", bytes_},
+                                   {"window_s", seconds(window_ns_)}}};
+  if (watched_ == 0) return verdict;
   auto part = [&](double share) {
     return base::humanBytes(static_cast<uint64_t>(share * static_cast<double>(bytes_)));
   };
-  return fmt::format(
+  verdict.text = fmt::format(
       "{} of {} were touched within {:g} s: {:.1f} to {:.1f} % (95 %) of "
       "the words of {} of private memory, that is {} to {}. If pages say "
       "much more (--backend pte), much of what they hold is not used.\n",
       hits_, base::counted(watched_, "word"), seconds(window_ns_), 100 * low, 100 * high,
       base::humanBytes(bytes_), part(low), part(high));
-}
-
-nlohmann::json Spot::verdictJson() const {
-  auto [low, high] = wilson(hits_, watched_);
-  return {{"words", watched_},
-          {"touched", hits_},
-          {"share_ci95", {low, high}},
-          {"private_bytes", bytes_},
-          {"window_s", seconds(window_ns_)}};
+  return verdict;
 }
 
 }  // namespace tidegauge::wss

@@ -46,14 +46,9 @@ class Spot final : public Survey {
   static base::Status check();  // whether a word can be watched here
   Spot(const Process& process, uint32_t spots, uint64_t seed)
       : process_(process), wanted_(spots), seed_(seed) {}
-  std::string_view name() const override { return "spot"; }
-  std::string how() const override;
-  std::vector<std::string> limits() const override;
-  std::string tableHead() const override;
-  std::string lasts(int64_t window_ns) const override;
+  SurveyHead head(int64_t window_ns) const override;
   base::Result<std::optional<SurveyRow>> next(Clock& clock, int64_t window_ns) override;
-  std::string verdict() const override;
-  nlohmann::json verdictJson() const override;
+  SurveyVerdict verdict() const override;
 
  private:
   base::Result<std::vector<uint64_t>> choose();

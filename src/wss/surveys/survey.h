@@ -30,31 +30,39 @@ inline nlohmann::json jsonOf(std::optional<double> value) {
   return value ? nlohmann::json(*value) : nlohmann::json();
 }
 
+// What it is: the same from its beginning to its end.
+struct SurveyHead {
+  std::string_view name{};
+  std::string how{};
+  std::vector<std::string> limits{};
+  std::string table_head{};
+  std::string lasts{};            // how long all of it takes, if that is longer than a window
+  bool ends_with_result = false;  // else after one window, or as many as were asked for
+};
+
 struct SurveyRow {
   std::string text;  // one line, with its newline; empty: nothing to show
   nlohmann::json fields;
 };
 
+// What all rows say together.
+struct SurveyVerdict {
+  std::string text{};  // sentences; empty: there was no row
+  nlohmann::json fields{};
+  // How it ended if it had to: then the exit code is that of an error. Not set: as wanted.
+  std::optional<base::Error> broken{};
+};
+
 class Survey {
  public:
   virtual ~Survey() = default;
-  virtual std::string_view name() const = 0;
-  virtual std::string how() const = 0;
-  virtual std::vector<std::string> limits() const = 0;
-  virtual std::string tableHead() const = 0;
-  // The total duration in words, if that is longer than a window.
-  virtual std::string lasts(int64_t window_ns) const {
-    (void)window_ns;
-    return {};
-  }
+  // `window_ns`: how long its windows will be.
+  virtual SurveyHead head(int64_t window_ns) const = 0;
   // The result of one window, which begins now. Absent: there is no more to learn, or the clock
   // ended it.
   virtual base::Result<std::optional<SurveyRow>> next(Clock& clock, int64_t window_ns) = 0;
-  // After the last row: the overall result, in sentences and for programs.
-  virtual std::string verdict() const = 0;
-  virtual nlohmann::json verdictJson() const = 0;
-  // The error if it had to end: it sets the exit code. Empty: as intended.
-  virtual std::optional<base::Error> broken() const { return std::nullopt; }
+  // After the last row.
+  virtual SurveyVerdict verdict() const = 0;
 };
 
 }  // namespace tidegauge::wss

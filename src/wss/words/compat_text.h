@@ -8,7 +8,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "wss/measure/measure.h"
 
@@ -16,7 +15,7 @@ namespace tidegauge::wss {
 
 // As the user wrote them: the header repeats the words.
 struct CompatWords {
-  std::string_view pid, duration, pause, steps;
+  std::string pid, duration, pause, steps;
 };
 
 std::string compatHeader(const Plan& plan, const CompatWords& words, bool more_times);

@@ -26,7 +26,7 @@ nlohmann::json rollingJson(const Rolling& rolling, double window_s);
 // For each 64 KiB with memory: [address, pages, touched pages].
 nlohmann::json cellsJson(std::span<const PageBits> pages);
 std::string csvHeader(bool tells_writes = false);
-// Without `knows_sharing` (Backend::knowsSharing), pss, shared and locked are null, in CSV empty.
+// Without `knows_sharing` (BackendTraits), pss, shared and locked are null, in CSV empty.
 std::string csvRow(const Row& row, double unix_s, bool knows_sharing);
 
 }  // namespace tidegauge::wss

@@ -17,10 +17,10 @@ namespace tidegauge::wss {
 
 struct TextOptions {
   bool more_times = false;    // Slp(s), Dur(s)
-  bool knows_sharing = true;  // Backend::knowsSharing
+  bool knows_sharing = true;  // BackendTraits::knows_sharing
   bool is_sampled = false;    // a column shows the error of Ref
   size_t columns = 80;
-  bool tells_writes = false;  // Backend::tellsWrites: Wrt instead of Ref, and a rate
+  bool tells_writes = false;  // BackendTraits::tells_writes: Wrt instead of Ref, and a rate
   bool knows_huge = true;     // false: from an older file
 };
 

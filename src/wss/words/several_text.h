@@ -11,16 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "wss/measure/measure.h"
-#include "wss/pages/frames.h"
+#include "wss/measure/several.h"
 
 namespace tidegauge::wss {
-
-struct Member {
-  pid_t pid = 0;
-  std::string name;  // any bytes
-  const Outcome* outcome = nullptr;
-};
 
 // `once` is absent if shared pages are unknown. At most `top` processes, most touched first, and
 // the sum of the rest.

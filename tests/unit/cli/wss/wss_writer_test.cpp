@@ -7,8 +7,10 @@
 #include <fstream>
 #include <type_traits>
 
+#include "cli/wss/wss_file.h"
 #include "support/bytes.h"
 #include "support/temp_folder.h"
+#include "wss/file/suggested_limit.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -16,33 +18,29 @@ namespace {
 // Measures nothing.
 class NoBackend final : public wss::Backend {
  public:
-  explicit NoBackend(bool tells_writes) : tells_writes_(tells_writes) {}
+  explicit NoBackend(bool tells_writes) : Backend({.tells_writes = tells_writes}) {}
   std::string_view name() const override { return "none"; }
   std::string how() const override { return "nothing"; }
   std::vector<std::string> limits() const override { return {}; }
-  bool tellsWrites() const override { return tells_writes_; }
   base::Result<wss::Clearing> clear(const wss::Process&, wss::Clock&) override {
     return wss::Clearing{};
   }
   base::Result<wss::Reading> read(const wss::Process&, wss::Clock&) override {
     return wss::Reading{};
   }
-
- private:
-  bool tells_writes_;
 };
 
-template <class T>
-WssOptions with(T WssOptions::*option, std::type_identity_t<T> value) {
+template <class Group, class T>
+WssOptions with(Group WssOptions::*group, T Group::*option, std::type_identity_t<T> value) {
   WssOptions options;
-  options.*option = std::move(value);
+  options.*group.*option = std::move(value);
   return options;
 }
 
 // The whole output for that number of windows of a minute.
 std::string printed(WssOptions options, int windows, bool tells_writes = false) {
-  options.pids = {getpid()};
-  options.seconds = "60";
+  options.targets.pids = {getpid()};
+  options.course.seconds = "60";
   wss::Plan plan{.course = wss::Course::kSnapshots, .duration_ns = 60'000'000'000};
   wss::Process process = wss::Process::open(getpid()).value();
   wss::Choice choice;
@@ -71,7 +69,7 @@ bool suggests(const std::string& text) {
 
 TEST(WssWriter, ALongRunEndsWithTheLimitThatItSuggests) {
   EXPECT_TRUE(suggests(printed({}, 60))) << printed({}, 60);
-  EXPECT_TRUE(suggests(printed(with(&WssOptions::by, "kind"), 60)));
+  EXPECT_TRUE(suggests(printed(with(&WssOptions::form, &WssForm::by, "kind"), 60)));
 }
 
 TEST(WssWriter, AShortRunSaysNothingOfLimits) {
@@ -79,15 +77,17 @@ TEST(WssWriter, AShortRunSaysNothingOfLimits) {
 }
 
 TEST(WssWriter, WhatIsForProgramsOrOfWritesHasNone) {
-  EXPECT_EQ(printed(with(&WssOptions::csv, true), 60).find("memory limit"), std::string::npos);
-  EXPECT_EQ(printed(with(&WssOptions::jsonl, true), 60).find("memory limit"), std::string::npos);
+  EXPECT_EQ(printed(with(&WssOptions::form, &WssForm::csv, true), 60).find("memory limit"),
+            std::string::npos);
+  EXPECT_EQ(printed(with(&WssOptions::form, &WssForm::jsonl, true), 60).find("memory limit"),
+            std::string::npos);
   EXPECT_EQ(printed({}, 60, true).find("memory limit"), std::string::npos);
 }
 
 TEST(WssWriter, TheFileSaysTheSame) {
   testing::TempFolder folder;
   std::string path = folder.file("kept.jsonl");
-  EXPECT_TRUE(suggests(printed(with(&WssOptions::output, path), 60)));
+  EXPECT_TRUE(suggests(printed(with(&WssOptions::files, &WssFiles::output, path), 60)));
   auto kept = wss::readMeasurementFile(path);
   ASSERT_TRUE(kept.ok()) << kept.error().what;
   EXPECT_TRUE(suggests(wss::suggestedLimit(kept.value())->text()));
@@ -97,7 +97,7 @@ TEST(WssWriter, TheFileSaysTheSame) {
 TEST(WssWriter, TheFileOfWritesSaysThatTheyAre) {
   testing::TempFolder folder;
   std::string path = folder.file("kept.jsonl");
-  printed(with(&WssOptions::output, path), 2, true);
+  printed(with(&WssOptions::files, &WssFiles::output, path), 2, true);
   auto kept = wss::readMeasurementFile(path);
   ASSERT_TRUE(kept.ok()) << kept.error().what;
   EXPECT_TRUE(kept.value().head.tells_writes);
@@ -109,7 +109,11 @@ TEST(WssWriter, TheFileOfWritesSaysThatTheyAre) {
 TEST(WssFile, AWordThatIsNoNumberAndIsThereIsAFile) {
   testing::TempFolder folder;
   std::ofstream(folder.file("notes.txt")) << "hello\n";
-  auto isFile = [](const std::string& word) { return isWssFile(with(&WssOptions::words, {word})); };
+  auto isFile = [](const std::string& word) {
+    WssOptions options;
+    options.words = {word};
+    return isWssFile(options);
+  };
   EXPECT_TRUE(isFile(folder.path()));
   EXPECT_TRUE(isFile(folder.file("notes.txt")));
   EXPECT_TRUE(isFile("/dev/zero"));

@@ -44,7 +44,7 @@ class Mglru : public testing::Test {
 TEST_F(Mglru, WhatIsYoungerThanTheAgingWasTouched) {
   auto backend = open();
   ASSERT_TRUE(backend.ok()) << backend.error().what;
-  EXPECT_EQ(backend.value().cgroup(), "/shop");  // the nearest that counts
+  EXPECT_EQ(backend.value().traits().cgroup, "/shop");  // the nearest that counts
   auto cleared = backend.value().clear(process_, clock_);
   ASSERT_TRUE(cleared.ok());
   EXPECT_EQ(ordered(), "+ 42 0 7 1 1");

@@ -5,6 +5,7 @@
 
 #include "unit/wss/fake_proc.h"
 #include "unit/wss/fake_sys.h"
+#include "wss/surveys/pressure_watch.h"
 
 namespace tidegauge::wss {
 namespace {
@@ -75,8 +76,8 @@ class PressureOfCgroup : public testing::Test {
 
 TEST_F(PressureOfCgroup, IsReadThereAndSummedUp) {
   Pressure pressure(process_, MemoryScope::of(process_, sys_.root()));
-  EXPECT_THAT(pressure.how(), HasSubstr("/shop/db"));
-  EXPECT_TRUE(pressure.limits().empty());
+  EXPECT_THAT(pressure.head(0).how, HasSubstr("/shop/db"));
+  EXPECT_TRUE(pressure.head(0).limits.empty());
   for (int i = 0; i < 2; ++i) {
     counters(100, 10);
     scanned_ = 1000, back_ = 600;
@@ -86,9 +87,9 @@ TEST_F(PressureOfCgroup, IsReadThereAndSummedUp) {
     EXPECT_EQ(row.value()->fields["bytes"]["refaulted_anonymous"], 600 * sysconf(_SC_PAGESIZE));
     EXPECT_EQ(row.value()->fields["stalled_percent"]["some"], 0.0);
   }
-  EXPECT_EQ(pressure.verdictJson()["shortage"], "short");
-  EXPECT_EQ(pressure.verdictJson()["bytes"]["scanned"], 2000 * sysconf(_SC_PAGESIZE));
-  EXPECT_THAT(pressure.verdict(), HasSubstr("is more than"));
+  EXPECT_EQ(pressure.verdict().fields["shortage"], "short");
+  EXPECT_EQ(pressure.verdict().fields["bytes"]["scanned"], 2000 * sysconf(_SC_PAGESIZE));
+  EXPECT_THAT(pressure.verdict().text, HasSubstr("is more than"));
 }
 
 TEST_F(PressureOfCgroup, EndsWithoutARowWhenItShall) {
@@ -97,7 +98,7 @@ TEST_F(PressureOfCgroup, EndsWithoutARowWhenItShall) {
   auto row = pressure.next(clock_, 1'000'000'000);
   ASSERT_TRUE(row.ok());
   EXPECT_FALSE(row.value().has_value());
-  EXPECT_EQ(pressure.verdict(), "");
+  EXPECT_EQ(pressure.verdict().text, "");
 }
 
 // A container with its own cgroups sees its own as the root; one without sees a path that does not
@@ -121,10 +122,27 @@ TEST_F(PressureOfCgroup, WithoutSuchFilesIsOfTheMachine) {
   proc_.write("cgroup", "0::/\n");
   MemoryScope scope = MemoryScope::of(process_, sys_.root());
   EXPECT_EQ(scope.cgroup(), "");
-  EXPECT_EQ(Pressure(process_, scope).limits().size(), 1U);
+  EXPECT_EQ(Pressure(process_, scope).head(0).limits.size(), 1U);
   auto counters = scope.look();
   ASSERT_TRUE(counters.ok());
   EXPECT_FALSE(counters.value().some_ns.has_value());  // no pressure file
+}
+
+// Since the window before was read, though a later one from the same clearing began earlier.
+TEST_F(PressureOfCgroup, IsWatchedFromReadingToReading) {
+  auto pages = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  PressureWatch watch(MemoryScope::of(process_, sys_.root()));
+  counters(1100, 610);
+  PressureWindow first = watch.look({100, 200}, {1'000'000'100, 1'000'000'200});
+  EXPECT_EQ(first.window_ns, 1'000'000'100);
+  EXPECT_EQ(first.counted.scanned, 1000 * pages);
+  PressureWindow second = watch.look({100, 200}, {3'000'000'100, 3'000'000'200});
+  EXPECT_EQ(second.window_ns, 2'000'000'000);
+  EXPECT_EQ(second.counted.scanned, 0U);
+  EXPECT_EQ(watch.searchedBytes(), 1000 * pages);
+  EXPECT_EQ(watch.cgroup(), "/shop/db");
+  std::filesystem::remove(sys_.at(std::string(kFolder) + "memory.stat"));
+  EXPECT_EQ(watch.look({100, 200}, {9, 9}).window_ns, 2'000'000'000);
 }
 
 }  // namespace

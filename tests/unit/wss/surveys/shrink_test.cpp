@@ -87,7 +87,7 @@ class ShrinkOfCgroup : public testing::Test {
 TEST_F(ShrinkOfCgroup, TakesATwentiethAtATime) {
   auto shrink = open();
   ASSERT_TRUE(shrink.ok()) << shrink.error().what;
-  EXPECT_TRUE(open().value().limits().size() == 1);
+  EXPECT_TRUE(open().value().head(kWindow_ns).limits.size() == 1);
   auto row = shrink.value().next(clock_, kWindow_ns);
   ASSERT_TRUE(row.ok() && row.value());
   EXPECT_EQ(asked_, (std::vector<uint64_t>{5 * kMiB}));
@@ -100,10 +100,10 @@ TEST_F(ShrinkOfCgroup, WaitsNoLongerThanItMay) {
   auto shrink = open();
   auto row = shrink.value().next(clock_, kWindow_ns);
   ASSERT_TRUE(row.ok() && row.value());
-  EXPECT_LE(clock_.slept, 4);  // of ten checks: 10 % of the window had passed
-  EXPECT_EQ(shrink.value().verdictJson()["end"], "pressure");
-  EXPECT_TRUE(shrink.value().broken().has_value());
-  EXPECT_THAT(shrink.value().verdict(), HasSubstr("--max-pressure"));
+  EXPECT_LE(clock_.slept, 4);  // of ten looks: 10 % of the window were over
+  EXPECT_EQ(shrink.value().verdict().fields["end"], "pressure");
+  EXPECT_TRUE(shrink.value().verdict().broken.has_value());
+  EXPECT_THAT(shrink.value().verdict().text, HasSubstr("--max-pressure"));
   row = shrink.value().next(clock_, kWindow_ns);
   ASSERT_TRUE(row.ok());
   EXPECT_FALSE(row.value().has_value());
@@ -122,7 +122,7 @@ TEST_F(ShrinkOfCgroup, TakesMuchInParts) {
 
 TEST_F(ShrinkOfCgroup, SaysThatThereIsNoSwap) {
   sys_.write("/proc/swaps", "Filename Type Size Used Priority\n");
-  EXPECT_EQ(open().value().limits().size(), 2U);
+  EXPECT_EQ(open().value().head(kWindow_ns).limits.size(), 2U);
 }
 
 TEST_F(ShrinkOfCgroup, RefusesWhatItMayNotTake) {

@@ -91,7 +91,7 @@ TEST(Spot, OfAProgramThatTouchesEverySecondWord) {
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   munmap(const_cast<uint64_t*>(words), kWords * 8);
-  auto all = spot.verdictJson();
+  auto all = spot.verdict().fields;
   EXPECT_EQ(all["words"], 80);
   // Chance is off by 24 once in ten million.
   EXPECT_NEAR(all["touched"].get<double>(), 80 * share, 24) << share;

@@ -1,31 +1,28 @@
-#include "cli/wss/wss_watched.h"
+#include "wss/process/watched.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "base/text_layout.h"
-#include "cli/options/output.h"
+namespace tidegauge::wss {
 
-namespace tidegauge::cli {
-
-void WssWatched::leaveOut(pid_t pid, std::string why) {
-  complain("tidegauge: " + base::printable(why) + ": left out");
+void Watched::leaveOut(pid_t pid, std::string why) {
   left_out_.push_back({pid, std::move(why)});
+  onLeftOut_(left_out_.back());
 }
 
-base::Status WssWatched::look() {
+base::Status Watched::look() {
   began_.clear();
-  TG_ASSIGN_OR_RETURN(std::vector<pid_t> pids, wss::findTargets(targets_));
+  TG_ASSIGN_OR_RETURN(std::vector<pid_t> pids, findTargets(targets_));
   std::set<pid_t> there(pids.begin(), pids.end());
   // A number that is free again may be given to somebody else.
   std::erase_if(tried_, [&](pid_t pid) { return !there.contains(pid); });
   for (pid_t pid : pids) {
     if (!tried_.insert(pid).second) continue;
-    auto process = wss::Process::open(pid);
+    auto process = Process::open(pid);
     if (process.ok()) {
       pid_t first = process.value().pid();  // which another of its threads was named for
       tried_.insert(first);
-      if (std::ranges::find(processes_, first, &wss::Process::pid) != processes_.end()) continue;
+      if (std::ranges::find(processes_, first, &Process::pid) != processes_.end()) continue;
       processes_.push_back(std::move(process).value());
       began_.push_back(first);
     } else {
@@ -35,18 +32,18 @@ base::Status WssWatched::look() {
   return base::okStatus();
 }
 
-std::vector<pid_t> WssWatched::unseen() const {
+std::vector<pid_t> Watched::unseen() const {
   std::vector<pid_t> found;
-  auto pids = wss::findTargets(targets_);
+  auto pids = findTargets(targets_);
   if (!pids.ok()) return found;  // none of them is there any more
   for (pid_t pid : pids.value())
     if (!tried_.contains(pid)) found.push_back(pid);
   return found;
 }
 
-void WssWatched::forget(pid_t pid, const std::string& why, bool was_measured) {
-  std::deque<wss::Process> left;
-  for (wss::Process& process : processes_)
+void Watched::forget(pid_t pid, const std::string& why, bool was_measured) {
+  std::deque<Process> left;
+  for (Process& process : processes_)
     if (process.pid() != pid) left.push_back(std::move(process));
   processes_ = std::move(left);
   // Who has its number next, or began another program with it, is somebody new; who could never be
@@ -57,4 +54,4 @@ void WssWatched::forget(pid_t pid, const std::string& why, bool was_measured) {
     leaveOut(pid, why);
 }
 
-}  // namespace tidegauge::cli
+}  // namespace tidegauge::wss

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,40 +14,43 @@
 #include "wss/process/process.h"
 #include "wss/process/targets.h"
 
-namespace tidegauge::cli {
+namespace tidegauge::wss {
 
 struct LeftOut {
   pid_t pid = 0;
   std::string why;
 };
 
-class WssWatched {
+class Watched {
  public:
-  explicit WssWatched(wss::Targets targets) : targets_(std::move(targets)) {}
+  // `onLeftOut` is called for each process that cannot be measured, at once.
+  Watched(Targets targets, std::function<void(const LeftOut&)> onLeftOut)
+      : targets_(std::move(targets)), onLeftOut_(std::move(onLeftOut)) {}
 
-  // Those that are new, in began(). An error if there is nobody; of whoever cannot be opened a line
-  // on standard error.
+  // Those that are new are in began(), those that cannot be opened in leftOut(). An error if there
+  // is no process at all.
   base::Status look();
   // It cannot be measured any more. `was_measured`: in a window before; else it counts as left out.
   void forget(pid_t pid, const std::string& why, bool was_measured);
 
-  // Who began is told: began() is empty until the next look().
-  void toldBegan() { began_.clear(); }
+  // began() was reported: it is empty until the next look().
+  void reportedBegan() { began_.clear(); }
   // Those meant that began since the last look, and are in no window; nothing changes.
   std::vector<pid_t> unseen() const;
 
-  const std::deque<wss::Process>& processes() const { return processes_; }
+  const std::deque<Process>& processes() const { return processes_; }
   const std::vector<pid_t>& began() const { return began_; }
   const std::vector<LeftOut>& leftOut() const { return left_out_; }
 
  private:
   void leaveOut(pid_t pid, std::string why);
 
-  wss::Targets targets_;
-  std::deque<wss::Process> processes_;
+  Targets targets_;
+  std::function<void(const LeftOut&)> onLeftOut_;
+  std::deque<Process> processes_;
   std::set<pid_t> tried_;
   std::vector<pid_t> began_;
   std::vector<LeftOut> left_out_;
 };
 
-}  // namespace tidegauge::cli
+}  // namespace tidegauge::wss

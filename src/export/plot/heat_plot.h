@@ -8,12 +8,12 @@
 #include "export/plot/plot_canvas.h"
 #include "wss/measure/heat_map.h"
 
-namespace tidegauge::cli {
+namespace tidegauge::exporting {
 
 inline constexpr uint32_t kHeatWidth = 1100, kHeatHeight = 640;
 
 // `names`: of each row, from wss::rowNames.
-void drawHeat(exporting::Canvas& canvas, const wss::HeatPicture& picture,
+void drawHeat(Canvas& canvas, const wss::HeatPicture& picture,
               const std::vector<std::string>& names, const std::string& title);
 
-}  // namespace tidegauge::cli
+}  // namespace tidegauge::exporting

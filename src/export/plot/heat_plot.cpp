@@ -1,4 +1,4 @@
-#include "cli/wss/wss_heat_picture.h"
+#include "export/plot/heat_plot.h"
 
 #include <fmt/format.h>
 
@@ -9,26 +9,22 @@
 #include "export/plot/plot_lines.h"
 #include "wss/words/heat_text.h"
 
-namespace tidegauge::cli {
+namespace tidegauge::exporting {
 namespace {
 
-using exporting::Box;
-using exporting::Canvas;
-using exporting::PlotColours;
+constexpr double kHeatLeft = 180, kTop = 52, kHeatRight = 24, kBottom = 56;
+constexpr int kHeatShades = 16;  // of touched pages; few, so that one colour is one mark
 
-constexpr double kLeft = 180, kTop = 52, kRight = 24, kBottom = 56;
-constexpr int kShades = 16;  // of what was touched; few, so that boxes of one colour are one mark
-
-// −1: nothing there; 0: untouched; 1 to kShades.
+// −1: nothing there; 0: untouched; 1 to kHeatShades.
 int shadeOf(float heat) {
   if (heat < 0) return -1;
   if (heat == 0) return 0;
-  return std::clamp(static_cast<int>(heat * kShades + 0.5F), 1, kShades);
+  return std::clamp(static_cast<int>(heat * kHeatShades + 0.5F), 1, kHeatShades);
 }
 
-exporting::Colour colourOf(int shade) {
+Colour colourOf(int shade) {
   if (shade == 0) return PlotColours::kGrid;
-  wss::HeatColour c = wss::heatColour(static_cast<float>(shade) / kShades);
+  wss::HeatColour c = wss::heatColour(static_cast<float>(shade) / kHeatShades);
   return {c.r, c.g, c.b};
 }
 
@@ -69,7 +65,7 @@ void drawNames(Canvas& canvas, const std::vector<std::string>& names, const Box&
     canvas.rule({panel.x - 6, edge}, {panel.x, edge}, {.colour = PlotColours::kFaint});
     if (last_y - middle >= kLine) {
       canvas.text({panel.x - 10, middle + 4}, base::cutMiddle(names[row], 26),
-                  {.colour = PlotColours::kInk, .size = 11, .align = exporting::Align::kRight});
+                  {.colour = PlotColours::kInk, .size = 11, .align = Align::kRight});
       last_y = middle;
     }
     row = end;
@@ -78,19 +74,19 @@ void drawNames(Canvas& canvas, const std::vector<std::string>& names, const Box&
 
 void drawTimes(Canvas& canvas, const wss::HeatPicture& picture, const Box& panel) {
   double end_s = picture.ends_s.back(), y = panel.y + panel.height;
-  double tick_s = exporting::tickOf(end_s, false);
+  double tick_s = tickOf(end_s, false);
   for (int i = 0; tick_s > 0 && i * tick_s <= end_s; ++i) {
     double x = panel.x + panel.width * i * tick_s / end_s;
     canvas.rule({x, y}, {x, y + 4}, {.colour = PlotColours::kFaint});
     canvas.text({x, y + 18}, fmt::format("{:.6g} s", i * tick_s),
-                {.colour = PlotColours::kFaint, .size = 11, .align = exporting::Align::kMiddle});
+                {.colour = PlotColours::kFaint, .size = 11, .align = Align::kMiddle});
   }
 }
 
 void drawScale(Canvas& canvas, const Box& panel) {
   constexpr double kSide = 12;
   double x = panel.x, y = panel.y + panel.height + 32;
-  for (int shade : {0, 1, 4, 8, 12, kShades}) {
+  for (int shade : {0, 1, 4, 8, 12, kHeatShades}) {
     canvas.box({x, y, kSide, kSide}, colourOf(shade));
     x += kSide + 2;
   }
@@ -102,10 +98,10 @@ void drawScale(Canvas& canvas, const Box& panel) {
 
 void drawHeat(Canvas& canvas, const wss::HeatPicture& picture,
               const std::vector<std::string>& names, const std::string& title) {
-  Box panel{kLeft, kTop, kHeatWidth - kLeft - kRight, kHeatHeight - kTop - kBottom};
+  Box panel{kHeatLeft, kTop, kHeatWidth - kHeatLeft - kHeatRight, kHeatHeight - kTop - kBottom};
   canvas.text({24, 30}, title, {.colour = PlotColours::kInk, .size = 15, .strong = true});
   if (picture.rows.empty()) {
-    canvas.text({kLeft, kTop + 24}, "No memory to draw.", {.colour = PlotColours::kFaint});
+    canvas.text({kHeatLeft, kTop + 24}, "No memory to draw.", {.colour = PlotColours::kFaint});
     return;
   }
   drawCells(canvas, picture, panel);
@@ -114,4 +110,4 @@ void drawHeat(Canvas& canvas, const wss::HeatPicture& picture,
   drawScale(canvas, panel);
 }
 
-}  // namespace tidegauge::cli
+}  // namespace tidegauge::exporting

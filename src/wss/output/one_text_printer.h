@@ -1,0 +1,39 @@
+// One process as text, for people: a head, a row for each window, and what all of them say.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wss/file/suggested_limit.h"
+#include "wss/output/one_window.h"
+#include "wss/output/printer.h"
+#include "wss/words/fit_text.h"
+#include "wss/words/row_text.h"
+
+namespace tidegauge::wss {
+
+class OneTextPrinter final : public Printer<OneWindow> {
+ public:
+  OneTextPrinter(const OneSubject& subject, const PrintOptions& options);
+  std::string begin() override;
+  std::string window(const OneWindow& window) override;
+  std::string end(const Ending& ending) override;
+
+ private:
+  std::string header() const;
+  std::string warnings() const;
+  std::string wrapped(const std::string& words) const;
+
+  OneSubject subject_;
+  PrintOptions options_;
+  TextOptions text_;
+  Machine machine_;
+  std::vector<Touched> profile_;          // of -P
+  std::string cold_;                      // what the longest window says is cold
+  std::optional<MinuteWindows> minutes_;  // of windows that may say which limit would do
+  int64_t most_stall_ns_ = 0;             // of any row
+  int rows_ = 0;
+};
+
+}  // namespace tidegauge::wss

@@ -1,0 +1,56 @@
+#include "wss/surveys/open_survey.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "wss/surveys/pmc.h"
+#include "wss/surveys/pressure.h"
+#include "wss/surveys/shrink.h"
+#include "wss/surveys/spot.h"
+
+namespace tidegauge::wss {
+namespace {
+
+using OpenedSurvey = base::Result<std::unique_ptr<Survey>>;
+
+// Below the folder where cgroups are.
+base::Result<std::string> cgroupPath(std::string path) {
+  constexpr std::string_view kFolder = "/sys/fs/cgroup";
+  if (path == kFolder || path.starts_with(std::string(kFolder) + "/"))
+    path.erase(0, kFolder.size());
+  while (path.ends_with('/')) path.pop_back();
+  if (!path.starts_with('/')) path.insert(0, "/");
+  if ((path + "/").find("/../") != std::string::npos)
+    return base::Error{base::ErrorKind::kUsage, "the path of a cgroup goes up by no ..",
+                       std::nullopt, "Give it from /sys/fs/cgroup on"};
+  return path;
+}
+
+template <class It>
+OpenedSurvey opened(base::Result<It> survey) {
+  if (!survey.ok()) return survey.error();
+  return OpenedSurvey(std::make_unique<It>(std::move(survey).value()));
+}
+
+}  // namespace
+
+bool isSurvey(std::string_view backend) {
+  return std::ranges::find(kSurveys, backend) != kSurveys.end();
+}
+
+OpenedSurvey openSurvey(const SurveyWish& wish, const Process* process) {
+  if (wish.name == "pmc") return opened(Pmc::open(*process));
+  if (wish.name == "spot")
+    return OpenedSurvey(std::make_unique<Spot>(*process, wish.spots, std::random_device{}()));
+  if (process != nullptr && wish.name == "pressure")
+    return OpenedSurvey(std::make_unique<Pressure>(*process, MemoryScope::of(*process)));
+  MemoryScope scope = process != nullptr ? MemoryScope::of(*process) : MemoryScope::ofCgroup({});
+  if (!wish.cgroup.empty()) {
+    TG_ASSIGN_OR_RETURN(std::string path, cgroupPath(wish.cgroup));
+    scope = MemoryScope::ofCgroup(std::move(path));
+  }
+  return opened(Shrink::open(std::move(scope), wish.most_stalled_percent));
+}
+
+}  // namespace tidegauge::wss

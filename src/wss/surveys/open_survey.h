@@ -1,0 +1,29 @@
+// Opens the survey that was asked for: of a process, or of a cgroup.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "wss/process/process.h"
+#include "wss/surveys/survey.h"
+
+namespace tidegauge::wss {
+
+struct SurveyWish {
+  std::string name{};    // one of kSurveys
+  uint32_t spots = 200;  // spot: words to watch
+  // shrink: the share of the time that the cgroup may wait for memory.
+  double most_stalled_percent = 10;
+  // shrink: as /proc/PID/cgroup has it, or with the folder where cgroups are. Empty: the process's.
+  std::string cgroup{};
+};
+
+bool isSurvey(std::string_view backend);
+
+// `process` must outlive it; nullptr: only of shrink, with a cgroup.
+base::Result<std::unique_ptr<Survey>> openSurvey(const SurveyWish& wish, const Process* process);
+
+}  // namespace tidegauge::wss
