@@ -173,7 +173,6 @@ export class LanesScene extends StackScene implements Movable {
       coarse: this.sources.get(this.current)?.coarse() ?? null,
       x: this.x,
     });
-    this.stats.waiting = this.store.waiting;
     this.stats.frames += 1;
     this.onRows(this.rows);
     return moving;

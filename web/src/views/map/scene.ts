@@ -30,10 +30,10 @@ import { insidePlot, type MapFrame, type MapRect, placeMap } from "./frame";
 import { drawMapFront } from "./layers";
 import { type MapAsk, MapSource } from "./source";
 
-export const MAP_GUTTER = 12;
-export const MIN_BYTES = 4096;
+const MAP_GUTTER = 12;
+const MIN_BYTES = 4096;
 
-export interface MapSubject {
+interface MapSubject {
   place: Place;
   device: DeviceInfo;
   domain: Domain;
@@ -91,6 +91,10 @@ export class MapScene extends PictureScene<MapPainter> {
   override dispose(): void {
     super.dispose();
     this.source.dispose();
+  }
+
+  protected override get waiting(): number {
+    return this.source.waiting;
   }
 
   setSubject(subject: MapSubject, x: Range | null, y: Range | null): void {
@@ -236,7 +240,6 @@ export class MapScene extends PictureScene<MapPainter> {
     drawMapFront(front, frame);
     this.stats.tiles = frame.shown.length;
     this.stats.quads = frame.shown.reduce((sum, one) => sum + one.tile.quads, 0);
-    this.stats.waiting = this.source.waiting;
     this.stats.frames += 1;
     return moving;
   }

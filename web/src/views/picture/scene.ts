@@ -27,10 +27,10 @@ export interface Stats {
   tiles: number;
   frames: number;
   lastTileMs: number;
-  /** questions on their way */
-  waiting: number;
-  /** nothing is asked, and no frame is to be painted */
-  idle: boolean;
+  /** requests to the server that have no answer yet */
+  readonly waiting: number;
+  /** no request is open, and no frame is to be painted */
+  readonly idle: boolean;
   /** side by side: what is in sight, CSS pixels of the picture */
   lanes?: readonly { key: string; top: number; bottom: number; bytesPerPixel: number }[];
 }
@@ -43,14 +43,7 @@ declare global {
 }
 
 export abstract class PictureScene<P extends Disposable> {
-  readonly stats: Stats = {
-    quads: 0,
-    tiles: 0,
-    frames: 0,
-    lastTileMs: 0,
-    waiting: 0,
-    idle: false,
-  };
+  readonly stats: Stats = this.newStats();
   protected readonly glass: Glass<P>;
   private ticket = 0;
   private retry = 0;
@@ -70,25 +63,25 @@ export abstract class PictureScene<P extends Disposable> {
 
   dispose(): void {
     cancelAnimationFrame(this.ticket);
+    this.ticket = 0;
     window.clearTimeout(this.retry);
     this.observer.disconnect();
     this.glass.dispose();
-    this.stats.idle = true;
   }
 
   redraw(): void {
     if (this.ticket !== 0) return;
-    this.stats.idle = false;
     this.ticket = requestAnimationFrame((now) => {
       this.ticket = 0;
-      const moves = this.paint(now);
-      if (moves) this.redraw();
-      this.stats.idle = this.ticket === 0 && this.stats.waiting === 0;
+      if (this.paint(now)) this.redraw();
     });
   }
 
-  /** True: it moves on in the next frame. */
+  /** True: the next frame shows more of the same movement. */
   protected abstract paint(now: number): boolean;
+
+  /** How many requests have no answer yet. */
+  protected abstract get waiting(): number;
 
   /** A tile is here, with the time that the engine took; null: something else. */
   protected arrived(engineMs: number | null): void {
@@ -97,6 +90,23 @@ export abstract class PictureScene<P extends Disposable> {
       this.listener.onArrival(engineMs);
     }
     this.redraw();
+  }
+
+  private newStats(): Stats {
+    const waiting = () => this.waiting;
+    const isIdle = () => this.ticket === 0 && this.waiting === 0;
+    return {
+      quads: 0,
+      tiles: 0,
+      frames: 0,
+      lastTileMs: 0,
+      get waiting() {
+        return waiting();
+      },
+      get idle() {
+        return isIdle();
+      },
+    };
   }
 
   protected failed(error: unknown): void {

@@ -14,10 +14,7 @@ export abstract class StackScene extends PictureScene<Painter> {
 
   protected readonly window = new XWindow();
   protected readonly store = new TileStore(
-    (tile) => {
-      this.stats.waiting = this.store.waiting;
-      this.arrived(tile?.engineMs ?? null);
-    },
+    (tile) => this.arrived(tile?.engineMs ?? null),
     (tile) => this.glass.painter.forget(tile),
     (error) => this.failed(error),
   );
@@ -33,6 +30,10 @@ export abstract class StackScene extends PictureScene<Painter> {
   override dispose(): void {
     super.dispose();
     this.store.dispose();
+  }
+
+  protected override get waiting(): number {
+    return this.store.waiting;
   }
 
   abstract get domain(): Domain | null;

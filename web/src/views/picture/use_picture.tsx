@@ -53,7 +53,11 @@ export function usePicture<N extends Name>(
     };
     const { stats, stop } = begin(found.current as Given<N>, listener, glAllowed());
     window.tidegaugeStats = stats;
-    return stop;
+    return () => {
+      stop();
+      // another picture may have started already
+      if (window.tidegaugeStats === stats) delete window.tidegaugeStats;
+    };
   }, [error]);
   return { canvas: put.current, error };
 }

@@ -1,6 +1,5 @@
 // The timeline: every allocation of one device, stacked in order of birth.
 import type { Annotation, LegendBy } from "../../api/contract";
-import type { Shape } from "../../api/tile";
 import { palette } from "../../gl/colours";
 import { type Filter, type Look, NO_FILTER, parseRgba } from "../../gl/painter";
 import { columnsPerPicture, MAX_TILES_ACROSS, quadsPerTile } from "../../gl/quad_budget";
@@ -25,7 +24,14 @@ import {
   Source,
   type Subject,
 } from "../picture/tiles/source";
-import { type Frame, lanesOf, type OomMark, type Plot, plotOf } from "../picture/window/frame";
+import {
+  type Frame,
+  lanesOf,
+  type OomMark,
+  type Plot,
+  plotOf,
+  type ShapeMark,
+} from "../picture/window/frame";
 import { stillWanted } from "../picture/window/glide";
 import { between, fittedBytes, zoomedBytes } from "../picture/window/window";
 
@@ -36,7 +42,7 @@ export class TimelineScene extends StackScene {
   cursor: number | null = null;
   hover: { position: number; id: number | null } | null = null;
   selected: number | null = null;
-  shape: { shape: Shape; x0: number; column: number; slot: number } | null = null;
+  shape: ShapeMark | null = null;
   frame: Frame | null = null;
 
   private readonly source = new Source(this.store);
@@ -204,7 +210,6 @@ export class TimelineScene extends StackScene {
       coarse: this.source.coarse(),
       ooms: this.ooms,
     });
-    this.stats.waiting = this.store.waiting;
     this.stats.frames += 1;
     return moving;
   }
