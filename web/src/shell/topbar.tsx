@@ -273,7 +273,7 @@ export function toggleInspector(): void {
   inspectorOpen.value = !(shown && document.querySelector(".side") !== null);
 }
 
-export async function copyLink(copied: { value: boolean }): Promise<void> {
+async function copyLink(copied: { value: boolean }): Promise<void> {
   flushHash();
   try {
     await navigator.clipboard.writeText(location.href);

@@ -8,7 +8,7 @@ import { Icon } from "./icons";
 import { Bytes, Name, Parts } from "./text";
 
 /** "missing_bytes" → "missing" */
-export function evidenceName(name: string): string {
+function evidenceName(name: string): string {
   return name.replace(/_bytes$/, "").replaceAll("_", " ");
 }
 

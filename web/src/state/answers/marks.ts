@@ -29,7 +29,7 @@ export async function settledSearch(): Promise<SearchResult | null> {
   return search.peek().data;
 }
 
-export interface Mark {
+interface Mark {
   number: number;
   count: number;
   source: "search" | "sql";

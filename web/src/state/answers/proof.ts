@@ -5,7 +5,7 @@ import { START } from "../link/url";
 import { follow, page, pictured, place } from "../page/store";
 import { OOM_VIEW, shownOom } from "./oom";
 
-export interface Proof {
+interface Proof {
   sentences: Sentence[];
   /** in the order of the advice; null: it names no setting */
   of_advice: (string | null)[];

@@ -27,7 +27,7 @@ export function parseTerms(text: string): Term[] {
   });
 }
 
-export function formatTerm({ key, value, not }: Term): string {
+function formatTerm({ key, value, not }: Term): string {
   // the server knows no escape: a quote cannot be part of a value
   const plain = value.replaceAll('"', "");
   const body = /\s/.test(plain) ? `"${plain}"` : plain;

@@ -8,7 +8,7 @@ import type { PageState } from "../link/url";
 import { type Domain, domainOf, noTimeBecause } from "../recording/domain";
 import { LANES_VIEW, laneKey, lanesOf, shareAxis } from "../recording/lanes";
 
-export interface Checked {
+interface Checked {
   state: PageState;
   notes: string[];
 }

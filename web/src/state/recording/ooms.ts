@@ -4,7 +4,7 @@
 // agree on it.
 import type { Oom } from "../../api/contract";
 
-export function shortBytes(oom: Oom): number {
+function shortBytes(oom: Oom): number {
   // what was asked and what the driver had is not always said: then nobody knows how short it was
   if (oom.requested_bytes === null || oom.device_free_bytes === null) return 0;
   return Math.max(0, oom.requested_bytes - oom.device_free_bytes);

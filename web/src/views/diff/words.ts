@@ -17,7 +17,7 @@ export function rowUnit(a: number, b: number): Unit {
   return unit;
 }
 
-export interface RowNumbers {
+interface RowNumbers {
   a: Quantity | null;
   b: Quantity | null;
   change: Quantity | null;

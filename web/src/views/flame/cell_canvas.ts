@@ -13,7 +13,7 @@ export interface CellTip {
   y: number;
 }
 
-export interface CellSignals {
+interface CellSignals {
   layers: ReadonlySignal<Layers | null>;
   look: ReadonlySignal<Look | null>;
   hovered: Signal<Cell | null>;

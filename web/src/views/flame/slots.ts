@@ -54,7 +54,7 @@ export function onPathOf(tree: FlameTree, frame: number): boolean[] {
   return leads;
 }
 
-export interface FrameSum {
+interface FrameSum {
   bytes: number;
   minusBytes: number;
   selfBytes: number;
@@ -101,7 +101,7 @@ export function nameOf(node: FlameNode | null): string {
   return node.frame?.label ?? "";
 }
 
-export interface InnerRow {
+interface InnerRow {
   key: string;
   label: string;
   caller: string;

@@ -95,7 +95,7 @@ export function listName(of: FitList): string {
  * Which list of the pool would serve the request: one that does, else the one with most free bytes.
  * Nothing else may use what is free in a graph's pool.
  */
-export function servingList(fit: Fit, pool: PoolName): FitList | null {
+function servingList(fit: Fit, pool: PoolName): FitList | null {
   const [first, second] = pool.id;
   const lists = fit.lists.filter((one) => one.pool.id[0] === first && one.pool.id[1] === second);
   return lists.find((one) => one.fits) ?? lists[0] ?? null;

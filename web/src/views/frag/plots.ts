@@ -174,7 +174,7 @@ export function drawScore(s: Surface, { columns }: Frag, at: Scored): void {
   stepMarks(s, at.of.events, toX, bottom);
 }
 
-export interface Curve {
+interface Curve {
   data: FragAt;
   request: number;
   stranded: number;

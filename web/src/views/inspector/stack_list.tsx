@@ -5,7 +5,7 @@ import { baseName, counted } from "../../text/units";
 import { visible, visibleLines } from "../../text/visible";
 import { Name } from "../../ui/text";
 
-export function frameText(frame: Frame): string {
+function frameText(frame: Frame): string {
   const place = frame.file === "" ? "" : `${frame.file}:${frame.line} `;
   return `${place}${frame.function}`;
 }

@@ -8,7 +8,7 @@ import { bandAt, bandRange } from "../picture/layers/bands";
 import { panBy, panBytes } from "../picture/window/window";
 import type { LanesScene, UnderLane } from "./scene";
 
-export interface LaneHands extends Hands<UnderLane> {
+interface LaneHands extends Hands<UnderLane> {
   onClick: (under: UnderLane) => void;
   onOpen: (lane: PlacedLane) => void;
 }

@@ -3,17 +3,17 @@
 
 import { LANE_SORTS } from "../../state/link/page_state";
 import { cursorStep } from "../../state/page/cursor";
-import { attempt } from "../../state/page/notes";
+import { addNotes, attempt } from "../../state/page/notes";
 import { go, page } from "../../state/page/store";
 import type { PlacedLane } from "../../state/recording/lanes";
 import { neighbour, nextColour } from "../picture/input/choose";
 import { pictureKey, stepBack } from "../picture/input/keys";
-import { showEverything } from "../picture/input/moves";
+import { fitAll } from "../picture/input/moves";
 import { chooseLane, openLane } from "./actions";
 import { against, current, currentKey, cursor, ordered, shared, timed } from "./model";
 import type { LanesScene } from "./scene";
 
-export interface LaneKeyHands {
+interface LaneKeyHands {
   moved: () => void;
   /** brings a lane into sight */
   reveal: (lane: PlacedLane) => void;
@@ -35,13 +35,12 @@ export function laneKeyPressed(
   return pictureKey(event, scene, [scene.hover?.position, scene.cursor], hands.moved, {
     ...ACTIONS,
     ...(lane ? { Enter: () => openLane(lane, scene.target) } : {}),
-    f: () => {
-      scene.y = null;
-      showEverything(scene, hands.moved);
-    },
+    f: () => fitAll(scene, hands.moved),
     z: hands.zoomToSelection,
   });
 }
+
+export const NO_TIME_AXIS = "There is no time axis: no recording has usable times";
 
 const ACTIONS: Partial<Record<string, () => void>> = {
   "[": () => step(-1),
@@ -95,13 +94,14 @@ function sortByNext(by: number): void {
   if (next) go({ rank: next });
 }
 
-/** The window is that of other units: everything is shown. */
+/** The window was in the units of the other axis: everything is shown. */
 export function changeAxis(): void {
   const time = shared.value.domain.axis === "time";
   if (time || timed.value) go({ axis: time ? "step" : "time", x: null, t: null });
+  else addNotes(`${NO_TIME_AXIS}.`);
 }
 
-export function changeAlignment(): void {
+function changeAlignment(): void {
   const { align, domain } = shared.value;
   if (domain.axis === "time") go({ align: align === "clock" ? "first" : "clock" });
 }

@@ -48,7 +48,7 @@ const BELOW = 7;
 export const TALL = 150;
 export const TALLER = 320;
 
-export interface RowsOf {
+interface RowsOf {
   lanes: readonly PlacedLane[];
   layout: LaneLayout;
   scrollTop: number;

@@ -11,7 +11,7 @@ import { go, page } from "../../state/page/store";
 import { Menu } from "../../ui/menu";
 import { Switch } from "../../ui/switch";
 import { MarkChip } from "../picture/panels/mark_chip";
-import { changeAxis } from "./keys";
+import { changeAxis, NO_TIME_AXIS } from "./keys";
 import { against, lanes, shared, timed } from "./model";
 
 const SORTS: Record<LaneSort, string> = {
@@ -104,7 +104,7 @@ export function LanesHead({ onFit }: { onFit: () => void }) {
           {
             key: "time",
             text: "Time",
-            title: timed.value ? "Time  x" : "No axis of time: no recording has usable times",
+            title: timed.value ? "Time  x" : NO_TIME_AXIS,
             disabled: !timed.value,
           },
         ]}

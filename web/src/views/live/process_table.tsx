@@ -11,6 +11,7 @@ import { visible } from "../../text/visible";
 import { Icon } from "../../ui/icons";
 import { Spark } from "../../ui/spark";
 import { Amount, Bytes, Name } from "../../ui/text";
+import { SortHead } from "../../ui/use_rows";
 import { devicesText, endTitle, lifeText, mebibytesText, rateText, sorted } from "./words";
 
 const SPARK_WIDTH = 84;
@@ -45,27 +46,20 @@ const HEADS: readonly Head[] = [
   { sort: "failures", text: "Refused", title: "Memory calls that failed so far" },
 ];
 
-function SortHead({ head }: { head: Head }) {
-  const on = page.value.rates === head.sort;
-  const name = `r ${head.hide ?? ""}`;
-  if (head.sort === null) {
+function ColumnHead({ head: { sort, text, title, hide } }: { head: Head }) {
+  const look = `r ${hide ?? ""}`;
+  if (sort === null) {
     return (
-      <th class={name} title={head.title}>
-        {head.text}
+      <th class={look} title={title}>
+        {text}
       </th>
     );
   }
-  const sort = head.sort;
+  const down = page.value.rates === sort ? sort !== "pid" : null;
   return (
-    <th
-      class={name}
-      title={head.title}
-      aria-sort={on ? (sort === "pid" ? "ascending" : "descending") : undefined}
-    >
-      <button type="button" class="sorthead" onClick={() => go({ rates: sort })}>
-        {head.text}
-      </button>
-    </th>
+    <SortHead class={look} title={title} down={down} onSort={() => go({ rates: sort })}>
+      {text}
+    </SortHead>
   );
 }
 
@@ -194,16 +188,16 @@ export function ProcessTable({ data }: { data: LiveAnswer }) {
       <table class="table">
         <thead>
           <tr>
-            <SortHead head={{ sort: "pid", text: "PID", title: "Process" }} />
+            <ColumnHead head={{ sort: "pid", text: "PID", title: "Process" }} />
             <th class="wide">Process</th>
             <th>Device</th>
-            {live && <SortHead head={live} />}
+            {live && <ColumnHead head={live} />}
             <td class="hide-m" />
-            {peak && <SortHead head={peak} />}
-            {pytorch && <SortHead head={pytorch} />}
+            {peak && <ColumnHead head={peak} />}
+            {pytorch && <ColumnHead head={pytorch} />}
             <th>{WINDOW_NAMES[page.value.win]}</th>
             {rest.map((head) => (
-              <SortHead key={head.text} head={head} />
+              <ColumnHead key={head.text} head={head} />
             ))}
             <th class="r">Age</th>
             <td />

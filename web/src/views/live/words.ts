@@ -40,7 +40,7 @@ export function deviceText(device: number | null): string {
   return device === null ? "device not known" : `cuda:${device}`;
 }
 
-export function lostEvents(of: LiveAnswer): number {
+function lostEvents(of: LiveAnswer): number {
   return of.losses.reduce((sum, { count }) => sum + count, 0);
 }
 

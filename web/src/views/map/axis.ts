@@ -57,7 +57,7 @@ export function shortAddress(address: string): string {
   return digits.length > 7 ? `${digits.slice(0, 7)}…` : digits;
 }
 
-export interface AxisLabel {
+interface AxisLabel {
   text: string;
   /** in pixels */
   y: number;

@@ -7,7 +7,7 @@ import { panBy, panBytes, zoomAt, zoomBytes } from "../picture/window/window";
 import type { MapRect } from "./frame";
 import type { MapScene, UnderMap } from "./scene";
 
-export interface MapHands extends Hands<UnderMap> {
+interface MapHands extends Hands<UnderMap> {
   onClick: (under: UnderMap | null) => void;
 }
 

@@ -6,9 +6,9 @@
 //                           │ request ▓▓▓ over │        what rises above the ceiling is over
 import type { VerdictSum } from "../../api/oom";
 
-export type SumKey = "live" | "free" | "driver" | "other";
+type SumKey = "live" | "free" | "driver" | "other";
 
-export interface SumPart {
+interface SumPart {
   key: SumKey;
   label: string;
   bytes: number;
@@ -16,7 +16,7 @@ export interface SumPart {
   share: number;
 }
 
-export interface SumBar {
+interface SumBar {
   /** bytes at the left edge; 0: nothing is cut off */
   low: number;
   parts: SumPart[];

@@ -11,7 +11,7 @@ import { Canvas } from "../../ui/canvas";
 import { font, hatch, horizontal, label, type Surface, staff } from "../../ui/plot";
 
 /** What part of the gauge is shown: the request and the free parts fill most of it. */
-export function brimRange(brim: Brim): [number, number] {
+function brimRange(brim: Brim): [number, number] {
   const top = Math.max(brim.reserved_bytes + brim.requested_bytes, brim.ceiling_bytes);
   const shown = top - Math.min(brim.active_bytes, brim.reserved_bytes);
   const low = Math.max(0, top - shown * 1.22);

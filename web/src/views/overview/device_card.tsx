@@ -62,7 +62,7 @@ function drawTank(s: Surface, of: DeviceInfo): void {
   }
 }
 
-export function DeviceCard({ of }: { of: DeviceInfo }) {
+function DeviceCard({ of }: { of: DeviceInfo }) {
   const draw = useCallback((s: Surface) => drawTank(s, of), [of]);
   const free = Math.max(0, of.final.reserved_bytes - of.final.active_bytes);
   const state = { ...page.value, device: of.ordinal, x: null, y: null, at: null, sel: null };

@@ -20,7 +20,7 @@ import { integer } from "../../text/units";
 import { visible } from "../../text/visible";
 import { Menu } from "../../ui/menu";
 import { Bytes } from "../../ui/text";
-import { setPixels, useRows } from "../../ui/use_rows";
+import { useRows } from "../../ui/use_rows";
 import { signOf } from "./words";
 
 const ROW = 24;
@@ -185,8 +185,8 @@ export function EventRows() {
         tabIndex={0}
         onScroll={onScroll}
       >
-        <li class="room" role="presentation" ref={(el) => setPixels(el, "height", part.height)}>
-          <ul class="slice" role="presentation" ref={(el) => setPixels(el, "top", part.offset)}>
+        <li class="room" role="presentation" style={{ height: `${part.height}px` }}>
+          <ul class="slice" role="presentation" style={{ top: `${part.offset}px` }}>
             {rows}
           </ul>
         </li>

@@ -12,7 +12,7 @@ export const GROUP_HEAD = 34;
 /** Browsers cannot scroll further than some 30 million pixels. */
 const MAX_PIXELS = 16_000_000;
 
-export interface GroupRows {
+interface GroupRows {
   /** index of the group in the answer */
   index: number;
   top: number;

@@ -9,7 +9,6 @@ import { go, page } from "../../state/page/store";
 import { bytesText, counted } from "../../text/units";
 import { visible } from "../../text/visible";
 import { Bytes } from "../../ui/text";
-import { setPixels } from "../../ui/use_rows";
 import { BarCanvas } from "./bar_canvas";
 import { GROUP_HEAD, groupRows, heightOf, ROW, seenSegments, topOf, windowFor } from "./rows";
 import { groupName, pinText, shortAddress } from "./words";
@@ -204,7 +203,7 @@ export function SegmentRows({ data }: { data: Layout }) {
         </span>
         <span role="columnheader">Pinned by</span>
       </div>
-      <div class="room" role="rowgroup" ref={(el) => setPixels(el, "height", heightOf(rows))}>
+      <div class="room" role="rowgroup" style={{ height: `${heightOf(rows)}px` }}>
         {rows.map((row) => {
           const from = Math.max(row.first, first);
           const to = Math.min(row.first + row.count, last);
@@ -215,10 +214,7 @@ export function SegmentRows({ data }: { data: Layout }) {
               key={row.index}
               class="seggroup"
               role="presentation"
-              ref={(el) => {
-                setPixels(el, "top", row.top);
-                setPixels(el, "height", row.height);
-              }}
+              style={{ top: `${row.top}px`, height: `${row.height}px` }}
             >
               {heads && group && <GroupHead group={group} />}
               {Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i).map((index) => {
@@ -228,7 +224,7 @@ export function SegmentRows({ data }: { data: Layout }) {
                     key={of?.segment?.id ?? `at${index}`}
                     class="segplace"
                     role="presentation"
-                    ref={(el) => setPixels(el, "top", (topOf(rows, index, heads) ?? 0) - row.top)}
+                    style={{ top: `${(topOf(rows, index, heads) ?? 0) - row.top}px` }}
                   >
                     <SegmentRow shown={shown} index={index} />
                   </div>

@@ -7,7 +7,7 @@ import { isView, page } from "../../state/page/store";
 import { cellOf } from "./columns";
 import { question } from "./pages";
 
-export interface RowAction {
+interface RowAction {
   name: string;
   title: string;
   href: string;
@@ -64,7 +64,7 @@ function quoted(text: string): string {
 }
 
 /** What asks for the counts that a row of kernels or copies adds up; null: other tables. */
-export function sqlOf(answer: TableAnswer, row: Row): string | null {
+function sqlOf(answer: TableAnswer, row: Row): string | null {
   const text = (column: string) => String(cellOf(answer, row as TableCell[], column) ?? "");
   if (answer.name === "kernels") {
     const name = text("name");

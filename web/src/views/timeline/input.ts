@@ -7,7 +7,7 @@ import { bandAt, bandRange } from "../picture/layers/bands";
 import { panBy, panBytes } from "../picture/window/window";
 import type { TimelineScene } from "./scene";
 
-export interface TimelineHands extends Hands<Under> {
+interface TimelineHands extends Hands<Under> {
   onClick: (under: Under | null) => void;
 }
 

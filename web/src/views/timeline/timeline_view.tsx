@@ -1,24 +1,25 @@
 // Every allocation, stacked and exact: the frame round the pictures that scene.ts draws.
 import type { LegendBy } from "../../api/contract";
-import { colourings, selection } from "../../state/page/cursor";
+import { colourings } from "../../state/page/cursor";
 import { onKey } from "../../state/page/keys";
-import { addNotes, attempt } from "../../state/page/notes";
+import { attempt } from "../../state/page/notes";
 import { device, go, hoverStep, page, place, resolution } from "../../state/page/store";
-import { noTimeBecause } from "../../state/recording/domain";
-import { bytesText, counted, integer } from "../../text/units";
+import { counted, integer } from "../../text/units";
 import { Menu } from "../../ui/menu";
 import { chooseBlock } from "../picture/input/choose";
+import { fitAll } from "../picture/input/moves";
 import type { Under } from "../picture/input/pick";
-import { AxisSwitch } from "../picture/panels/axis_switch";
+import { AxisSwitch, withTimeAxis } from "../picture/panels/axis_switch";
 import { LegendBar } from "../picture/panels/legend_bar";
 import { MarkChip } from "../picture/panels/mark_chip";
 import { NoHistory } from "../picture/panels/no_history";
+import { Spoken } from "../picture/panels/spoken";
 import { showTip, Tooltip } from "../picture/panels/tooltip";
 import type { Canvases, Listener } from "../picture/scene";
 import { PictureLayers, usePicture } from "../picture/use_picture";
 import { otherAxis, TimelineFeed } from "./feed";
 import { attachInput } from "./input";
-import { showAll, timelineKey } from "./keys";
+import { timelineKey } from "./keys";
 import { TimelineScene } from "./scene";
 
 const NAMES: Record<LegendBy, string> = {
@@ -58,12 +59,8 @@ function Head({ onAxis, onFit }: { onAxis: () => void; onFit: () => void }) {
   );
 }
 
-/** Steps or time; where there is no time the page says why instead of doing nothing. */
 function changeAxis(): void {
-  if (!scene || !device.value) return;
-  const because = noTimeBecause(device.value);
-  if (because === null) attempt(otherAxis(scene));
-  else addNotes(`There is no axis of time: ${because}.`);
+  withTimeAxis(() => scene && attempt(otherAxis(scene)));
 }
 
 function choose(under: Under | null): void {
@@ -83,17 +80,6 @@ function hover(under: Under | null, x: number, y: number): void {
 function timeOf(under: Under): number | null {
   const domain = scene?.subject?.domain;
   return domain?.axis === "time" ? domain.base + under.position : null;
-}
-
-function Spoken() {
-  const of = selection.value.data;
-  return (
-    <p class="vh" role="status">
-      {of
-        ? `Selected allocation ${of.address_id}, ${bytesText(of.block_bytes)}, ${of.live_at_end ? "live at the end" : `freed at step ${of.last_step}`}`
-        : ""}
-    </p>
-  );
 }
 
 let feed: TimelineFeed | null = null;
@@ -128,7 +114,7 @@ function Picture() {
   const events = device.value?.events ?? 0;
   return (
     <section class="view on" aria-label="Timeline">
-      <Head onAxis={changeAxis} onFit={() => scene && showAll(scene, () => feed?.moved())} />
+      <Head onAxis={changeAxis} onFit={() => scene && fitAll(scene, () => feed?.moved())} />
       <LegendBar />
       <div class="body fill tlbody">
         <div class="plot grow">

@@ -4,7 +4,7 @@ import { getJson } from "../../../api/client";
 import type { Allocation } from "../../../api/contract";
 import { frozen } from "../../../api/frozen";
 import { NO_ID, QuadFlag } from "../../../api/tile";
-import { place } from "../../../state/page/store";
+import { place, session } from "../../../state/page/store";
 import { counted, integer } from "../../../text/units";
 import { Bytes, FrameLabel, Name } from "../../../ui/text";
 import { Tip } from "../../../ui/tip";
@@ -38,7 +38,9 @@ export function showTip(next: Shown | null): void {
     return;
   }
   const file = next.file ?? place.value?.file ?? 0;
-  const key = `${file}/${quad.id}`;
+  // the numbers of allocations belong to one reading of a recording that grows
+  const gen = session.peek()?.files.find((one) => one.id === file)?.gen ?? 0;
+  const key = `${file}/${gen}/${quad.id}`;
   details.value = known.get(key) ?? null;
   if (details.value || asked === key) return;
   asked = key;

@@ -20,7 +20,7 @@ export interface Held {
   choice: string;
 }
 
-export type StackPlace = Pick<Held, "place" | "level" | "index">;
+type StackPlace = Pick<Held, "place" | "level" | "index">;
 
 export interface Wants {
   tiles: readonly Want<Held>[];

@@ -29,7 +29,7 @@ export interface OomMark {
   oom: Oom;
 }
 
-export interface HoverMark {
+interface HoverMark {
   position: number;
   id: number | null;
 }

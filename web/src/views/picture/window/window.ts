@@ -1,4 +1,4 @@
-// The visible part of the timeline as arithmetic: what is there, what is seen, how it moves.
+// The visible part of a picture as arithmetic: what there is, what is visible, how it moves.
 import type { Allocation } from "../../../api/contract";
 import type { Range } from "../../../state/link/url";
 import { type Domain, seesEnd } from "../../../state/recording/domain";
