@@ -48,8 +48,8 @@ describe("features", { skip, timeout: 300_000 }, () => {
       const share = 7.25 / 20; // off the middle of the step, where a picture without a cursor has none
       const reserved = mean(await heightsOf(page, "reserved", share));
       const allocated = Math.max(...(await heightsOf(page, "accent", share)));
-      const [drawn, told] = [reserved / allocated, totals.reserved_bytes / totals.active_bytes];
-      assert.ok(Math.abs(drawn / told - 1) < 0.02, `drawn ${drawn}, told ${told}`);
+      const [drawn, reported] = [reserved / allocated, totals.reserved_bytes / totals.active_bytes];
+      assert.ok(Math.abs(drawn / reported - 1) < 0.02, `drawn ${drawn}, reported ${reported}`);
     }));
 
   it("draws the same timeline again after the loss of its WebGL context", () =>

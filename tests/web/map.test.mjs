@@ -49,7 +49,7 @@ describe("the map", { skip, timeout: 600_000 }, () => {
       const stats = await page.evaluate(() => ({ ...window.tidegaugeStats }));
       assert.ok(stats.quads > 10 && stats.quads <= 50_000, `${stats.quads} quads`);
       assert.ok(stats.tiles >= 1 && stats.tiles <= 6, `${stats.tiles} tiles`);
-      assert.match(await page.locator(".viewhead .sub").innerText(), /range.* owned/);
+      assert.match(await page.locator(".viewhead .sub").innerText(), /range.* reserved/);
     }));
 
   it("zooms both axes with the wheel, pans by dragging; the URL follows, f fits", () =>

@@ -1,6 +1,6 @@
-// The page beside the real recorder with --max-size: the file under its name is another one every few
-// seconds. The page goes on with the new one, in each view, and never says that the recording has ended,
-// is gone or cannot be read while it goes on. See harness.mjs for what it needs.
+// The page beside the real recorder with --max-size: the file under its name is replaced every few
+// seconds. The page continues with the new file, in each view, and never says that the recording has
+// ended, is missing or cannot be read while it continues. See harness.mjs for what it needs.
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -48,7 +48,7 @@ function statSizes(folder) {
   return Object.fromEntries(readdirSync(folder).map((name) => [name, size(name)]));
 }
 
-/** What `ready` gives as soon as it gives something; `state()` is told where it never does. */
+/** What `ready` gives as soon as it gives something; the error has `state()` if it never does. */
 async function until(ready, what, state = () => "") {
   const end = Date.now() + LIMIT_MS;
   for (;;) {

@@ -4,7 +4,7 @@ import type { Missing } from "./incomplete";
 import type { LiveSourceInfo } from "./live";
 import type { WorkingSetInfo } from "./working_set";
 
-/** Of bytes, as they are printed. */
+/** Units of bytes, as they are printed. */
 export type Unit = "B" | "KiB" | "MiB" | "GiB" | "TiB";
 
 export type DeviceKind = "gpu" | "pinned_host";

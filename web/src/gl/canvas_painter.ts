@@ -1,4 +1,4 @@
-// The strata without WebGL2: the same tiles, rectangle by rectangle on a Canvas 2D.
+// The stacked blocks without WebGL2: the same tiles, rectangle by rectangle on a Canvas 2D.
 import { type Quad, QuadFlag, quadAt, type Tile } from "../api/tile";
 import { FILTERED, STRIPE } from "./colour_rules";
 import { colourOf, css, mix, type Rgb } from "./colours";

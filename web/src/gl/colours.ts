@@ -37,7 +37,7 @@ export function readToken(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--tg-${name}`).trim();
 }
 
-/** Memory older than the recording is muted, so that it recedes behind what was traced. */
+/** Memory older than the recording is muted, so that traced memory stands out. */
 export function olderColour(token: Token, dark: boolean): Rgb {
   return mix(parseHex(token("cat-9")), parseHex(token("surface")), dark ? 0.28 : 0.5);
 }

@@ -42,7 +42,7 @@ export interface MapPainter {
   dispose(): void;
 }
 
-/** After the palette of the strata: six steps for what was live at an out-of-memory. */
+/** After the palette of the timeline: six steps for what was live at an out-of-memory. */
 export const RED_RAMP = PALETTE_SIZE;
 export const RED_STEPS = 6;
 export const MAP_PALETTE_SIZE = PALETTE_SIZE + RED_STEPS;
@@ -85,7 +85,7 @@ export function mapFill(quad: MapQuad, look: MapLook): Rgb {
   return look.mark === "only" ? grey : mix(plain, grey, 0.28);
 }
 
-/** A cell with the smallest hole is told from a full one. */
+/** Share of a cell with the smallest hole: it differs from a full cell. */
 export const MAX_WITH_HOLE = 0.88;
 
 /** Colour and opacity of a cell: how much is covered, owned, and passes the filter, 0…255. */

@@ -1,4 +1,4 @@
-// The strata through WebGL2. One integer texture per tile, uploaded as it came; one draw call per
+// The stacked blocks through WebGL2. One integer texture per tile, uploaded as it came; one draw call per
 // tile and frame.
 import { LEGENDS } from "../api/contract";
 import type { Tile } from "../api/tile";

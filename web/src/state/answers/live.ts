@@ -62,7 +62,7 @@ function checkProcess(data: LiveAnswer): void {
   if (proc === null || data.read < 1 || data.more_processes > 0) return;
   if (data.processes.some(({ process }) => process === proc)) return;
   notes.value = [
-    `The link names process ${proc} of the recording, which is not there. All are shown.`,
+    `The link names process ${proc}, which this recording does not have; showing all processes.`,
   ];
   go({ proc: null });
 }

@@ -31,7 +31,7 @@ export interface Shown extends RecordingStatus {
   /** of all its processes, as the page shows them */
   shownEvents: number;
   ago_s: number;
-  /** the page was opened after its end: nothing to tell */
+  /** the page was opened after its end: nothing to report */
   quiet: boolean;
 }
 
@@ -135,7 +135,7 @@ async function turn(): Promise<void> {
   try {
     await look();
   } catch (error) {
-    // the server is gone, or this reading is no longer kept: both are told by the next question
+    // no server, or a reading that is no longer kept: the next question reports either
     void asApiError(error);
   }
   looking = false;

@@ -146,13 +146,13 @@ function readFrozen(state: PageState): PageState {
   if (location.hash === "") return { ...state, x: exportedRange(state.device) };
   const within = withinFrozen(state);
   if (JSON.stringify(within) !== JSON.stringify(state)) {
-    strange = [...strange, "search, SQL, filters, the axis of time or a sandwich"];
+    strange = [...strange, "search, SQL, filters, the time axis or a sandwich"];
   }
   return within;
 }
 
 function readLink(): void {
-  // a browser tells about a new hash twice, and the first time may have mended it
+  // a browser reports a new hash twice, and the first report may have corrected it
   if (linkRead.peek() > 0 && location.hash === formatHash(page.peek())) return;
   strange = unreadable(location.hash, views);
   const parsed = parseHash(location.hash, views);

@@ -114,7 +114,7 @@ const BANDS = [
 ] as const;
 
 /**
- * Where it was made a dot, the foretold scores as a line, as far off as it used to be as a band.
+ * Where it was made a dot, the predicted scores as a line, as far off as it used to be as a band.
  */
 function drawForecast(
   s: Surface,
@@ -219,7 +219,7 @@ export function drawStranded(s: Surface, of: Curve): void {
   const largest = of.data.now.largest_hole_bytes;
   if (largest > 0) {
     vertical(s, toX(largest), top, bottom, s.token("ink-3"), [1, 3]);
-    const text = `${bytesText(largest)}, largest`;
+    const text = `largest hole ${bytesText(largest)}`;
     const before = toX(largest) + s.c.measureText(text).width + 12 > right;
     label(s, text, toX(largest) + (before ? -6 : 6), top + 4, {
       align: before ? "right" : "left",

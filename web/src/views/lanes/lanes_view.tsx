@@ -138,7 +138,7 @@ export function LanesView() {
             <PictureLayers
               picture={picture}
               id="lanes"
-              label={`${counted(lanes.value.length, "recording")} one above the other, allocations stacked over ${shared.value.domain.axis === "time" ? "time" : "steps"}. Arrow up and down go from lane to lane, with Shift from block to block, Enter opens one alone.`}
+              label={`${counted(lanes.value.length, "recording")} one above the other, allocations stacked over ${shared.value.domain.axis === "time" ? "time" : "steps"}. Arrow up and down select the next lane, with Shift the next block, Enter opens the lane alone.`}
               hasBack
             />
           </div>

@@ -34,7 +34,7 @@ export const lanes = computed(() => lanesOf(session.value?.files ?? []));
 /** Worth a view of its own. An exported page has the tiles of one lane at a time. */
 export const severalLanes = computed(() => frozen === null && lanes.value.length > 1);
 
-/** Then the devices tell the lanes apart. */
+/** Then the lanes differ by their device. */
 export const oneFile = computed(() => (session.value?.files ?? []).length === 1);
 
 export const currentKey = computed(() =>

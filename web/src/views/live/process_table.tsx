@@ -25,24 +25,28 @@ interface Head {
 }
 
 const HEADS: readonly Head[] = [
-  { sort: "live", text: "Live", title: "Device memory that it holds now, from the driver" },
+  {
+    sort: "live",
+    text: "Live",
+    title: "Device memory that the process holds now, from the driver",
+  },
   {
     sort: "peak",
     text: "Peak",
-    title: "The most device memory that it held at once",
+    title: "The most device memory that the process held at once",
     hide: "hide-s",
   },
   {
     sort: null,
     text: "In PyTorch",
-    title: "What PyTorch's tensors use of the memory that PyTorch has from the driver",
+    title: "Bytes in PyTorch's tensors, of the bytes that PyTorch reserved",
     hide: "hide-s",
   },
   { sort: "allocations", text: "Allocs/s", title: "Allocations of device memory per second" },
   { sort: "launches", text: "Launches/s", title: "Kernel launches per second" },
   { sort: "to_device", text: "H→D MiB/s", title: "Copied from the host to devices per second" },
   { sort: "to_host", text: "D→H MiB/s", title: "Copied from devices to the host per second" },
-  { sort: null, text: "Copies", title: "Copies and sets so far", hide: "hide-m" },
+  { sort: null, text: "Copies", title: "Copies and memsets so far", hide: "hide-m" },
   { sort: "failures", text: "Refused", title: "Memory calls that failed so far" },
 ];
 
@@ -89,7 +93,7 @@ function Sign({ of }: { of: readonly FigureName[] }) {
       class="tag"
       role="img"
       aria-label="incomplete"
-      title={`Incomplete, for not all of this process was seen: ${of.join(", ")}`}
+      title={`Incomplete: some events of this process are missing (${of.join(", ")})`}
     >
       !
     </span>
@@ -163,7 +167,7 @@ function Row({ row, data, most }: RowProps) {
             href={formatHash({ ...page.value, view: "timeline", file: row.file, device: null })}
             onClick={(event) => event.stopPropagation()}
             aria-label={`Timeline of ${visible(row.name)} ${row.pid}`}
-            title="Its timeline"
+            title="Show its timeline"
           >
             <Icon name="timeline" />
           </a>

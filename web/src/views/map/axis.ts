@@ -6,7 +6,7 @@ export interface AddressAxis {
   bytes: number;
   /** by place on the axis */
   ranges: readonly OwnedRange[];
-  /** there are more than the page was told */
+  /** the server has more ranges than it sent */
   cut: boolean;
 }
 

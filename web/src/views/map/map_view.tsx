@@ -1,5 +1,5 @@
-// The address map: every allocation where it lay while it lived. Holes are what is left of the
-// tint.
+// The address map: where each allocation was during its life. Holes show as the tint of reserved
+// memory.
 import { signal } from "@preact/signals";
 import { getJson } from "../../api/client";
 import type { StateAt } from "../../api/contract";
@@ -122,7 +122,7 @@ function Picture() {
           <PictureLayers
             picture={picture}
             id="map"
-            label={`Addresses over ${integer(device.value?.events ?? 0)} steps: where each allocation lay while it lived. Arrow up and down go from block to block, square brackets from event to event.`}
+            label={`Addresses over ${integer(device.value?.events ?? 0)} steps: where each allocation was during its life. Arrow up and down select the next block, square brackets the next event.`}
             error={picture.error.value ?? ranges.value.error}
           >
             {address.value !== "" && <span class="mapplace mono">{visible(address.value)}</span>}
@@ -142,8 +142,8 @@ export function MapView() {
       <p>
         A map of addresses over time needs events; {device.value.label} has only its final state,{" "}
         {counted(device.value.segments, "segment")} with{" "}
-        {counted(device.value.allocations, "live block")}. State shows them. Events are recorded
-        from the moment on that this is called:
+        {counted(device.value.allocations, "live block")}, which the State view shows. To record
+        events:
       </p>
     </NoHistory>
   );

@@ -28,7 +28,7 @@ const NAMES: Record<SumKey, string> = {
   live: "live",
   free: "free inside segments",
   driver: "free at the driver",
-  other: "elsewhere on the device",
+  other: "used elsewhere on the device",
 };
 
 export function sumBar(sum: VerdictSum, requested: number | null): SumBar {

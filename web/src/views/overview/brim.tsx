@@ -106,7 +106,7 @@ function wordsOf(s: Surface, brim: Brim): [Word, Word, Word] {
     brim.over_bytes > 0
       ? { strong: `${say(brim.over_bytes)} over`, plain: ceiling, colour: s.token("danger") }
       : { strong: ceiling, plain: "not reached", colour: s.token("ink") },
-    { strong: say(brim.requested_bytes), plain: "asked for", colour: s.token("ink") },
+    { strong: say(brim.requested_bytes), plain: "requested", colour: s.token("ink") },
     {
       strong: say(brim.free_bytes),
       plain: `free, in ${counted(brim.holes, "piece")}`,
@@ -168,21 +168,21 @@ function tornEdge(s: Surface, x: number, width: number, bottom: number): void {
 
 function verdict(brim: Brim): string {
   if (brim.free_bytes >= brim.requested_bytes) {
-    return `Joined, the free ${brim.holes === 1 ? "piece" : `${brim.holes} pieces`} would have been enough.`;
+    return "In one piece, the free memory would have been enough.";
   }
   if (brim.free_bytes + brim.device_free_bytes >= brim.requested_bytes) {
-    return "Free pieces and driver together would have been enough.";
+    return "The free pieces and the driver's memory together would have been enough.";
   }
-  return "Even joined, all free memory would not have been enough.";
+  return "All free memory together would not have been enough.";
 }
 
 export function BrimGauge({ brim }: { brim: Brim }) {
   const draw = useCallback((s: Surface) => drawBrim(s, brim), [brim]);
   const over = brim.over_bytes > 0 ? `, ${bytesText(brim.over_bytes)} above the ceiling` : "";
   return (
-    <aside class="brim" aria-label="Why it did not fit">
-      <h2>Over the brim</h2>
-      <p>The top of the gauge at the moment of the request.</p>
+    <aside class="shortage" aria-label="Why the request failed">
+      <h2>Request against available memory</h2>
+      <p>Memory of the device when the request failed.</p>
       <div class="plot">
         <Canvas
           label={`Reserved ${bytesText(brim.reserved_bytes)} plus the request of ${bytesText(brim.requested_bytes)}${over}`}

@@ -47,7 +47,7 @@ function Eyebrow({ of, issues, incomplete }: EyebrowProps) {
           class="tag issuebadge"
           onClick={() => document.getElementById("issues")?.scrollIntoView({ block: "start" })}
         >
-          {counted(issues, "oddity", "oddities")} in the file
+          {counted(issues, "import issue")}
         </button>
       )}
     </div>
@@ -60,8 +60,8 @@ function Exported() {
   if (!of || of.whole) return null;
   return (
     <p class="dim">
-      This tells about the whole recording. The page was exported for steps {integer(of.from)} –{" "}
-      {integer(of.to)}: there the timeline can be zoomed, and the flame graphs are of them.
+      This overview covers the whole recording. The page was exported for steps {integer(of.from)} –{" "}
+      {integer(of.to)}: the timeline has full detail there, and the flame graphs cover these steps.
     </p>
   );
 }
@@ -72,8 +72,8 @@ function LinesBlock() {
       <div class="block">
         <Notice icon="timeline" title="No history, only the final state" code={RECORD_CODE}>
           <p>
-            {device.value?.label ?? "This file"} has no events, so there are no lines and no
-            timeline. To record them:
+            {device.value?.label ?? "This file"} has no events, so it has no timeline. To record
+            events:
           </p>
         </Notice>
       </div>
@@ -109,7 +109,7 @@ function LinesBlock() {
 
 function Skeleton() {
   return (
-    <div class="skeleton" role="progressbar" aria-label="Reading the story of the file">
+    <div class="skeleton" role="progressbar" aria-label="Loading the overview">
       <div class="sk a" />
       <div class="sk b" />
       <div class="sk c" />

@@ -1,4 +1,4 @@
-// A picture of strata over steps or times: one store of tiles, one window, one height. The timeline
+// A picture of stacked blocks over steps or times: one store of tiles, one window, one height. The timeline
 // draws one device with it, the lanes several.
 import type { Painter } from "../../gl/painter";
 import type { Range } from "../../state/link/url";

@@ -95,19 +95,17 @@ function Strip() {
     );
   }
   if (!answer || answer.file !== file.value?.id) {
-    return <div class="strip">Ctrl and Enter run the query, Esc leaves the editor.</div>;
+    return <div class="strip">Ctrl+Enter runs the query, Esc leaves the editor.</div>;
   }
   const { result } = answer;
-  const limit = result.truncated
-    ? `, more exist: the limit of ${integer(ROW_LIMIT)} rows was met`
-    : "";
+  const limit = result.truncated ? `; limited to ${integer(ROW_LIMIT)} rows, more exist` : "";
   return (
     <div class="strip" role="status">
       <b class="strong">{counted(result.rows.length, "row")}</b>
       <span>
         {result.elapsed_ms < 10 ? result.elapsed_ms.toFixed(1) : integer(result.elapsed_ms)} ms
         {limit}
-        {sqlIsOlder.value && ", of the recording before it grew: run it again"}
+        {sqlIsOlder.value && "; the recording has grown since, run the query again"}
       </span>
       <span class="spacer" />
       <span class="opt">

@@ -128,13 +128,13 @@ function Row({ row, index }: { row: EventRow | null; index: number }) {
 function Nothing() {
   const { data, error } = events.value;
   if (error) return <p class="evnote">{visible(`${error.what} ${error.hint}`)}</p>;
-  if (!data) return <p class="evnote">Looking through the events…</p>;
+  if (!data) return <p class="evnote">Loading events…</p>;
   if (data.total > 0) return null;
   return (
     <div class="evnote">
       <p>
-        <b class="strong">No event matches.</b> {integer(data.events)} were searched by kind, size,
-        address and the text of their stacks.
+        <b class="strong">No event matches.</b> {integer(data.events)} were searched by type, size,
+        address and stack.
       </p>
       <button type="button" class="btn" onClick={() => go({ act: "", ev: "" })}>
         Clear the filter

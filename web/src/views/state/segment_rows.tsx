@@ -50,7 +50,7 @@ function SegmentRow({ shown: { data, begins }, index }: { shown: Shown; index: n
       <span class="mono faint cut" role="gridcell" title={where}>
         {shortAddress(of)}
       </span>
-      <span class="r" role="gridcell" title={`${bytesText(of.owned_bytes)} owned`}>
+      <span class="r" role="gridcell" title={`${bytesText(of.owned_bytes)} reserved`}>
         <Bytes value={of.owned_bytes} />
       </span>
       <span role="gridcell" class="barbox2">
@@ -79,7 +79,7 @@ function GroupHead({ group }: { group: LayoutGroup }) {
         <b>{visible(groupName(group))}</b>
         <span>{counted(group.count, "segment")}</span>
         <span>
-          <Bytes value={group.owned_bytes} /> owned
+          <Bytes value={group.owned_bytes} /> reserved
         </span>
         <span>
           <Bytes value={group.free_bytes} /> free
@@ -173,7 +173,7 @@ export function SegmentRows({ data }: { data: Layout }) {
       ref={box}
       tabIndex={0}
       role="grid"
-      aria-label={`Segments after step ${data.step}, ${counted(data.total, "segment")}. Arrow up and down choose one.`}
+      aria-label={`Segments after step ${data.step}, ${counted(data.total, "segment")}. Arrow up and down select one.`}
       aria-rowcount={data.total}
       aria-activedescendant={
         active !== null && active >= first && active < last ? `segment-${active}` : undefined
@@ -195,7 +195,7 @@ export function SegmentRows({ data }: { data: Layout }) {
         </span>
         <span role="columnheader">
           {page.value.scale
-            ? `Blocks, all bars in one scale: ${bytesText(data.widest_bytes)}`
+            ? `Blocks, all bars on one scale: ${bytesText(data.widest_bytes)}`
             : "Blocks, each bar one segment"}
         </span>
         <span role="columnheader" class="r">

@@ -27,7 +27,7 @@ export function timelineKey(
   });
 }
 
-/** From its birth to its end, with a quarter of its life on both sides. */
+/** From its allocation to its free, with a quarter of its life on both sides. */
 function zoomToSelection(scene: TimelineScene, moved: () => void): void {
   const chosen = selection.value.data;
   const domain = scene.subject?.domain;

@@ -1,4 +1,4 @@
-// The timeline: every allocation of one device, stacked in order of birth.
+// The timeline: every allocation of one device, stacked in order of allocation.
 import type { Annotation, LegendBy } from "../../api/contract";
 import { palette } from "../../gl/colours";
 import { type Filter, type Look, NO_FILTER, parseRgba } from "../../gl/painter";

@@ -1,4 +1,4 @@
-// Every allocation, stacked and exact: the frame round the pictures that scene.ts draws.
+// Every allocation as a block of a stack: the frame around the picture that scene.ts draws.
 import type { LegendBy } from "../../api/contract";
 import { colourings } from "../../state/page/cursor";
 import { onKey } from "../../state/page/keys";
@@ -39,7 +39,7 @@ function Head({ onAxis, onFit }: { onAxis: () => void; onFit: () => void }) {
   return (
     <header class="viewhead">
       <h1>Timeline</h1>
-      <span class="sub cut">Every allocation, stacked in order of birth</span>
+      <span class="sub cut">Every allocation as a block, stacked in order of allocation</span>
       <MarkChip />
       <Menu
         label={`Colour by ${NAMES[colour]}`}
@@ -121,7 +121,7 @@ function Picture() {
           <PictureLayers
             picture={picture}
             id="timeline"
-            label={`Allocations stacked over ${integer(events)} ${page.value.axis === "time" ? "events in time" : "steps"}. Arrow up and down go from block to block, square brackets from event to event.`}
+            label={`Allocations stacked over ${integer(events)} ${page.value.axis === "time" ? "events in time" : "steps"}. Arrow up and down select the next block, square brackets the next event.`}
             hasBack
           />
         </div>
@@ -140,9 +140,9 @@ export function TimelineView() {
   return (
     <NoHistory title="Timeline" icon="timeline">
       <p>
-        It holds the final state, {counted(device.value.segments, "segment")} with{" "}
+        It contains the final state, {counted(device.value.segments, "segment")} with{" "}
         {counted(device.value.allocations, "live block")} on {device.value.label}, but no events. A
-        timeline needs events; they are recorded from the moment on that this is called:
+        timeline needs events. To record them:
       </p>
     </NoHistory>
   );

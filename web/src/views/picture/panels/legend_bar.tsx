@@ -1,5 +1,5 @@
-// Live bytes by colour at the cursor; each entry is a switch. What does not fit waits behind
-// "more".
+// Live bytes by colour at the cursor; each entry is a switch. A button shows the entries that do not
+// fit.
 import { signal, useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { LegendBy, LegendRow } from "../../../api/contract";
@@ -114,7 +114,7 @@ export function LegendBar({ still = false }: { still?: boolean }) {
       aria-label={still ? "Legend" : "Legend and filter"}
     >
       {frozen !== null && data && (
-        <span class="lgstep faint" title="The nearest step of which this page holds the legend">
+        <span class="lgstep faint" title="The nearest step with a legend in this page">
           step {integer(data.step)}
         </span>
       )}

@@ -70,7 +70,7 @@ export function lifeText(of: Allocation): string {
 const PROVENANCE = [
   "Allocation",
   "Older than the recording",
-  "Lost to the ring",
+  "Overwritten in the ring buffer",
   "Older than the recording",
 ];
 
@@ -108,14 +108,14 @@ export function Tooltip() {
             {(quad.flags & QuadFlag.pending) !== 0 && (
               <>
                 <dt>State</dt>
-                <dd>free asked, other streams use it</dd>
+                <dd>freed, still in use on another stream</dd>
               </>
             )}
           </>
         )}
         {!Number.isNaN(now.under.step) && (
           <>
-            <dt>Step here</dt>
+            <dt>Step</dt>
             <dd>{integer(now.under.step)}</dd>
           </>
         )}
@@ -126,7 +126,7 @@ export function Tooltip() {
           </>
         ) : (
           <>
-            <dt>Live after it</dt>
+            <dt>Live after the step</dt>
             <dd>
               <Bytes value={now.under.activeBytes} />
             </dd>
