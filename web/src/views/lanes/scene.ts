@@ -8,8 +8,8 @@ import { type PlacedLane, placeOfLane, type SharedAxis } from "../../state/recor
 import { pixelRatio, surface } from "../../ui/plot";
 import type { Movable } from "../picture/input/moves";
 import { type Under, underPixel } from "../picture/input/pick";
+import { placeTiles } from "../picture/layers/blocks";
 import { oomMarks } from "../picture/layers/ooms";
-import { placeTiles } from "../picture/layers/strata";
 import type { Canvases, Listener } from "../picture/scene";
 import { StackScene } from "../picture/stack_scene";
 import { samples } from "../picture/tiles/line_sampler";

@@ -3,10 +3,10 @@
 import type { Annotation, DeviceInfo } from "../../api/contract";
 import { type MapQuad, type MapTile, mapQuadAt, pickMapQuad } from "../../api/map";
 import { mix, parseHex } from "../../gl/colours";
-import type { Makers } from "../../gl/glass";
 import { MapCanvas } from "../../gl/map_canvas";
 import { type MapLook, type MapPainter, mapPalette, rampOf } from "../../gl/map_painter";
 import { MapWebGl } from "../../gl/map_webgl";
+import type { Makers } from "../../gl/painter_canvas";
 import type { Range } from "../../state/link/url";
 import type { Domain } from "../../state/recording/domain";
 import { pixelRatio, surface, Tokens } from "../../ui/plot";

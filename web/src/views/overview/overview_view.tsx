@@ -12,8 +12,8 @@ import { AdviceList, SentenceItems } from "../../ui/advice";
 import { Icon } from "../../ui/icons";
 import { IncompleteTag, OF_MEMORY } from "../../ui/incomplete";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
-import { BrimGauge } from "./brim";
 import { DeviceCards } from "./device_card";
+import { BrimGauge } from "./failed_request";
 import { LinesPlot } from "./lines_plot";
 import { Findings, Holders, Issues, Phases, Settings } from "./lists";
 

@@ -5,7 +5,7 @@
 //   glass         the quads, WebGL2           two uniforms per tile and frame
 //   front canvas  lines, marks, selection     redrawn per frame, cheap
 import { RETRY_AFTER_MS } from "../../gl/answer_cache";
-import { type Disposable, Glass, type Makers } from "../../gl/glass";
+import { type Disposable, Glass, type Makers } from "../../gl/painter_canvas";
 
 export interface Canvases {
   back: HTMLCanvasElement;

@@ -3,7 +3,7 @@
 import type { Painter } from "../../gl/painter";
 import type { Range } from "../../state/link/url";
 import type { Domain } from "../../state/recording/domain";
-import { STACK_PAINTERS } from "./layers/strata";
+import { STACK_PAINTERS } from "./layers/blocks";
 import { type Canvases, type Listener, PictureScene } from "./scene";
 import { TileStore } from "./tiles/tile_store";
 import { XWindow } from "./window/glide";

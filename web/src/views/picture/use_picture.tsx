@@ -3,7 +3,7 @@ import { type Signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { type ApiError, asApiError } from "../../api/client";
-import { glAllowed } from "../../gl/glass";
+import { glAllowed } from "../../gl/painter_canvas";
 import { drawnBy, pictured, tileMs } from "../../state/page/store";
 import { ErrorNotice } from "../../ui/notice";
 import type { Canvases, Listener, Stats } from "./scene";

@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { Glass } from "./glass";
+import { Glass } from "./painter_canvas";
 
 it("paints anew when its context comes back, until it is disposed of", () => {
   const canvas = new EventTarget() as HTMLCanvasElement;

@@ -1,8 +1,8 @@
 // The strata on the glass: who paints them, and where each tile lies. Between the arrivals of tiles
 // a pan changes these numbers only.
 import { CanvasPainter } from "../../../gl/canvas_painter";
-import type { Makers } from "../../../gl/glass";
 import type { Painter, Placed } from "../../../gl/painter";
+import type { Makers } from "../../../gl/painter_canvas";
 import { WebGlPainter } from "../../../gl/webgl_painter";
 import type { Shown } from "../tiles/source";
 import type { Frame } from "../window/frame";
