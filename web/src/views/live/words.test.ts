@@ -91,7 +91,9 @@ describe("words of the Live view", () => {
 
   it("says of which time rates are", () => {
     expect(ratesText(ANSWER)).toMatch(/last 5 s; for ended processes/);
-    expect(ratesText({ ...ANSWER, state: "finished" })).toMatch(/averages over the life of each process/);
+    expect(ratesText({ ...ANSWER, state: "finished" })).toMatch(
+      /averages over the life of each process/,
+    );
     expect(ratesText({ ...ANSWER, processes: [row({})] })).toBe("rates over the last 5 s");
   });
 
