@@ -58,7 +58,7 @@ describe("features", { skip, timeout: 300_000 }, () => {
       const picture = () => page.locator(".plot.grow").screenshot();
       const before = await picture();
       await page.evaluate(async () => {
-        const lose = document.querySelector(".glass").getContext("webgl2").getExtension("WEBGL_lose_context");
+        const lose = document.querySelector("canvas.blocks").getContext("webgl2").getExtension("WEBGL_lose_context");
         const { frames } = window.tidegaugeStats;
         lose.loseContext();
         await new Promise((next) => setTimeout(next, 100));

@@ -385,8 +385,8 @@ describe("the page", { skip, timeout: 600_000 }, () => {
       await settled(page);
       assert.match(await page.locator(".status").innerText(), /no WebGL/);
       const share = await page.evaluate(() => {
-        const glass = document.querySelector("canvas.glass");
-        const { data } = glass.getContext("2d").getImageData(0, 0, glass.width, glass.height);
+        const canvas = document.querySelector("canvas.blocks");
+        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
         let drawn = 0;
         for (let i = 3; i < data.length; i += 4) drawn += data[i] === 0 ? 0 : 1;
         return drawn / (data.length / 4);

@@ -151,7 +151,8 @@ export interface Advice {
   evidence: { name: string; value: number; unit: "bytes" | "count" | "percent"; source: string }[];
 }
 
-export interface Brim {
+/** `brim` of the overview: a request that failed, against the memory at that moment. */
+export interface FailedRequest {
   requested_bytes: number;
   device_free_bytes: number;
   reserved_bytes: number;
@@ -213,7 +214,7 @@ export interface Overview {
   headline: string;
   story: Sentence[];
   findings: Finding[];
-  brim: Brim | null;
+  brim: FailedRequest | null;
   holders: { at: "oom" | "peak" | "end"; step: number; total_bytes: number; rows: Holder[] };
   phases: Phase[];
   phases_total: number;

@@ -31,7 +31,7 @@ export interface Look {
   mark: "none" | "fade" | "only";
 }
 
-/** Tiles of one recording; several of them can share a glass. */
+/** Tiles of one recording; several of them can share a canvas. */
 export interface Picture {
   tiles: readonly Placed[];
   look: Look;

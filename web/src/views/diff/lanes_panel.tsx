@@ -151,7 +151,7 @@ function start(canvases: Canvases, listener: Listener, allowGl: boolean) {
 }
 
 export function LanesPanel() {
-  const picture = usePicture(["back", "glass", "front", "minimap"], start);
+  const picture = usePicture(["back", "blocks", "front", "minimap"], start);
   const failed = picture.error.value?.what ?? "";
   return (
     <div class="difflanes">

@@ -13,7 +13,7 @@ import { chooseLane, openLane } from "./actions";
 import { against, current, currentKey, cursor, ordered, shared, timed } from "./model";
 import type { LanesScene } from "./scene";
 
-interface LaneKeyHands {
+interface LaneKeyHandlers {
   moved: () => void;
   /** brings a lane into sight */
   reveal: (lane: PlacedLane) => void;
@@ -23,20 +23,20 @@ interface LaneKeyHands {
 export function laneKeyPressed(
   event: KeyboardEvent,
   scene: LanesScene,
-  hands: LaneKeyHands,
+  handlers: LaneKeyHandlers,
 ): boolean {
   if (event.shiftKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
     attempt(neighbour(event.key === "ArrowUp" ? "up" : "down", null));
     return true;
   }
-  if (laneMove(event, scene, hands)) return true;
+  if (laneMove(event, scene, handlers)) return true;
   const on = event.target as Element | null;
   const lane = on?.closest("button, a") ? null : current.value;
-  return pictureKey(event, scene, [scene.hover?.position, scene.cursor], hands.moved, {
+  return pictureKey(event, scene, [scene.hover?.position, scene.cursor], handlers.moved, {
     ...ACTIONS,
     ...(lane ? { Enter: () => openLane(lane, scene.target) } : {}),
-    f: () => fitAll(scene, hands.moved),
-    z: hands.zoomToSelection,
+    f: () => fitAll(scene, handlers.moved),
+    z: handlers.zoomToSelection,
   });
 }
 
@@ -59,7 +59,7 @@ const ACTIONS: Partial<Record<string, () => void>> = {
 };
 
 /** From lane to lane, as they are shown. */
-function laneMove(event: KeyboardEvent, scene: LanesScene, hands: LaneKeyHands): boolean {
+function laneMove(event: KeyboardEvent, scene: LanesScene, handlers: LaneKeyHandlers): boolean {
   const list = ordered.value;
   const now = list.findIndex(({ key }) => key === currentKey.value);
   const inSight = Math.max(1, scene.rows.length - 1);
@@ -76,7 +76,7 @@ function laneMove(event: KeyboardEvent, scene: LanesScene, hands: LaneKeyHands):
   const lane = list[Math.max(0, Math.min(list.length - 1, wanted))];
   if (!lane) return true;
   chooseLane(lane, scene.target);
-  hands.reveal(lane);
+  handlers.reveal(lane);
   return true;
 }
 

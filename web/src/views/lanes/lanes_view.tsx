@@ -90,8 +90,8 @@ export function LanesView() {
     feed.current = mineFeed;
     const offValues = followValues();
     const moved = () => mineFeed.moved();
-    const hands = { onMoved: moved, onHover: hover, onClick: choose, onOpen: open };
-    const offInput = attachLaneInput(mine, canvases.front, canvases.minimap, hands);
+    const handlers = { onMoved: moved, onHover: hover, onClick: choose, onOpen: open };
+    const offInput = attachLaneInput(mine, canvases.front, canvases.minimap, handlers);
     const zoomToSelection = () => mineFeed.zoomToSelection();
     const offKeys = onKey((event) =>
       laneKeyPressed(event, mine, { moved, reveal, zoomToSelection }),
@@ -110,7 +110,7 @@ export function LanesView() {
     };
     return { stats: mine.stats, stop };
   };
-  const picture = usePicture(["back", "glass", "front", "minimap"], start);
+  const picture = usePicture(["back", "blocks", "front", "minimap"], start);
 
   const name = currentName();
   return (

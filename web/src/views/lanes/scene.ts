@@ -1,4 +1,4 @@
-// The lanes as a machine: one window, one glass and one store of tiles for all of them. Only lanes
+// The scene of the lanes: one window, one canvas and one store of tiles for all of them. Only lanes
 // in sight ask for tiles; together they stay within the quads of one frame.
 import type { Annotation } from "../../api/contract";
 import type { Range } from "../../state/link/url";
@@ -220,8 +220,8 @@ export class LanesScene extends StackScene implements Movable {
   private paintStrata(plot: Plot, bottom: number, ratio: number): void {
     const width = Math.round((plot.right - plot.left) * ratio);
     const height = Math.round(bottom * ratio);
-    const { painter } = this.glass;
-    this.glass.place(plot.left, 0, width, height, ratio);
+    const { painter } = this.blocks;
+    this.blocks.place(plot.left, 0, width, height, ratio);
     painter.resize(width, height, ratio);
     painter.draw(
       this.frames.map((frame) => ({

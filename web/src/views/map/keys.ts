@@ -9,13 +9,13 @@ import { everything, panBytes } from "../picture/window/window";
 import { zoomPlaces } from "./input";
 import type { MapScene, UnderMap } from "./scene";
 
-interface MapKeyHands {
+interface MapKeyHandlers {
   moved: () => void;
   choose: (under: UnderMap) => void;
   zoomToSelection: () => void;
 }
 
-export function mapKey(event: KeyboardEvent, scene: MapScene, hands: MapKeyHands): boolean {
+export function mapKey(event: KeyboardEvent, scene: MapScene, handlers: MapKeyHandlers): boolean {
   const { subject } = scene;
   if (!subject) return false;
   const { domain, axis } = subject;
@@ -32,15 +32,15 @@ export function mapKey(event: KeyboardEvent, scene: MapScene, hands: MapKeyHands
   const upOrDown = (by: 1 | -1) => {
     if (event.shiftKey) {
       scene.moveTo(x, panBytes(y, by * PAN_SHARE, axis.bytes), false);
-      hands.moved();
-    } else neighbour(scene, by, hands.choose);
+      handlers.moved();
+    } else neighbour(scene, by, handlers.choose);
   };
-  return pictureKey(event, window, [scene.hover?.position, scene.cursor], hands.moved, {
+  return pictureKey(event, window, [scene.hover?.position, scene.cursor], handlers.moved, {
     ...ACTIONS,
     ArrowUp: () => upOrDown(1),
     ArrowDown: () => upOrDown(-1),
-    f: () => fitMap(scene, hands.moved),
-    z: hands.zoomToSelection,
+    f: () => fitMap(scene, handlers.moved),
+    z: handlers.zoomToSelection,
   });
 }
 

@@ -81,7 +81,7 @@ let feed: MapFeed | null = null;
 /** under the pointer */
 const address = signal("");
 
-function start(canvases: Pick<Canvases, "glass" | "front">, listener: Listener, allowGl: boolean) {
+function start(canvases: Pick<Canvases, "blocks" | "front">, listener: Listener, allowGl: boolean) {
   const mine = new MapScene(canvases, listener, allowGl);
   scene = mine;
   const mineFeed = new MapFeed(mine);
@@ -113,7 +113,7 @@ function start(canvases: Pick<Canvases, "glass" | "front">, listener: Listener, 
 }
 
 function Picture() {
-  const picture = usePicture(["glass", "front"], start);
+  const picture = usePicture(["blocks", "front"], start);
   return (
     <section class="view on" aria-label="Map">
       <MapHead onFit={() => scene && fitMap(scene, () => feed?.moved())} />

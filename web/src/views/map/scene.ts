@@ -1,4 +1,4 @@
-// The map: addresses over time. Its window moves on both axes; a glass holds the rectangles, a
+// The map: addresses over time. Its window moves on both axes; a canvas holds the rectangles, a
 // front canvas the lines and words.
 import type { Annotation, DeviceInfo } from "../../api/contract";
 import { type MapQuad, type MapTile, mapQuadAt, pickMapQuad } from "../../api/map";
@@ -6,7 +6,7 @@ import { mix, parseHex } from "../../gl/colours";
 import { MapCanvas } from "../../gl/map_canvas";
 import { type MapLook, type MapPainter, mapPalette, rampOf } from "../../gl/map_painter";
 import { MapWebGl } from "../../gl/map_webgl";
-import type { Makers } from "../../gl/painter_canvas";
+import type { PainterFactories } from "../../gl/painter_canvas";
 import type { Range } from "../../state/link/url";
 import type { Domain } from "../../state/recording/domain";
 import { pixelRatio, surface, Tokens } from "../../ui/plot";
@@ -51,7 +51,7 @@ export interface UnderMap {
   rect: MapRect | null;
 }
 
-const MAKERS: Makers<MapPainter> = {
+const FACTORIES: PainterFactories<MapPainter> = {
   webGl: (canvas) => MapWebGl.create(canvas),
   canvas: (canvas) => new MapCanvas(canvas),
 };
@@ -70,7 +70,7 @@ export class MapScene extends PictureScene<MapPainter> {
   private readonly window = new Glide<MapRect>({ x: [0, 1], y: [0, 1] }, mixed);
   private readonly source = new MapSource(
     (tile) => this.arrived(tile.engineMs),
-    (tile: MapTile) => this.glass.painter.forget(tile),
+    (tile: MapTile) => this.blocks.painter.forget(tile),
     (error) => this.failed(error),
   );
   private tokens = new Tokens();
@@ -81,11 +81,11 @@ export class MapScene extends PictureScene<MapPainter> {
   private annotations: readonly Annotation[] = [];
 
   constructor(
-    private readonly canvases: Pick<Canvases, "glass" | "front">,
+    private readonly canvases: Pick<Canvases, "blocks" | "front">,
     listener: Listener,
     allowGl: boolean,
   ) {
-    super(canvases, MAKERS, listener, allowGl);
+    super(canvases, FACTORIES, listener, allowGl);
   }
 
   override dispose(): void {
@@ -233,8 +233,8 @@ export class MapScene extends PictureScene<MapPainter> {
       hovered: this.hover?.rect ?? null,
     };
     this.frame = frame;
-    const { painter } = this.glass;
-    this.glass.place(plot.left, plot.top, width, height, ratio);
+    const { painter } = this.blocks;
+    this.blocks.place(plot.left, plot.top, width, height, ratio);
     painter.resize(width, height, ratio);
     painter.draw(placeMap(frame, width, height), this.currentLook());
     drawMapFront(front, frame);

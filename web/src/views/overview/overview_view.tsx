@@ -13,7 +13,7 @@ import { Icon } from "../../ui/icons";
 import { IncompleteTag, OF_MEMORY } from "../../ui/incomplete";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
 import { DeviceCards } from "./device_card";
-import { BrimGauge } from "./failed_request";
+import { FailedRequestGauge } from "./failed_request";
 import { LinesPlot } from "./lines_plot";
 import { Findings, Holders, Issues, Phases, Settings } from "./lists";
 
@@ -156,7 +156,7 @@ export function OverviewView() {
                   </ol>
                   <Exported />
                 </div>
-                {data.brim && <BrimGauge brim={data.brim} />}
+                {data.brim && <FailedRequestGauge of={data.brim} />}
               </div>
               <LinesBlock />
               <div class="block two">

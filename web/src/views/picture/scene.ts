@@ -1,15 +1,15 @@
-// A picture as a machine: it holds what is seen and paints at most once per frame, when something
-// changed. It knows nothing of components; a view feeds it and listens.
+// A picture without components: it holds what is visible and paints at most once per frame, when
+// something changed. A view feeds it and listens.
 //
 //   back canvas   grid, staff, hatch          redrawn per frame, cheap
-//   glass         the quads, WebGL2           two uniforms per tile and frame
+//   blocks canvas the quads, WebGL2           two uniforms per tile and frame
 //   front canvas  lines, marks, selection     redrawn per frame, cheap
 import { RETRY_AFTER_MS } from "../../gl/answer_cache";
-import { type Disposable, Glass, type Makers } from "../../gl/painter_canvas";
+import { type Disposable, PainterCanvas, type PainterFactories } from "../../gl/painter_canvas";
 
 export interface Canvases {
   back: HTMLCanvasElement;
-  glass: HTMLCanvasElement;
+  blocks: HTMLCanvasElement;
   front: HTMLCanvasElement;
   minimap: HTMLCanvasElement;
 }
@@ -44,19 +44,23 @@ declare global {
 
 export abstract class PictureScene<P extends Disposable> {
   readonly stats: Stats = this.newStats();
-  protected readonly glass: Glass<P>;
+  protected readonly blocks: PainterCanvas<P>;
   private ticket = 0;
   private retry = 0;
   private readonly observer = new ResizeObserver(() => this.redraw());
 
   constructor(
-    canvases: Pick<Canvases, "glass" | "front">,
-    makers: Makers<P>,
+    canvases: Pick<Canvases, "blocks" | "front">,
+    factories: PainterFactories<P>,
     protected readonly listener: Listener,
     allowGl: boolean,
   ) {
-    this.glass = new Glass<P>(canvases.glass, makers, allowGl, listener.onDrawnBy, () =>
-      this.redraw(),
+    this.blocks = new PainterCanvas<P>(
+      canvases.blocks,
+      factories,
+      allowGl,
+      listener.onDrawnBy,
+      () => this.redraw(),
     );
     this.observer.observe(canvases.front);
   }
@@ -66,7 +70,7 @@ export abstract class PictureScene<P extends Disposable> {
     this.ticket = 0;
     window.clearTimeout(this.retry);
     this.observer.disconnect();
-    this.glass.dispose();
+    this.blocks.dispose();
   }
 
   redraw(): void {

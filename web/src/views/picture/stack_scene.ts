@@ -15,7 +15,7 @@ export abstract class StackScene extends PictureScene<Painter> {
   protected readonly window = new XWindow();
   protected readonly store = new TileStore(
     (tile) => this.arrived(tile?.engineMs ?? null),
-    (tile) => this.glass.painter.forget(tile),
+    (tile) => this.blocks.painter.forget(tile),
     (error) => this.failed(error),
   );
 

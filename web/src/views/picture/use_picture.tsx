@@ -79,7 +79,7 @@ export function PictureLayers({ picture, id, label, hasBack, error, children }: 
   return (
     <>
       {hasBack && <canvas ref={picture.canvas("back")} aria-hidden="true" />}
-      <canvas ref={picture.canvas("glass")} class="glass" aria-hidden="true" />
+      <canvas ref={picture.canvas("blocks")} class="blocks" aria-hidden="true" />
       <canvas
         ref={picture.canvas("front")}
         id={id}

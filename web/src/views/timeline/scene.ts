@@ -215,8 +215,8 @@ export class TimelineScene extends StackScene {
   }
 
   private paintStrata(frame: Frame, plot: Plot, ratio: number, width: number, height: number) {
-    const { painter } = this.glass;
-    this.glass.place(plot.left, plot.top, width, height, ratio);
+    const { painter } = this.blocks;
+    this.blocks.place(plot.left, plot.top, width, height, ratio);
     painter.resize(width, height, ratio);
     painter.draw([{ tiles: placeTiles(frame, width, height), look: this.currentLook(frame) }]);
     const widest = (value: (one: Shown) => number) => Math.max(0, ...frame.shown.map(value));

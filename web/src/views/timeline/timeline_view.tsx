@@ -94,8 +94,8 @@ function start(canvases: Canvases, listener: Listener, allowGl: boolean) {
   const mineFeed = new TimelineFeed(mine);
   feed = mineFeed;
   const moved = () => mineFeed.moved();
-  const hands = { onMoved: moved, onHover: hover, onClick: choose };
-  const offInput = attachInput(mine, canvases.front, canvases.minimap, hands);
+  const handlers = { onMoved: moved, onHover: hover, onClick: choose };
+  const offInput = attachInput(mine, canvases.front, canvases.minimap, handlers);
   const offKeys = onKey((event) => timelineKey(event, mine, moved, changeAxis));
   const stop = () => {
     offKeys();
@@ -110,7 +110,7 @@ function start(canvases: Canvases, listener: Listener, allowGl: boolean) {
 }
 
 function Picture() {
-  const picture = usePicture(["back", "glass", "front", "minimap"], start);
+  const picture = usePicture(["back", "blocks", "front", "minimap"], start);
   const events = device.value?.events ?? 0;
   return (
     <section class="view on" aria-label="Timeline">
