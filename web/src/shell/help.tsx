@@ -128,7 +128,7 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
       ["Side by side and back", ["L"]],
       ["Copy link", ["c"]],
       ["Theme", ["t"]],
-      ["This list", ["?"]],
+      ["Keyboard help", ["?"]],
     ],
   },
 ];

@@ -160,7 +160,7 @@ export function LanesPanel() {
         <PictureLayers
           picture={picture}
           id="difflanes"
-          label="A and B one above the other, allocations stacked. A press compares there; dragging and the wheel move the window."
+          label="A and B one above the other, allocations stacked. A click compares there; dragging and the wheel move the window."
           hasBack
           error={null}
         >

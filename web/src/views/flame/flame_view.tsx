@@ -197,7 +197,7 @@ function Empty() {
         icon="flame"
         title={
           !some
-            ? "This device holds no allocation"
+            ? "This device has no allocations"
             : of === "growth"
               ? "No growth"
               : "No bytes here"
@@ -221,7 +221,7 @@ function Empty() {
         <p>
           {of === "growth"
             ? "No stack holds more or less at the second mark. Move a mark to compare other steps."
-            : `Nothing is ${rootText.value}`}
+            : `No memory is ${rootText.value}`}
           {of !== "growth" && (page.value.filter === "" ? "." : " and passes the filter.")}
         </p>
       </Notice>

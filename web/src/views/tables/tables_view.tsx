@@ -46,7 +46,7 @@ const NOUNS: Record<TableName, string> = {
 };
 
 /** Where that is not the noun with an s. */
-const PLURALS: Partial<Record<TableName, string>> = { copies: "kinds of copies" };
+const PLURALS: Partial<Record<TableName, string>> = { copies: "kinds of copy" };
 
 /** "1,523 of 4,102 allocations" */
 function Count() {
