@@ -69,7 +69,7 @@ export interface FileInfo {
   incomplete?: Missing[];
 }
 
-/** How a recording stands that may still be written. */
+/** State of a recording that may still be written. */
 export interface RecordingStatus {
   path: string;
   state: "recording" | "ended" | "stopped";
@@ -91,7 +91,7 @@ export interface Following {
   recordings: RecordingStatus[];
 }
 
-/** The answer to api/moved: null is gone. */
+/** The answer to api/moved; null: it no longer exists. */
 export interface Moved {
   allocation: number | null;
   segment: number | null;

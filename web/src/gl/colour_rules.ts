@@ -1,6 +1,6 @@
 // Which colour a quad has, and which row of the legend it belongs to: each rule once, read in two
-// ways. The Canvas painters read a rule as numbers of one quad, the shaders read it as GLSL over the
-// words of a texel.
+// ways. The Canvas painters read a rule as numbers of one quad, the shaders read it as GLSL over
+// the words of a texel.
 //
 //   stream: 1 + stream mod 8   QuadColour ─► 2   GLSL ─► (1 + (int((places >> 0) & 255u) % 8))
 //
@@ -140,7 +140,7 @@ export class QuadColour implements Reading<number> {
 
   constructor(public sizeEnds: readonly [number, number] = SIZE_ENDS) {}
 
-  /** Turns to another quad; what was read before is gone. */
+  /** Turns to another quad; earlier results are overwritten. */
   set(mode: LegendBy, quad: Kinds, merged: boolean, age: number): this {
     this.rule = RULES[mode];
     this.quad = quad;

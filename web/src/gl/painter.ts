@@ -1,5 +1,5 @@
-// What both painters of the stacked blocks can do. A frame is a list of tiles with where they lie on the
-// picture; the tiles themselves do not change once they are here.
+// What both painters of the stacked blocks can do. A frame is a list of tiles with where they lie
+// on the picture; the tiles themselves do not change once they are here.
 import type { Tile } from "../api/tile";
 import { type ColourBy, parseHex, type Rgb } from "./colours";
 

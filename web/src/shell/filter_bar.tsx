@@ -1,5 +1,5 @@
-// The filter above the views: a chip for every term, a field to write one, a panel to choose one, and
-// how many allocations pass. Views without a filter do not show it.
+// The filter above the views: a chip for every term, a field to write one, a panel to choose one,
+// and how many allocations pass. Views without a filter do not show it.
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { frozen } from "../api/frozen";

@@ -158,7 +158,7 @@ function Asking() {
   );
 }
 
-/** What a page that was sent by somebody is, and what it is not. */
+/** What an exported page contains, and what it does not. */
 function Exported({ of }: { of: Frozen }) {
   const range = frozenDevice(device.value?.ordinal);
   const steps =

@@ -1,4 +1,4 @@
-// What a replay says of the advice that is shown: asked for when the rest of the picture stands.
+// What a replay says about the advice that is shown: requested after the rest of the view.
 import type { Sentence } from "../../api/contract";
 import { frozen } from "../../api/frozen";
 import { START } from "../link/url";

@@ -58,7 +58,7 @@ function finish(answer: SqlAnswer | null, error: ApiError | null): void {
   sqlError.value = error;
 }
 
-/** Gives the query up; the server stops it when nobody waits any more. */
+/** Gives the query up; the server stops it when no client waits. */
 export function stopSql(): void {
   if (!running) return;
   running.abort();

@@ -1,4 +1,5 @@
-// The text of a filter as terms, and back. The server reads the same text (src/view/filter/filter.h):
+// The text of a filter as terms, and back. The server reads the same text
+// (src/view/filter/filter.h):
 //
 //   stream:1,2 size:>=1MiB stack:"/attention|sdpa/" -category:unknown
 //   └ key:value            └ quotes keep spaces      └ "-": what does not

@@ -1,5 +1,5 @@
-// Recordings that are being written: asks how they stand, and takes over what has been read anew
-// without moving what the user looks at.
+// Recordings that are being written: asks for their state, and shows newly read data without moving
+// what the user looks at.
 //
 //   api/follow every second ─► a newer reading? ─► api/session, api/moved ─► adoptGrown()
 //                                                  the selection's new number
@@ -35,7 +35,7 @@ export interface Shown extends RecordingStatus {
   quiet: boolean;
 }
 
-/** How the recording of the file that is shown stands; null: it is of none. */
+/** State of the recording of the file that is shown; null: the file is not of a recording. */
 export const recording = computed<Shown | null>(() => {
   const index = file.value?.recording;
   const of = index == null ? undefined : known.value?.list[index];

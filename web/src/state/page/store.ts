@@ -196,7 +196,7 @@ export interface Question {
   params: Record<string, string | number>;
 }
 
-/** How many questions of follow() are on their way: a grown recording waits for their answers. */
+/** Number of open requests of follow(): a grown recording waits for their answers. */
 export const asking = signal(0);
 
 /** The question without which reading of a recording it is about. */
@@ -246,8 +246,8 @@ export function follow<T>(url: () => Question | null, keep = false): ReadonlySig
 }
 
 /**
- * True once the first picture stands, or cannot: what that picture does not need waits for it, so
- * that neither the browser's six connections nor the engine are busy with something else.
+ * True once the first picture is complete or has failed. Requests that it does not need wait for
+ * it, so that the browser's six connections and the engine serve it first.
  */
 export const pictured = signal(false);
 const LONGEST_WAIT_MS = 2000;

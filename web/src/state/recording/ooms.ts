@@ -1,6 +1,7 @@
-// Which of several out-of-memory events the page shows: the one with the largest shortage. Among equal
-// ones, for example because the free memory is unknown, it is the largest request, and among these the
-// last, as in the engine (src/analysis/oom/oom.h). Overview, inspector and timeline agree on it.
+// Which of several out-of-memory events the page shows: the one with the largest shortage. Among
+// equal ones, for example because the free memory is unknown, it is the largest request, and among
+// these the last, as in the engine (src/analysis/oom/oom.h). Overview, inspector and timeline agree
+// on it.
 import type { Oom } from "../../api/contract";
 
 function shortBytes(oom: Oom): number {

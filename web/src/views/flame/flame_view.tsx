@@ -196,11 +196,7 @@ function Empty() {
       <Notice
         icon="flame"
         title={
-          !some
-            ? "This device has no allocations"
-            : of === "growth"
-              ? "No growth"
-              : "No bytes here"
+          !some ? "This device has no allocations" : of === "growth" ? "No growth" : "No bytes here"
         }
         {...(some ? {} : { code: RECORD_CODE })}
         actions={
@@ -257,7 +253,7 @@ export function FlameView() {
   const answer = page.value.sandwich === null ? flame.value : sandwich.value;
   const tree = flameTree.value;
   useEffect(() => {
-    // the first picture stands, or cannot
+    // the first picture is complete, or failed
     if (tree || answer.error) pictured.value = true;
   }, [tree, answer.error]);
   const empty = tree !== null && tree.nodes.length === 1;

@@ -16,7 +16,7 @@ export interface Steps {
   cursor: number;
 }
 
-/** Where a step stands, and which step stands at a pixel, on a plot of that width. */
+/** The pixel of a step, and the step at a pixel, on a plot of that width. */
 export function stepScale(events: number, width: number) {
   const pixels = Math.max(1, width - GUTTER - MARGIN);
   const span = Math.max(1, events) * ROOM;
@@ -125,7 +125,7 @@ function drawForecast(
   const best = bestOf(forecast);
   if (!best || forecast.now === null) return;
   const start = toX(forecast.from_step);
-  // over what came it stands at its steps; past the end it may be as wide as can be seen
+  // within the recording it lies at its steps; after the end it is widened to be visible
   const wide = Math.max(1, 24 / Math.max(0.01, toX(forecast.steps.at(-1) ?? 0) - start));
   const stretch = forecast.came[0] === null ? wide : 1;
   const places = [start, ...forecast.steps.map((step) => start + (toX(step) - start) * stretch)];

@@ -1,5 +1,6 @@
 // Stacks that hold more and more, memory that was never freed, and memory that is freed at once: by
-// stack, with a spark line each. A row selects the allocation that stands for it; its stack is in the inspector.
+// stack, with a spark line each. A row selects an example allocation; the inspector shows its
+// stack.
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";

@@ -16,7 +16,7 @@ export interface Row {
   caller: string;
   slot: number;
   stack: number | null;
-  /** id of the allocation that stands for it */
+  /** id of an example allocation */
   example: number;
   cells: { text: string; exact: string }[];
   spark: readonly number[];

@@ -85,7 +85,7 @@ function drawOomLines(s: Surface, frame: LaneFrame): void {
   drawPlates(s, frame, seen);
 }
 
-/** What stands over all lanes. */
+/** What is drawn over all lanes. */
 export interface Over {
   domain: Domain;
   x: Range;

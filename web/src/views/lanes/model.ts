@@ -60,7 +60,7 @@ export const current = computed<PlacedLane | null>(
   () => shared.value.lanes.find(({ key }) => key === currentKey.value) ?? null,
 );
 
-/** The cursor on the shared axis: a step, or µs; null while nobody knows when its step was. */
+/** The cursor on the shared axis: a step, or µs; null while the time of its step is unknown. */
 export const cursor = computed<number | null>(() => {
   const { domain } = shared.value;
   const { at, t } = page.value;

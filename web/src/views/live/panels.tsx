@@ -1,5 +1,5 @@
-// Below the lines: holders of memory, launches, copies, calls that the driver refused, events that the
-// recorder missed. They cover the chosen process, or all of them.
+// Below the lines: holders of memory, launches, copies, calls that the driver refused, events that
+// the recorder missed. They cover the chosen process, or all of them.
 
 import type { ComponentChildren } from "preact";
 import type { FigureName } from "../../api/incomplete";
@@ -206,7 +206,9 @@ export function LaunchesPanel({ data, all }: { data: LiveAnswer; all: boolean })
   );
 }
 
-/** For calls that return when the copy is done; other calls do not show the time of the transfer. */
+/**
+ * For calls that return when the copy is done; other calls do not show the time of the transfer.
+ */
 function bandwidth(bytes: number, us: number): string {
   return us > 0 ? `${bytesText((bytes / us) * 1e6)}/s` : "–";
 }

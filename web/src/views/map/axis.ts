@@ -44,7 +44,7 @@ export function placeOf(axis: AddressAxis, address: string): number | null {
   return offset < range.bytes ? range.y + offset : null;
 }
 
-/** How far what lies at a place has moved when ranges came in below it; 0: nobody knows. */
+/** How far what lies at a place has moved when ranges came in below it; 0: unknown. */
 export function movedBy(before: AddressAxis, after: AddressAxis, place: number): number {
   const range = rangeAt(before, place);
   const now = range && placeOf(after, range.address);

@@ -1,4 +1,4 @@
-// The sum check as a bar: live + free inside + driver + other against the request that stands on
+// The sum check as a bar: live + free inside + driver + other against the request on top of
 // what was reserved.
 //
 //   low    live          free  driver      other

@@ -119,7 +119,7 @@ function Skeleton() {
 
 export function OverviewView() {
   const { data, error } = overview.value;
-  // the lines are asked for beside the story, not after it
+  // the lines are requested together with the story, not after it
   useSignalEffect(wantDeviceLines);
   useSignalEffect(() => {
     if (!overview.value.loading && (deviceLines.value.data || device.value?.events === 0)) {

@@ -115,7 +115,7 @@ export abstract class PictureScene<P extends Disposable> {
 
   protected failed(error: unknown): void {
     this.listener.onError(error);
-    // nobody may move the picture: look again when the server may be asked again
+    // the user may not move the picture: retry when the server may be asked again
     window.clearTimeout(this.retry);
     this.retry = window.setTimeout(() => this.redraw(), RETRY_AFTER_MS + 50);
   }

@@ -1,5 +1,5 @@
-// A picture of stacked blocks over steps or times: one store of tiles, one window, one height. The timeline
-// draws one device with it, the lanes several.
+// A picture of stacked blocks over steps or times: one store of tiles, one window, one height. The
+// timeline draws one device with it, the lanes several.
 import type { Painter } from "../../gl/painter";
 import type { Range } from "../../state/link/url";
 import type { Domain } from "../../state/recording/domain";

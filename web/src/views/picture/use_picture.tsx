@@ -17,7 +17,7 @@ export interface Picture {
   error: Signal<ApiError | null>;
 }
 
-/** What stands on the canvases, and how it is taken off. */
+/** A scene that runs on the canvases, and how to stop it. */
 interface Started {
   stats: Stats;
   stop: () => void;

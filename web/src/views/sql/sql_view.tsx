@@ -117,7 +117,7 @@ function Strip() {
   );
 }
 
-/** What stands below the strip: rows, that there are none, or why not. Old rows fade. */
+/** Shown below the strip: rows, that there are none, or why not. Old rows fade. */
 function Outcome({ answer }: { answer: SqlAnswer | null }) {
   if (sqlError.value && sqlRunning.value === null) {
     return (
@@ -153,7 +153,7 @@ export function SqlView() {
   const { data, error } = schema.value;
   const answer = sqlAnswer.value;
   const mine = answer && answer.file === file.value?.id ? answer : null;
-  // what the buttons would take is on its way to be something else
+  // while a query runs, the buttons have no result to use
   const usable = sqlRunning.value === null ? mine : null;
 
   // a link to another query, while this view is open

@@ -1,5 +1,5 @@
-// Where the segments stand in the list: groups under each other, each with a head. Only those on
-// the screen exist.
+// The positions of the segments in the list: groups under each other, each with a head. Only those
+// on the screen exist.
 //
 //   ┌ pool default, stream 0 ┐   34 px
 //   │ segment 0              │   24 px each

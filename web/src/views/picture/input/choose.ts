@@ -21,7 +21,9 @@ export function unchanged(): () => boolean {
   };
 }
 
-/** Puts the cursor on a step and selects what the server finds there, unless that comes too late. */
+/**
+ * Puts the cursor on a step and selects what the server finds there, unless that comes too late.
+ */
 export async function chooseFound(
   step: number,
   ask: () => Promise<{ allocation: Allocation | null }>,

@@ -1,5 +1,5 @@
-// The stacked blocks on their canvas: who paints them, and where each tile lies. Between the arrivals of tiles
-// a pan changes these numbers only.
+// The stacked blocks on their canvas: who paints them, and where each tile lies. Between the
+// arrivals of tiles a pan changes these numbers only.
 import { CanvasPainter } from "../../../gl/canvas_painter";
 import type { Painter, Placed } from "../../../gl/painter";
 import type { PainterFactories } from "../../../gl/painter_canvas";
@@ -13,7 +13,7 @@ export const STACK_PAINTERS: PainterFactories<Painter> = {
 };
 
 /**
- * In device pixels: a picture of `width` × `height` that stands `lift` above the canvas's lower
+ * In device pixels: a picture of `width` × `height` that lies `lift` above the canvas's lower
  * edge.
  */
 export function placeTiles(frame: Frame, width: number, height: number, lift = 0): Placed[] {

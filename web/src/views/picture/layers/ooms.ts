@@ -1,5 +1,6 @@
-// Out of memory: a red line over the full height, a plate above the picture, and the request as a box
-// on the reserved level. The part above the ceiling is solid red: it shows why the request failed.
+// Out of memory: a red line over the full height, a plate above the picture, and the request as a
+// box on the reserved level. The part above the ceiling is solid red: it shows why the request
+// failed.
 import type { DeviceInfo, Oom } from "../../../api/contract";
 import type { Domain } from "../../../state/recording/domain";
 import { worstOom } from "../../../state/recording/ooms";
@@ -28,7 +29,7 @@ import {
 const BOX_WIDTH = 24;
 const BOX_GAP = 7;
 
-/** Where the out-of-memory events stand; one without a time has no place on an axis of time. */
+/** Positions of the out-of-memory events; one without a time has none on a time axis. */
 export function oomMarks(of: DeviceInfo, domain: Domain): OomMark[] {
   return of.ooms.flatMap((oom) => {
     if (domain.axis === "step") return [{ position: oom.step + 0.5, oom }];

@@ -1,5 +1,5 @@
-// Live bytes by colour at the cursor; each entry is a switch. A button shows the entries that do not
-// fit.
+// Live bytes by colour at the cursor; each entry is a switch. A button shows the entries that do
+// not fit.
 import { signal, useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { LegendBy, LegendRow } from "../../../api/contract";

@@ -28,7 +28,7 @@ const undescribed = signal<number | null>(null);
 let timer = 0;
 let asked = "";
 
-/** Shows what is known at once; the rest is asked for when the pointer rests. */
+/** Shows what is known at once; the rest is requested when the pointer rests. */
 export function showTip(next: Shown | null): void {
   tip.value = next;
   const quad = next?.under.quad;
