@@ -64,24 +64,24 @@ describe("fragmentation", { skip, timeout: 600_000 }, () => {
       const { devices } = (await ask(page, "session")).files[1];
       const { events } = devices[0];
       const last = (events - 1).toLocaleString("en-US");
-      await said(`Forecast from step ${last} on`);
+      await said(`Forecast from step ${last}:`);
       assert.doesNotMatch(await page.locator(".forecast").innerText(), /Actual scores/);
       for (const step of [Math.floor(events / 2), Math.floor(events / 20)]) {
         const forecast = await ask(page, `forecast?file=1&step=${step}`);
         assert.ok(forecast.from_step <= step && forecast.steps[0] > step, "made from what was known there");
         await page.goto(at(`#fragmentation?file=1&at=${step}`));
         const from = forecast.from_step.toLocaleString("en-US");
-        await said(`Forecast from step ${from} on`);
+        await said(`Forecast from step ${from}:`);
         const came = forecast.came.map((score) => score.toFixed(1)).join(", ");
         const text = await page.locator(".forecast").innerText();
         assert.match(text, new RegExp(`Actual scores: ${came.replaceAll(".", "\\.")}\\.`));
         assert.equal(/checked at \d+ earlier steps? only/.test(text), forecast.checked < 10, text);
       }
       await page.goto(at("#fragmentation?file=1&at=3"));
-      await said("No forecast from step 0 on: 1 of the 10 samples that it needs");
+      await said("No forecast from step 0: it has 1 of the 10 samples that it needs");
       await page.locator(".fragbody").focus();
       await page.keyboard.press("Escape");
-      await said(`Forecast from step ${last} on`);
+      await said(`Forecast from step ${last}:`);
     }));
 
   it("takes no size that a request cannot have, and says so", () =>

@@ -48,7 +48,7 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
         await page.waitForSelector(".note-box");
         const text = await textOf(page, ".note-box");
         assert.match(text, /contains no device memory/);
-        assert.match(text, /nothing\.json was read to its end/);
+        assert.match(text, /nothing\.json was read completely/);
         assert.match(text, /_record_memory_history/);
         assert.equal(await page.locator(".skeleton").count(), 0);
         await page.getByRole("link", { name: /import issue/ }).click();
@@ -146,7 +146,7 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
       }, `#timeline?file=${files.index.twoOoms}&at=99999&x=1e9,2e9&sel=4711`);
       await waitForText(page, ".linknotes", /selects allocation 4,711; this file has 1 allocation/);
       const text = await textOf(page, ".linknotes");
-      assert.match(text, /step 99,999; the last one is 3/);
+      assert.match(text, /step 99,999; the last step is 3/);
       assert.match(text, /outside this recording/);
       await settled(page);
       // a link that fits clears the notes

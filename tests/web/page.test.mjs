@@ -113,7 +113,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
       const { x, y } = await onStack(page);
       await page.mouse.move(x, y);
       await page.waitForSelector(".tip.on");
-      assert.match(await page.locator(".tip").innerText(), /Step here/);
+      assert.match(await page.locator(".tip").innerText(), /Life[\s\S]*Step[\s\S]*Live after the step/);
       await page.mouse.click(x, y);
       const id = await waitForParam(page, "sel", Boolean);
       await page.waitForSelector(".ins .big");

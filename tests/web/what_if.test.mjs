@@ -91,7 +91,7 @@ describe("what if", { skip, timeout: 600_000 }, () => {
       await page.fill("#wiset", "max_split_size_mb:5");
       await page.getByRole("button", { name: "Try" }).click();
       await page.getByText(/max_split_size_mb is “5”/).waitFor();
-      await page.getByRole("button", { name: "Without it" }).click();
+      await page.getByRole("button", { name: "Remove the setting" }).click();
       await page.waitForFunction(
         ([of, count]) => document.querySelectorAll(of).length === count,
         [rows, before],
