@@ -130,7 +130,7 @@ for (const kind of BROWSERS) {
         for (const [name, bytes] of [
           ["Live", report.final.active_bytes],
           ["Reserved", report.final.reserved_bytes],
-          ["Mostlive", report.peak.active.bytes],
+          ["Peaklive", report.peak.active.bytes],
         ]) {
           assert.ok(card.includes(`${name}${human(bytes)}`), `${name} ${human(bytes)} in ${card}`);
         }

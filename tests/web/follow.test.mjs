@@ -178,7 +178,7 @@ describe("a recording that grows", { skip, timeout: 600_000 }, () => {
 
   it("shows kernels and copies as they come, and keeps the row that was chosen", () =>
     use(browser, at("#tables?table=kernels"), async (page) => {
-      await page.waitForSelector("text=No launch of a kernel was recorded");
+      await page.waitForSelector("text=No kernel launch was recorded");
       await writer.grow("launches sgemm 900", "launches axpy 500", "copies 8");
       await page.waitForSelector('.grid tbody tr:has-text("sgemm")');
       await page.locator('.grid tbody tr:has-text("axpy")').click();
