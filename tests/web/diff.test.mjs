@@ -180,7 +180,7 @@ describe("two recordings", { skip }, () => {
       const all = (await rowsOf(page)).length;
       await page.keyboard.press("p");
       await page.keyboard.type("/attention(/");
-      await page.getByText("No regular expression: Unterminated group. All rows are shown.").waitFor();
+      await page.getByText("Invalid regular expression: Unterminated group. All rows are shown.").waitFor();
       assert.equal(await page.locator("#diff-find").getAttribute("aria-invalid"), "true");
       assert.equal((await rowsOf(page)).length, all);
       assert.deepEqual(await axeComplaints(page), []);
@@ -245,7 +245,7 @@ describe("many recordings", { skip }, () => {
     }),
   );
 
-  it("are compared with the odd one out, which is said until B is chosen", () =>
+  it("are compared with the odd one out, with the reason until B is chosen", () =>
     use(here.browser, here.at("#diff"), async (page) => {
       await ready(page);
       assert.match((await page.locator(".diffpick").allInnerTexts())[1], /^B\s+rank3\.pickle/);
@@ -288,7 +288,7 @@ describe("one recording", { skip }, () => {
 describe("ranks of one job", { skip: skip || withoutFile(RANKS[0]) }, () => {
   const here = opened(() => RANKS);
 
-  it("are alike, and it is said where not", () =>
+  it("are alike, and the page names the differences", () =>
     use(here.browser, here.at("#diff"), async (page) => {
       await ready(page);
       assert.equal(

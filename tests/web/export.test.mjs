@@ -130,7 +130,7 @@ for (const kind of BROWSERS) {
         for (const [name, bytes] of [
           ["Live", report.final.active_bytes],
           ["Reserved", report.final.reserved_bytes],
-          ["Mostlive", report.peak.active.bytes],
+          ["Peaklive", report.peak.active.bytes],
         ]) {
           assert.ok(card.includes(`${name}${human(bytes)}`), `${name} ${human(bytes)} in ${card}`);
         }
@@ -178,7 +178,7 @@ for (const kind of BROWSERS) {
         assert.equal((await page.text(".status")).match(/exact to.*/)[0], coarse.match(/exact to.*/)[0]);
       }));
 
-    it("picks a block by pointer and by keys, and tells all about it", () =>
+    it("picks a block by pointer and by keys, and shows its details", () =>
       use("whole.html", "#timeline", async (page) => {
         await page.settled();
         const box = await page.box("#timeline");
@@ -279,7 +279,7 @@ for (const kind of BROWSERS) {
 
     it("says what of a link it cannot show", () =>
       use("whole.html", "#map?q=linear&axis=time", async (page) => {
-        await page.wait(() => /Not understood[\s\S]*#map[\s\S]*search/.test(document.querySelector(".linknotes").innerText));
+        await page.wait(() => /Ignored parts[\s\S]*#map[\s\S]*search/.test(document.querySelector(".linknotes").innerText));
       }));
 
     it("holds all devices", () =>
@@ -314,7 +314,7 @@ for (const kind of BROWSERS) {
 
     it("says when it is damaged", async () => {
       const page = await browser.open(at("cut.html"), ".note-box");
-      assert.match(await page.text(".note-box"), /data inside this page are damaged/);
+      assert.match(await page.text(".note-box"), /data in this page are damaged/);
       await page.close();
     });
 

@@ -48,8 +48,8 @@ describe("features", { skip, timeout: 300_000 }, () => {
       const share = 7.25 / 20; // off the middle of the step, where a picture without a cursor has none
       const reserved = mean(await heightsOf(page, "reserved", share));
       const allocated = Math.max(...(await heightsOf(page, "accent", share)));
-      const [drawn, told] = [reserved / allocated, totals.reserved_bytes / totals.active_bytes];
-      assert.ok(Math.abs(drawn / told - 1) < 0.02, `drawn ${drawn}, told ${told}`);
+      const [drawn, reported] = [reserved / allocated, totals.reserved_bytes / totals.active_bytes];
+      assert.ok(Math.abs(drawn / reported - 1) < 0.02, `drawn ${drawn}, reported ${reported}`);
     }));
 
   it("draws the same timeline again after the loss of its WebGL context", () =>
@@ -58,7 +58,7 @@ describe("features", { skip, timeout: 300_000 }, () => {
       const picture = () => page.locator(".plot.grow").screenshot();
       const before = await picture();
       await page.evaluate(async () => {
-        const lose = document.querySelector(".glass").getContext("webgl2").getExtension("WEBGL_lose_context");
+        const lose = document.querySelector("canvas.blocks").getContext("webgl2").getExtension("WEBGL_lose_context");
         const { frames } = window.tidegaugeStats;
         lose.loseContext();
         await new Promise((next) => setTimeout(next, 100));

@@ -75,7 +75,7 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
       await page.getByLabel("second").press("Enter");
       await asked;
       await waitForParam(page, "span", (now) => now === "100,300");
-      assert.match(await page.locator(".viewhead .sub").innerText(), /grown from step 100 to 300/);
+      assert.match(await page.locator(".viewhead .sub").innerText(), /growth from step 100 to 300/);
       assert.match(await page.locator(".viewhead .sub").innerText(), /[+−][\d.]+ [KMG]iB/);
     }));
 
@@ -205,7 +205,7 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
   it("says when nothing grew, and offers the peak", () =>
     use(here.browser, at("#flame?flame=growth&span=100,101&filter=size:>1TiB"), async (page) => {
       await page.waitForSelector(".note-box");
-      assert.match(await page.locator(".note-box").innerText(), /No growth[\s\S]*both marks/);
+      assert.match(await page.locator(".note-box").innerText(), /No growth[\s\S]*second mark/);
       await page.getByRole("button", { name: "Clear the filter" }).click();
       await waitForParam(page, "filter", (now) => now === null);
       assert.deepEqual(await axeComplaints(page), []);

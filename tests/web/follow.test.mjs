@@ -159,7 +159,7 @@ describe("a recording that grows", { skip, timeout: 600_000 }, () => {
     use(browser, at("#overview"), async (page) => {
       await page.waitForSelector(".recording.live");
       const before = await shownEvents(page);
-      await page.getByRole("button", { name: "Pause: stay with what is shown" }).click();
+      await page.getByRole("button", { name: "Pause: keep what is shown" }).click();
       await page.waitForSelector(".recording.still");
       // another page follows twice meanwhile: this one had as much time to
       const other = await openPage(browser, at("#overview"));
@@ -178,7 +178,7 @@ describe("a recording that grows", { skip, timeout: 600_000 }, () => {
 
   it("shows kernels and copies as they come, and keeps the row that was chosen", () =>
     use(browser, at("#tables?table=kernels"), async (page) => {
-      await page.waitForSelector("text=No launch of a kernel was recorded");
+      await page.waitForSelector("text=No kernel launch was recorded");
       await writer.grow("launches sgemm 900", "launches axpy 500", "copies 8");
       await page.waitForSelector('.grid tbody tr:has-text("sgemm")');
       await page.locator('.grid tbody tr:has-text("axpy")').click();
@@ -238,7 +238,7 @@ describe("a recording that grows", { skip, timeout: 600_000 }, () => {
 });
 
 describe("a recorder that was killed", { skip, timeout: 120_000 }, () => {
-  it("is told from one that has nothing to say", async () => {
+  it("is distinguished from one that has nothing to say", async () => {
     const folder = mkdtempSync(join(tmpdir(), "follow-"));
     const path = join(folder, "run.sqlite");
     const writer = await startWriter(path);
@@ -257,8 +257,8 @@ describe("a recorder that was killed", { skip, timeout: 120_000 }, () => {
       const before = await shownEvents(page);
       await writer.grow("calls 30");
       await writer.kill();
-      await page.waitForSelector(".recording.bad:has-text('Recorder gone')", { timeout: 30_000 });
-      assert.match(await pill(page).innerText(), /no more comes/);
+      await page.waitForSelector(".recording.bad:has-text('Recorder died')", { timeout: 30_000 });
+      assert.match(await pill(page).innerText(), /no new data/);
       assert.ok((await shownEvents(page)) > before);
       assert.deepEqual(page.complaints, []);
       assert.match(run(["report", path]).stdout, /without the recorder's end/);

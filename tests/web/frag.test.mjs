@@ -64,24 +64,24 @@ describe("fragmentation", { skip, timeout: 600_000 }, () => {
       const { devices } = (await ask(page, "session")).files[1];
       const { events } = devices[0];
       const last = (events - 1).toLocaleString("en-US");
-      await said(`Forecast from step ${last} on`);
-      assert.doesNotMatch(await page.locator(".forecast").innerText(), /Came/);
+      await said(`Forecast from step ${last}:`);
+      assert.doesNotMatch(await page.locator(".forecast").innerText(), /Actual scores/);
       for (const step of [Math.floor(events / 2), Math.floor(events / 20)]) {
-        const told = await ask(page, `forecast?file=1&step=${step}`);
-        assert.ok(told.from_step <= step && told.steps[0] > step, "made from what was known there");
+        const forecast = await ask(page, `forecast?file=1&step=${step}`);
+        assert.ok(forecast.from_step <= step && forecast.steps[0] > step, "made from what was known there");
         await page.goto(at(`#fragmentation?file=1&at=${step}`));
-        const from = told.from_step.toLocaleString("en-US");
-        await said(`Forecast from step ${from} on`);
-        const came = told.came.map((score) => score.toFixed(1)).join(", ");
+        const from = forecast.from_step.toLocaleString("en-US");
+        await said(`Forecast from step ${from}:`);
+        const came = forecast.came.map((score) => score.toFixed(1)).join(", ");
         const text = await page.locator(".forecast").innerText();
-        assert.match(text, new RegExp(`Came ${came.replaceAll(".", "\\.")}\\.`));
-        assert.equal(/judged by \d+ earlier moments? only/.test(text), told.checked < 10, text);
+        assert.match(text, new RegExp(`Actual scores: ${came.replaceAll(".", "\\.")}\\.`));
+        assert.equal(/checked at \d+ earlier steps? only/.test(text), forecast.checked < 10, text);
       }
       await page.goto(at("#fragmentation?file=1&at=3"));
-      await said("No forecast from step 0 on: 1 of the 10 samples that it needs");
+      await said("No forecast from step 0: it has 1 of the 10 samples that it needs");
       await page.locator(".fragbody").focus();
       await page.keyboard.press("Escape");
-      await said(`Forecast from step ${last} on`);
+      await said(`Forecast from step ${last}:`);
     }));
 
   it("takes no size that a request cannot have, and says so", () =>
@@ -178,13 +178,13 @@ describe("fragmentation of real files", { skip: skip || withoutFile(FSDP), timeo
       );
       const { pins } = await ask(page, "frag_at");
       // Who called by the line alone; what was called (›) whole.
-      const told = ({ caller }) => (caller.startsWith("› ") ? caller : caller.split(" ")[0]);
-      const callers = new Set(pins.rows.map(told).filter(Boolean));
+      const shown = ({ caller }) => (caller.startsWith("› ") ? caller : caller.split(" ")[0]);
+      const callers = new Set(pins.rows.map(shown).filter(Boolean));
       for (const row of await page.locator(".table tbody tr .fi").allInnerTexts()) {
         if (/[‹›]/.test(row)) callers.delete(row.replace("‹", "").trim());
       }
       assert.deepEqual([...callers], [], "every row names its caller");
-      assert.match(await page.locator(".fragbody").innerText(), /stand first, most per live byte first/);
+      assert.match(await page.locator(".fragbody").innerText(), /come first, by pinned bytes per live byte/);
     }));
 
   it("of a file without events: the final state, pool by pool, and no plots over time", () =>

@@ -129,7 +129,7 @@ export function startBrowser(extra = []) {
   });
 }
 
-/** Runs in the page before its own scripts: counts questions on their way and timers that end soon. */
+/** Runs in the page before its own scripts: counts open requests, and timers that fire soon. */
 function countWork() {
   const SOON_MS = 300;
   const work = { asked: 0, timers: new Set() };
@@ -165,6 +165,16 @@ function countWork() {
   window.clearTimeout = (id) => {
     work.timers.delete(id);
     drop.call(window, id);
+  };
+  const [repeat, stop] = [window.setInterval, window.clearInterval];
+  window.setInterval = (act, ms = 0, ...of) => {
+    const id = repeat.call(window, act, ms, ...of);
+    if (ms <= SOON_MS) work.timers.add(id);
+    return id;
+  };
+  window.clearInterval = (id) => {
+    work.timers.delete(id);
+    stop.call(window, id);
   };
   window.tidegaugeWork = work;
 }
@@ -266,13 +276,16 @@ async function isQuiet(ms) {
   return asked === 0 && timers.size === 0 && idle && painted() === before;
 }
 
-/** Waits until the page has done what it was asked for: no question on its way, no timer that ends
-    soon (so the URL is written), no frame to paint. What did not happen by then does not happen. */
+/** Waits until the page has done what it was asked for: no open request, no timer that fires soon (so
+    the URL is written, and nothing plays), no frame to paint. What has not happened by then will not
+    happen. */
 export async function quiet(page) {
   // page.waitForFunction takes any promise for a yes
   assert.ok(await until(() => page.evaluate(isQuiet, 30)), "the page does not come to rest");
   // this side learns of a new hash a little after the page has it
-  await until(async () => new URL(page.url()).hash === (await page.evaluate(() => location.hash)));
+  const isKnown = async () =>
+    new URL(page.url()).hash === (await page.evaluate(() => location.hash));
+  assert.ok(await until(isKnown), "the hash of the page is not known here");
 }
 
 /** Waits until the picture has what it asked for: tiles, and no frame for a while. */

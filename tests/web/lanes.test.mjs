@@ -341,8 +341,8 @@ describe("recordings side by side", { skip, timeout: 600_000 }, () => {
       await settled(page);
       assert.match(await page.locator(".status").innerText(), /Canvas, no WebGL/);
       const colours = await page.evaluate(() => {
-        const glass = document.querySelector(".glass");
-        const { data } = glass.getContext("2d").getImageData(0, 0, glass.width, glass.height);
+        const canvas = document.querySelector("canvas.blocks");
+        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
         const seen = new Set();
         for (let i = 0; i < data.length; i += 4 * 97) seen.add(data.slice(i, i + 4).join());
         return seen.size;

@@ -18,6 +18,7 @@ const folder = mkdtempSync(join(tmpdir(), "live-"));
 after(() => rmSync(folder, { recursive: true }));
 const rows = (page) => page.locator(".liveprocs tbody tr");
 const ready = (page) => page.waitForSelector(".liveprocs tbody tr");
+const isLive = (request) => request.url().includes("api/live");
 
 describe("live: a finished recording", { skip, timeout: 600_000 }, () => {
   let truth;
@@ -47,10 +48,10 @@ describe("live: a finished recording", { skip, timeout: 600_000 }, () => {
       assert.equal(await rows(page).count(), truth.processes.length);
       const ended = rows(page).last();
       assert.match(await ended.innerText(), /preprocess[\s\S]*ended, 6 m 0 s/);
-      assert.match(await ended.locator("td[title*='given back']").getAttribute("title"), /12\.0 MiB/);
+      assert.match(await ended.locator("td[title*='not freed']").getAttribute("title"), /12\.0 MiB/);
       assert.match(await page.locator(".viewhead .sub").innerText(), /4 processes on 2 devices · finished.* 0 events lost/);
       assert.match(await page.locator("[aria-label='Who holds device memory now']").innerText(), /linear\.py:134 Linear\.forward/);
-      assert.match(await page.locator("[aria-label='Who holds device memory now']").innerText(), /Not given back when its process ended\s+12\.0 MiB[\s\S]*preprocess 60877/);
+      assert.match(await page.locator("[aria-label='Who holds device memory now']").innerText(), /Not freed when the process ended\s+12\.0 MiB[\s\S]*preprocess 60877/);
       assert.match(await page.locator("[aria-label=Launches]").innerText(), /flash_fwd_kernel/);
       assert.match(await page.locator("[aria-label=Copies]").innerText(), /host to device/);
       assert.match(await page.locator("[aria-label='Refused calls']").innerText(), /cuMemAlloc_v2\s+2 out of memory\s+3\s+3\.91 GiB/);
@@ -58,7 +59,7 @@ describe("live: a finished recording", { skip, timeout: 600_000 }, () => {
       assert.equal(await page.getByText("incomplete", { exact: true }).count(), 0);
     }));
 
-  it("a row chooses its process, the URL keeps it, Escape gives all back", () =>
+  it("a row chooses its process, the URL keeps it, Escape shows all again", () =>
     use(here.browser, at("#live"), async (page) => {
       await ready(page);
       const before = await page.locator("[aria-label=Launches] .note").innerText();
@@ -131,16 +132,16 @@ describe("live: a finished recording", { skip, timeout: 600_000 }, () => {
       assert.match(await page.locator("[aria-label='Lost events']").innerText(), /memory ring full\s+1,204\s+Memory calls came faster/);
     }));
 
-  it("says of a snapshot that it is none, and how to record", () =>
+  it("says that a snapshot is not a recording, and how to record", () =>
     use(here.browser, at(`#live?file=${SNAPSHOT}`), async (page) => {
-      await page.getByText("This file is no recording").waitFor();
+      await page.getByText("This file is not a recording").waitFor();
       assert.match(await page.locator("pre.code").innerText(), /tidegauge record -o run\.sqlite/);
       assert.deepEqual(await axeComplaints(page), []);
     }));
 
   it("mends a link to a process that is not there, and says so", () =>
     use(here.browser, at("#live?proc=77"), async (page) => {
-      await page.getByText(/names process 77 .* not there/).waitFor();
+      await page.getByText(/names process 77, which this recording does not have/).waitFor();
       await waitForParam(page, "proc", (value) => value === null);
       await ready(page);
     }));
@@ -159,14 +160,14 @@ describe("live: a finished recording", { skip, timeout: 600_000 }, () => {
       await ready(page);
       let asked = 0;
       page.on("request", (request) => {
-        asked += request.url().includes("api/live") ? 1 : 0;
+        asked += isLive(request) ? 1 : 0;
       });
       await page.keyboard.press("1");
       await page.waitForFunction(() => !location.hash.startsWith("#live"));
       // a page that stays asks again after five seconds
       const other = await openPage(here.browser, at("#live"));
       await ready(other);
-      await other.waitForRequest((request) => request.url().includes("api/live"));
+      await other.waitForRequest(isLive);
       await other.context().close();
       assert.equal(asked, 0);
     }));
@@ -271,7 +272,7 @@ async function sees(page, source, steps) {
   await page.waitForFunction((text) => document.querySelector(".liveprocs tbody tr")?.innerText.includes(text),
     `${(steps * 2).toFixed(1)}`, { timeout: WAIT_MS });
   await page.waitForFunction((text) => document.querySelector("[aria-label=Launches] .note")?.innerText.startsWith(text),
-    `${steps * 10} so far`, { timeout: WAIT_MS });
+    `${steps * 10} in total`, { timeout: WAIT_MS });
 }
 
 describe("live: a recorder at work", { skip: unrecorded, timeout: 600_000 }, () => {
@@ -299,12 +300,21 @@ describe("live: a recorder at work", { skip: unrecorded, timeout: 600_000 }, () 
         await sees(page, 0, 7);
         assert.match(await page.locator("[aria-label='Who holds device memory now']").innerText(), /holds\.c:\d+ main/);
         assert.match(await page.locator("[aria-label=Launches]").innerText(), /one\(float\*\)[\s\S]*70/);
-        // paused: what comes is not shown until it goes on
+        // paused: new data is not shown until it is resumed
         await page.keyboard.press("p");
-        await page.getByRole("button", { name: "Go on" }).waitFor();
+        await page.getByRole("button", { name: "Resume" }).waitFor();
+        let asked = 0;
+        page.on("request", (request) => {
+          asked += isLive(request) ? 1 : 0;
+        });
         await program.step(3);
-        // another page that is not paused shows it
-        await use(browser, `${server.address}#live`, (other) => sees(other, 0, 10));
+        // another page that is not paused shows it, and has asked twice more since
+        await use(browser, `${server.address}#live`, async (other) => {
+          await sees(other, 0, 10);
+          await other.waitForRequest(isLive);
+          await other.waitForRequest(isLive);
+        });
+        assert.equal(asked, 0, "a paused page asks nothing");
         assert.match(await rows(page).first().innerText(), /14\.0/);
         await page.keyboard.press("p");
         await sees(page, 0, 10);

@@ -24,7 +24,7 @@ async function spotOf(page, file, row) {
   const low = home.y + Number(BigInt(block.address) - BigInt(home.address));
   const step = (block.first_step + block.last_step) / 2;
   const plot = await page.evaluate(() => {
-    const { left, top, width, height } = document.querySelector(".glass").getBoundingClientRect();
+    const { left, top, width, height } = document.querySelector("canvas.blocks").getBoundingClientRect();
     return { left, top, width, height };
   });
   // a little room is left after the last step
@@ -49,7 +49,7 @@ describe("the map", { skip, timeout: 600_000 }, () => {
       const stats = await page.evaluate(() => ({ ...window.tidegaugeStats }));
       assert.ok(stats.quads > 10 && stats.quads <= 50_000, `${stats.quads} quads`);
       assert.ok(stats.tiles >= 1 && stats.tiles <= 6, `${stats.tiles} tiles`);
-      assert.match(await page.locator(".viewhead .sub").innerText(), /range.* owned/);
+      assert.match(await page.locator(".viewhead .sub").innerText(), /range.* reserved/);
     }));
 
   it("zooms both axes with the wheel, pans by dragging; the URL follows, f fits", () =>
@@ -160,7 +160,7 @@ describe("the map", { skip, timeout: 600_000 }, () => {
       const { rows } = await ask(page, `annotations?file=0&device=${devices[0].ordinal}`);
       const outer = rows.filter((one) => one.depth === 0 && one.end_step > one.begin_step);
       const { begin_step, end_step } = outer.sort((a, b) => b.end_step - b.begin_step - a.end_step + a.begin_step)[0];
-      const box = await page.locator(".glass").boundingBox();
+      const box = await page.locator("canvas.blocks").boundingBox();
       const front = await page.locator("#map").boundingBox();
       const share = (begin_step + end_step) / 2 / (devices[0].events * 1.036);
       await page.mouse.click(box.x + share * box.width, front.y + 10);
@@ -172,7 +172,7 @@ describe("the map", { skip, timeout: 600_000 }, () => {
     use(here.browser, at("#map"), async (page) => {
       await settled(page);
       const frames = await page.evaluate(async () => {
-        const gl = document.querySelector(".glass").getContext("webgl2");
+        const gl = document.querySelector("canvas.blocks").getContext("webgl2");
         const lose = gl.getExtension("WEBGL_lose_context");
         const before = window.tidegaugeStats.frames;
         lose.loseContext();

@@ -10,7 +10,7 @@ const skip = whyNot();
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/u;
 const ENDLESS = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT count(*) FROM c";
 
-/** The browser itself logs refused requests; that is no fault of the page. */
+/** The browser itself logs refused requests; that is not a fault of the page. */
 function forgetRefusals(page) {
   page.complaints = page.complaints.filter((text) => !/status of 4\d\d/.test(text));
 }
@@ -47,16 +47,16 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
       use(here.browser, file("nothing", view), async (page) => {
         await page.waitForSelector(".note-box");
         const text = await textOf(page, ".note-box");
-        assert.match(text, /holds no memory/);
-        assert.match(text, /nothing\.json was read to its end/);
+        assert.match(text, /contains no device memory/);
+        assert.match(text, /nothing\.json was read completely/);
         assert.match(text, /_record_memory_history/);
         assert.equal(await page.locator(".skeleton").count(), 0);
-        await page.getByRole("link", { name: /oddity of the file/ }).click();
+        await page.getByRole("link", { name: /import issue/ }).click();
         await waitForText(page, ".strip", /^1 row/);
       }));
   }
 
-  it("tells about the worst of several out-of-memory events, in every view", () =>
+  it("shows the worst of several out-of-memory events, in every view", () =>
     use(here.browser, file("twoOoms", "timeline"), async (page) => {
       await settled(page);
       await waitForText(page, ".ins .big", /step 3/);
@@ -95,14 +95,14 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
   it("bounds what thousands of open annotations put on the screen", () =>
     use(here.browser, file("unclosed", "timeline", "&at=1"), async (page) => {
       await settled(page);
-      await waitForText(page, ".ins", /4,988 more within/);
+      await waitForText(page, ".ins", /4,988 more nested/);
       assert.ok((await page.evaluate(() => document.querySelectorAll("*").length)) < 1500);
       await page.keyboard.press("1");
       await waitForText(page, ".ov", /the first 40 of 5,000 annotations/);
       assert.ok((await page.evaluate(() => document.querySelectorAll("*").length)) < 2500);
     }));
 
-  it("names what tells rows apart that have one label", () =>
+  it("distinguishes rows that have one label", () =>
     use(here.browser, file("alike", "overview"), async (page) => {
       await page.waitForSelector(".tablebox tbody tr");
       const rows = await page.locator(".tablebox tbody tr td.wide").allInnerTexts();
@@ -119,7 +119,7 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
       assert.equal(await page.locator(".hits mark").first().innerText(), "rechnen");
     }));
 
-  it("says why there is no axis of time", () =>
+  it("says why there is no time axis", () =>
     use(here.browser, file("sameTime", "timeline", "&axis=time"), async (page) => {
       await waitForText(page, ".linknotes", /Shown by steps, not by time: all events of cuda:0 have the same time/);
       await settled(page);
@@ -146,8 +146,8 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
       }, `#timeline?file=${files.index.twoOoms}&at=99999&x=1e9,2e9&sel=4711`);
       await waitForText(page, ".linknotes", /selects allocation 4,711; this file has 1 allocation/);
       const text = await textOf(page, ".linknotes");
-      assert.match(text, /step 99,999; the last one is 3/);
-      assert.match(text, /outside of the recording/);
+      assert.match(text, /step 99,999; the last step is 3/);
+      assert.match(text, /outside this recording/);
       await settled(page);
       // a link that fits clears the notes
       await page.locator(".rail a").first().click();

@@ -18,7 +18,7 @@ describe("out of memory", { skip, timeout: 600_000 }, () => {
   const here = opened(() => [example("oom.pickle.zst"), example("two_gpus.pickle.zst")]);
   const { at } = here;
 
-  it("says why, with a sum that closes, and marks the list that was searched", () =>
+  it("says why, with a sum that adds up, and marks the list that was searched", () =>
     use(here.browser, at("#oom?file=0"), async (page) => {
       await ready(page);
       const { ooms, ordinal } = (await ask(page, "session")).files[0].devices[0];
@@ -26,15 +26,15 @@ describe("out of memory", { skip, timeout: 600_000 }, () => {
       const worst = ooms.reduce((a, b) =>
         b.requested_bytes - b.device_free_bytes > a.requested_bytes - a.device_free_bytes ? b : a,
       );
-      const told = await ask(page, `oom?file=0&device=${ordinal}&step=${worst.step}`);
-      const { sum, rows } = told.verdict;
+      const story = await ask(page, `oom?file=0&device=${ordinal}&step=${worst.step}`);
+      const { sum, rows } = story.verdict;
       assert.equal(sum.live_bytes + sum.free_bytes, sum.reserved_bytes);
       assert.equal(sum.reserved_bytes + sum.driver_bytes, sum.ceiling_bytes);
       assert.ok(rows.length > 0);
       assert.ok((await textOf(page, ".oom .story")).includes(rows[0].text));
-      assert.match(await textOf(page, ".oom"), /The sum closes to the byte/);
+      assert.match(await textOf(page, ".oom"), /Sum check adds up exactly/);
       assert.equal(await page.locator(".oom tr.own").count(), 1);
-      assert.equal(await page.locator("#advice .advice > li").count(), told.advice.length);
+      assert.equal(await page.locator("#advice .advice > li").count(), story.advice.length);
     }));
 
   it("goes from event to event; the URL holds it", () =>
@@ -56,12 +56,12 @@ describe("out of memory", { skip, timeout: 600_000 }, () => {
   it("leads to the piece and to the block that pins, in State", () =>
     use(here.browser, at("#oom?file=0"), async (page) => {
       await ready(page);
-      await page.locator(".oom a[title='Its segment in State']").first().click();
+      await page.locator(".oom a[title='Show its segment in State']").first().click();
       await page.waitForSelector(".segrow:not(.head) canvas");
       assert.ok((await hashOf(page)).params.get("seg") !== null);
       await page.goBack();
       await ready(page);
-      await page.locator(".oom a[title='The oldest block in State']").first().click();
+      await page.locator(".oom a[title='Show the oldest block in State']").first().click();
       await page.waitForSelector(".segrow:not(.head) canvas");
       assert.ok((await hashOf(page)).params.get("sel") !== null);
     }));

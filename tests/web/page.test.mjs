@@ -113,14 +113,14 @@ describe("the page", { skip, timeout: 600_000 }, () => {
       const { x, y } = await onStack(page);
       await page.mouse.move(x, y);
       await page.waitForSelector(".tip.on");
-      assert.match(await page.locator(".tip").innerText(), /Step here/);
+      assert.match(await page.locator(".tip").innerText(), /Life[\s\S]*Step[\s\S]*Live after the step/);
       await page.mouse.click(x, y);
       const id = await waitForParam(page, "sel", Boolean);
       await page.waitForSelector(".ins .big");
       const text = await page.locator(".side").innerText();
       assert.match(text, /b[0-9a-f]+_\d+/);
       assert.match(text, /Requested/);
-      assert.match(text, /Siblings|None was recorded/);
+      assert.match(text, /Same stack|No stack was recorded/);
       const answer = await page.evaluate(
         async (sel) => (await fetch(`api/allocation?file=0&id=${sel}`)).json(),
         id,
@@ -292,7 +292,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
       await page.keyboard.press("Control+Enter");
       await page.waitForSelector(".sqlmain .note-box");
       assert.match(await page.locator(".sqlmain .note-box").innerText(), /nonsense/);
-      // the browser itself logs the refused request; that is no fault of the page
+      // the browser itself logs the refused request; that is not a fault of the page
       page.complaints = page.complaints.filter((text) => !/status of 4\d\d/.test(text));
     }));
 
@@ -385,8 +385,8 @@ describe("the page", { skip, timeout: 600_000 }, () => {
       await settled(page);
       assert.match(await page.locator(".status").innerText(), /no WebGL/);
       const share = await page.evaluate(() => {
-        const glass = document.querySelector("canvas.glass");
-        const { data } = glass.getContext("2d").getImageData(0, 0, glass.width, glass.height);
+        const canvas = document.querySelector("canvas.blocks");
+        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
         let drawn = 0;
         for (let i = 3; i < data.length; i += 4) drawn += data[i] === 0 ? 0 : 1;
         return drawn / (data.length / 4);
@@ -433,7 +433,7 @@ describe("real snapshots", { skip, timeout: 300_000 }, () => {
       await use(browser, server.address, async (page) => {
         assert.match(await page.locator("h1.headline").innerText(), /4,008 MiB/);
         assert.match(await page.locator(".eyebrow").innerText(), /Out of memory/);
-        await page.waitForSelector(".brim canvas");
+        await page.waitForSelector(".shortage canvas");
         await page.getByRole("link", { name: "Open timeline" }).click();
         await settled(page);
         assert.ok((await page.evaluate(() => window.tidegaugeStats.quads)) > 100);

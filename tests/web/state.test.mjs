@@ -165,22 +165,14 @@ describe("the state", { skip, timeout: 600_000 }, () => {
         (from) => Number(document.querySelector("#scrubber")?.getAttribute("aria-valuenow")) > from,
         half,
       );
+      const timers = () => page.evaluate(() => window.tidegaugeWork.timers.size);
+      assert.ok((await timers()) > 0, "a player is a timer");
       await page.keyboard.press(" ");
+      await page.getByRole("button", { name: "Play" }).waitFor();
+      await quiet(page);
+      assert.equal(await timers(), 0, "nothing moves the cursor while it is paused");
       const stopped = await now();
-      // as long as the player needs for five steps
-      await page.evaluate(
-        () =>
-          new Promise((resolve) => {
-            let left = 5;
-            const timer = setInterval(() => {
-              left -= 1;
-              if (left > 0) return;
-              clearInterval(timer);
-              resolve();
-            }, 60);
-          }),
-      );
-      assert.equal(await now(), stopped, "a pause holds");
+      await waitForParam(page, "at", (text) => text === String(stopped));
     }));
 
   it("is chosen from by the keyboard alone", () =>

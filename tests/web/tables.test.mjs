@@ -25,14 +25,14 @@ describe("tables", { skip, timeout: 600_000 }, () => {
         ["Phases", /phase/],
         ["Streams", /stream/],
         ["Kernels", /kernel/],
-        ["Copies", /ways of copying/],
+        ["Copies", /kinds of copy/],
         ["Allocations", /allocation/],
       ]) {
         await page.keyboard.press("m");
         await page.waitForSelector(`.viewhead button[aria-pressed=true]:text-is("${name}")`);
         // of recordings only: the page says so
         if (/Kernels|Copies/.test(name)) {
-          await page.waitForSelector(`text=A snapshot holds no ${name.toLowerCase()}`);
+          await page.waitForSelector(`text=A snapshot contains no ${name.toLowerCase()}`);
         } else await rowsShown(page);
         assert.match(await page.locator(".viewhead .sub").innerText(), noun);
         assert.deepEqual(await axeComplaints(page), []);
@@ -192,7 +192,7 @@ describe("filters", { skip, timeout: 600_000 }, () => {
       await waitForParam(page, "filter", (now) => /size:>=4k/.test(now ?? ""));
       await page.getByRole("group", { name: "Provenance" }).getByRole("button", { name: "traced" }).click();
       await waitForParam(page, "filter", (now) => /provenance:traced/.test(now ?? ""));
-      await page.getByTitle("All but these: provenance").click();
+      await page.getByTitle("Exclude the chosen values of provenance").click();
       await waitForParam(page, "filter", (now) => /-provenance:traced/.test(now ?? ""));
       await page.getByRole("textbox", { name: "Stack" }).fill("/forward|loss/");
       await page.getByRole("textbox", { name: "Stack" }).press("Enter");
@@ -231,7 +231,7 @@ describe("filters", { skip, timeout: 600_000 }, () => {
         await page.keyboard.press("Enter");
         await waitForParam(page, "filter", Boolean);
         await page.keyboard.press("Escape");
-        await page.waitForSelector("text=No allocation passes");
+        await page.waitForSelector("text=/None of [\\d,]+ allocations passes the filter/");
         await settled(page);
         const after = await coloured();
         assert.ok(before > 0.1 && after < before / 4, `coloured: ${before} before, ${after} after`);
@@ -269,7 +269,7 @@ describe("filters", { skip, timeout: 600_000 }, () => {
     use(here.browser, at("#flame"), async (page) => {
       await page.keyboard.press("?");
       const text = await page.locator("dialog.help").innerText();
-      for (const word of ["Timeline", "Flame", "Tables", "Filter", "Sandwich", "Copy the chosen rows"]) {
+      for (const word of ["Timeline", "Flame", "Tables", "Filter", "Sandwich", "Copy the selected rows"]) {
         assert.ok(text.includes(word), word);
       }
       assert.deepEqual(await axeComplaints(page), []);

@@ -19,9 +19,9 @@ describe("what if", { skip, timeout: 600_000 }, () => {
       assert.equal(data.best, "expandable_segments:True");
       assert.equal(await page.locator(rows).count(), data.candidates.length + 1);
       assert.match(await page.locator(".viewhead .tag").innerText(), /37,378 events proven/);
-      assert.match(await page.locator(".told").innerText(), /expandable_segments:True would have helped/);
+      assert.match(await page.locator(".sentences").innerText(), /expandable_segments:True would have helped/);
       const first = await page.locator(rows).first().innerText();
-      assert.match(first, /1\s+expandable_segments:True\s+none fails\s+5\.65\s*GiB/);
+      assert.match(first, /1\s+expandable_segments:True\s+no failure\s+5\.65\s*GiB/);
       assert.equal(await page.locator(`${rows}[aria-selected=true]`).count(), 1);
       assert.match(await page.locator(".wilist").innerText(), /as recorded/);
       for (const { reserved_line: line } of [data.own, ...data.candidates]) {
@@ -72,8 +72,8 @@ describe("what if", { skip, timeout: 600_000 }, () => {
     use(here.browser, at("#overview"), async (page) => {
       await page.waitForSelector("#advice .replayed");
       assert.match(await page.locator("#advice .replayed").first().innerText(), /Replayed so: no request fails, 5\.65 GiB/);
-      assert.match(await page.locator("#advice .told").innerText(), /All 37,378 events/);
-      await page.locator('#advice .told a:text-is("What if")').click();
+      assert.match(await page.locator("#advice .sentences").innerText(), /All 37,378 events/);
+      await page.locator('#advice .sentences a:text-is("What if")').click();
       await page.waitForSelector(rows);
     }));
 
@@ -91,7 +91,7 @@ describe("what if", { skip, timeout: 600_000 }, () => {
       await page.fill("#wiset", "max_split_size_mb:5");
       await page.getByRole("button", { name: "Try" }).click();
       await page.getByText(/max_split_size_mb is “5”/).waitFor();
-      await page.getByRole("button", { name: "Without it" }).click();
+      await page.getByRole("button", { name: "Remove the setting" }).click();
       await page.waitForFunction(
         ([of, count]) => document.querySelectorAll(of).length === count,
         [rows, before],
@@ -103,7 +103,7 @@ describe("what if", { skip, timeout: 600_000 }, () => {
   it("asks about another card", () =>
     use(here.browser, at("#what-if?file=1"), async (page) => {
       await page.waitForSelector(rows);
-      assert.match(await page.locator(".told").innerText(), /How much the device has is not known/);
+      assert.match(await page.locator(".sentences").innerText(), /How much the device has is not known/);
       await page.fill("#wicap", "4");
       await page.keyboard.press("Tab");
       assert.equal(await waitForParam(page, "cap", Boolean), String(4 * 2 ** 30));
@@ -111,7 +111,7 @@ describe("what if", { skip, timeout: 600_000 }, () => {
       const data = await ask(page, `what_if?file=1&device=0&set=&capacity=${4 * 2 ** 30}`);
       assert.equal(data.capacity_source, "given");
       assert.ok(data.own.ooms > 0);
-      assert.match(await page.locator(".wilist").innerText(), /its own settings/);
+      assert.match(await page.locator(".wilist").innerText(), /own settings/);
       await page.keyboard.press("t");
       assert.deepEqual(await axeComplaints(page), []);
     }));

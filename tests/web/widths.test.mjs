@@ -11,7 +11,7 @@ const NARROW = { viewport: { width: 1024, height: 700 } };
 const VIEWS = [
   ["oom", ".sumlegend", []],
   ["fragmentation", ".forecast", ["Reserved", "Address space"]],
-  ["growth", ".told", ["Growing", "Never freed", "Churn"]],
+  ["growth", ".sentences", ["Growing", "Never freed", "Churn"]],
   ["what-if", ".wilist tbody tr", []],
   ["diff", ".diffrows tbody tr", ["Stack", "Category", "Size", "Segment"]],
   ["state", ".evrow .i", ["Shares", "To scale", /^Group/, /^Sort/, "Play"]],

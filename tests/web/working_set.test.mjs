@@ -95,12 +95,12 @@ function measurement(folder, name, rows = 30) {
 /** A profile that gives 30 MiB back, in a cgroup that is short of memory, with memory that is pinned; as an
  * older version wrote it, without huge pages. */
 function shrinking(folder, name) {
-  const told = (sums) => ({ ...sums, huge: undefined });
+  const withoutHuge = (sums) => ({ ...sums, huge: undefined });
   const lines = [{ ...headOf("profile"), limits: [], pressure_cgroup: "/db", tells_writes: false }];
   [4, 40, 10, 10].forEach((mib, at) => {
     const rss = (at < 2 ? 64 : 34) * MIB;
     const row = rowOf(1000 + 2 ** at, rss, mib * MIB, 0.1 * 2 ** at);
-    row.bytes = told(row.bytes);
+    row.bytes = withoutHuge(row.bytes);
     row.error.unmapped_marks_bytes = MIB;
     row.pressure = {
       window_s: 0.1,
@@ -109,7 +109,7 @@ function shrinking(folder, name) {
       shortage: "short",
     };
     row.groups = [
-      { name: "pinned host memory", kind: "pinned", window_s: row.window_s, bytes: told(bytes(rss, mib * MIB)), start: LOW, end: LOW + rss },
+      { name: "pinned host memory", kind: "pinned", window_s: row.window_s, bytes: withoutHuge(bytes(rss, mib * MIB)), start: LOW, end: LOW + rss },
     ];
     lines.push(row);
   });
@@ -158,8 +158,8 @@ describe("working set alone", { skip, timeout: 600_000 }, () => {
           await page.locator(".wscurve canvas").getAttribute("aria-label"),
           /20\.0 MiB touched in 1\.6 s\. It touches nearly all it has: 20\.0 MiB of 20\.0 MiB, 0\.8 s are enough/,
         );
-        assert.match(await page.locator(".told").innerText(), /It touches nearly all it has/);
-        assert.match(await page.locator(".told").innerText(), /No memory limit is suggested/);
+        assert.match(await page.locator(".sentences").innerText(), /It touches nearly all it has/);
+        assert.match(await page.locator(".sentences").innerText(), /No memory limit is suggested/);
         assert.match(await page.locator(".livenote").innerText(), /one thing is not seen/);
         // a character that turns the text around is shown, not obeyed
         assert.doesNotMatch(await page.locator(".viewhead .sub").innerText(), /\u202e/);
@@ -206,7 +206,7 @@ describe("working set beside others", { skip, timeout: 600_000 }, () => {
 describe("working sets of other courses", { skip, timeout: 600_000 }, () => {
   const here = opened(() => [shrinking(folder, "shrinking.jsonl"), writes(folder, "writes.jsonl")]);
 
-  it("says as the terminal does that memory was given back, was short, and what is not told", () =>
+  it("says as the terminal does that memory was freed, was short, and what is unknown", () =>
     use(here.browser, here.at(""), async (page) => {
       await page.waitForSelector(".wsmaps tbody tr");
       const label = await page.locator(".wscurve canvas").getAttribute("aria-label");
@@ -219,7 +219,7 @@ describe("working sets of other courses", { skip, timeout: 600_000 }, () => {
       assert.match(notes, /1\.0 MiB of the memory that the file lists as pinned are no longer mapped/);
       const row = await page.locator(".wsmaps tbody tr").first().innerText();
       assert.match(row, /pinned host memory\s+pinned/);
-      assert.match(row, /not told$/);
+      assert.match(row, /unknown$/);
       assert.equal(await page.getByText("short", { exact: true }).count(), 4);
       assert.deepEqual(await axeComplaints(page), []);
     }));
@@ -242,8 +242,8 @@ describe("working sets of other courses", { skip, timeout: 600_000 }, () => {
     use(here.browser, here.at(""), async (page) => {
       await page.waitForSelector(".wsmaps tbody tr");
       await page.keyboard.press("m");
-      await page.getByText("what was written").waitFor();
-      assert.match(await page.locator(".told").innerText(), /8\.0 MiB written in 2 s, 4\.0 MiB\/s/);
+      await page.getByText(/ · writes · /).waitFor();
+      assert.match(await page.locator(".sentences").innerText(), /8\.0 MiB written in 2 s, 4\.0 MiB\/s/);
       assert.match(await page.locator(".wscurve canvas").getAttribute("aria-label"), /^8\.0 MiB written in 2 s\.$/);
       assert.equal(await page.getByText("Touched", { exact: true }).count(), 0);
       assert.deepEqual(await axeComplaints(page), []);

@@ -43,7 +43,7 @@ export function nearKey(key: string): { stem: string; number: number } | null {
   return { stem: key.replace(found[0], found[0].charAt(0)), number: Number(found[1]) };
 }
 
-/** Of numbers in ascending order the one that is nearest; of two the lower. */
+/** The nearest of ascending numbers; between two equally near ones, the lower. */
 export function nearest(numbers: readonly number[], wanted: number): number | null {
   let [low, high] = [0, numbers.length];
   while (low < high) {

@@ -4,7 +4,7 @@ import type { Missing } from "./incomplete";
 import type { LiveSourceInfo } from "./live";
 import type { WorkingSetInfo } from "./working_set";
 
-/** Of bytes, as they are printed. */
+/** Units of bytes, as they are printed. */
 export type Unit = "B" | "KiB" | "MiB" | "GiB" | "TiB";
 
 export type DeviceKind = "gpu" | "pinned_host";
@@ -69,7 +69,7 @@ export interface FileInfo {
   incomplete?: Missing[];
 }
 
-/** How a recording stands that may still be written. */
+/** State of a recording that may still be written. */
 export interface RecordingStatus {
   path: string;
   state: "recording" | "ended" | "stopped";
@@ -91,7 +91,7 @@ export interface Following {
   recordings: RecordingStatus[];
 }
 
-/** The answer to api/moved: null is gone. */
+/** The answer to api/moved; null: it no longer exists. */
 export interface Moved {
   allocation: number | null;
   segment: number | null;
@@ -151,7 +151,8 @@ export interface Advice {
   evidence: { name: string; value: number; unit: "bytes" | "count" | "percent"; source: string }[];
 }
 
-export interface Brim {
+/** `brim` of the overview: a request that failed, against the memory at that moment. */
+export interface FailedRequest {
   requested_bytes: number;
   device_free_bytes: number;
   reserved_bytes: number;
@@ -213,7 +214,7 @@ export interface Overview {
   headline: string;
   story: Sentence[];
   findings: Finding[];
-  brim: Brim | null;
+  brim: FailedRequest | null;
   holders: { at: "oom" | "peak" | "end"; step: number; total_bytes: number; rows: Holder[] };
   phases: Phase[];
   phases_total: number;

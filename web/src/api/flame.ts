@@ -32,7 +32,7 @@ export interface FlameNode {
   minusBlocks: number;
   /** of two recordings: what both have */
   sameBytes: number;
-  /** "other": so many nodes */
+  /** "other": the number of nodes in it */
   merged: number;
   /** the category of nearly all its bytes; null: mixed, or not said */
   category: number | null;
@@ -141,7 +141,7 @@ export function decodeTree(columns: TreeColumns, frames: readonly FlameFrame[]):
   };
 }
 
-/** Frame ids from the outside to a node: what tells it apart in every answer. */
+/** Frame ids from the outside to a node: they identify it in every answer. */
 export function pathOf(node: FlameNode): number[] {
   const path: number[] = [];
   for (let at: FlameNode | null = node; at !== null; at = at.parent) {

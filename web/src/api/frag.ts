@@ -38,7 +38,7 @@ export interface Forecast {
   now: number | null;
   best: ModelForecast["model"] | null;
   beats_no_change: boolean | null;
-  /** of the published model: else its warnings are not told */
+  /** of the published model: otherwise its warnings are not shown */
   published_beats_no_change: boolean | null;
   confidence: number | null;
   slope: number | null;
@@ -47,7 +47,7 @@ export interface Forecast {
   models: ModelForecast[] | null;
   /** moments of the past by which the models were judged */
   checked: number;
-  /** of the last sample that was used, and those that are foretold */
+  /** the step of the last sample that was used, and the predicted steps */
   from_step: number;
   steps: number[];
   /** what the recording had there; null: it had ended */
@@ -162,7 +162,7 @@ export interface Fit {
   /** true only of "caching"; else there are no lists */
   rules_known: boolean;
   allocator: "caching" | "pinned_host" | "driver";
-  /** of "driver": what was last said to be free; null: nothing tells */
+  /** of "driver": the free bytes that were last reported; null: unknown */
   driver_free: { free_bytes: number; total_bytes: number } | null;
   /** of all holes, as the curve; what counts is in the lists */
   free_bytes: number;

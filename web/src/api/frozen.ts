@@ -14,7 +14,7 @@ export interface FrozenDevice {
   finest_level: number;
   /** log2 of the bytes per pixel row, the same at every level */
   row_level: number;
-  /** of so many blocks that are drawn, so many are described */
+  /** number of blocks with details, and of blocks that are drawn */
   allocations: number;
   allocations_drawn: number;
 }
@@ -61,26 +61,26 @@ export function refusalOf(path: string, devices: readonly FrozenDevice[]): Refus
   if (path !== "allocation")
     return { what: "An exported page cannot answer this.", hint: OPEN_HINT };
   return {
-    what: "This page holds no details of this block.",
+    what: "This page contains no details of this block.",
     hint: `${whyNoDetails(devices)} ${OPEN_HINT}`,
   };
 }
 
-/** The question does not say which device the block is of: each is told for itself. */
+/** The question does not name the device of the block: the answer covers each device. */
 function whyNoDetails(devices: readonly FrozenDevice[]): string {
   const partial = devices.filter((one) => one.allocations < one.allocations_drawn);
-  if (partial.length === 0) return "Small blocks that are drawn together carry no details.";
+  if (partial.length === 0) return "Small blocks that are drawn together have no details.";
   const text = (value: number) => value.toLocaleString("en-US");
   const [one] = partial;
   if (one && devices.length === 1) {
     const [count, of] = [text(one.allocations), text(one.allocations_drawn)];
-    return `Only the ${count} largest of the ${of} blocks that it draws carry details.`;
+    return `Only the ${count} largest of the ${of} blocks in the picture have details.`;
   }
   const each = partial.map(
     ({ ordinal, allocations, allocations_drawn: drawn }) =>
       `${text(allocations)} of ${text(drawn)} on device ${ordinal}`,
   );
-  return `Only the largest blocks that it draws carry details: ${each.join(", ")}.`;
+  return `Only the largest blocks in the picture have details: ${each.join(", ")}.`;
 }
 
 /** The body of an answer, or why there is none. */
@@ -88,7 +88,7 @@ export async function frozenAnswer(url: string): Promise<Uint8Array<ArrayBuffer>
   if (typeof DecompressionStream === "undefined") {
     return {
       what: "This browser cannot unpack the page.",
-      hint: "Chromium 80, Firefox 113, Safari 16.4 and what is newer can.",
+      hint: "Use Chromium 80, Firefox 113, Safari 16.4 or newer.",
     };
   }
   try {
@@ -96,8 +96,8 @@ export async function frozenAnswer(url: string): Promise<Uint8Array<ArrayBuffer>
     if (body !== null) return body;
   } catch {
     return {
-      what: "The data inside this page are damaged.",
-      hint: "It may have been cut off on its way: ask for the file again.",
+      what: "The data in this page are damaged.",
+      hint: "The file may be truncated: get a new copy.",
     };
   }
   const path = url.replace(/^api\//, "").split("?")[0] ?? "";

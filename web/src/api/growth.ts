@@ -1,6 +1,6 @@
 // What grows, what was never freed, what churns: `api/growth`, see docs/formats/page-api.md.
 
-export interface Told {
+export interface GrowthSentence {
   text: string;
   sql: string | null;
   view: string | null;
@@ -58,7 +58,7 @@ export interface ChurnRow extends StackRow {
 }
 
 interface Part<Row> {
-  sentences: Told[];
+  sentences: GrowthSentence[];
   rows: Row[];
   rows_sql: string;
 }
@@ -70,11 +70,11 @@ export interface GrowthAnswer {
     program_steps: number;
     points: number;
     growing: number;
-    /** from here on an ended program only gave back; null: no such end */
+    /** from this step on, the program only freed memory; null: it did not end so */
     clean_up_step: number | null;
     verdict: "told" | "too_few_points" | "too_little_turnover";
   };
   never_freed: Part<NeverFreedRow> & { bytes: number; blocks: number; stacks: number };
   churn: Part<ChurnRow> & { per_step_bytes: number; stacks: number };
-  wall: { sentences: Told[] };
+  wall: { sentences: GrowthSentence[] };
 }

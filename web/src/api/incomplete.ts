@@ -1,4 +1,4 @@
-// Which figures of a recording are not the whole truth, and why.
+// Which figures of a recording are incomplete, and why.
 export type FigureName =
   | "memory"
   | "blocks"

@@ -1,4 +1,4 @@
-// What goes on now: `api/live`, see docs/formats/page-api.md.
+// Current activity: `api/live`, see docs/formats/page-api.md.
 import type { FigureName } from "./incomplete";
 
 export type LiveState = "recording" | "finished" | "abandoned" | "monitor";

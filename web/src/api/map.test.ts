@@ -60,6 +60,6 @@ describe("a tile of the map", () => {
     expect(() => decodeMap(answer().slice(0, 150))).toThrow("150 bytes instead of 156");
     const other = answer();
     new DataView(other).setUint32(0, 1, true);
-    expect(() => decodeMap(other)).toThrow("not what was asked for");
+    expect(() => decodeMap(other)).toThrow("unexpected format");
   });
 });

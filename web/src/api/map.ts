@@ -38,7 +38,7 @@ export function decodeMap(buffer: ArrayBuffer): MapTile {
     throw new RangeError(`map: only ${buffer.byteLength} bytes`);
   }
   const view = new DataView(buffer);
-  if (view.getUint32(0, true) !== MAGIC) throw new RangeError("map: not what was asked for");
+  if (view.getUint32(0, true) !== MAGIC) throw new RangeError("map: unexpected format");
   const [columns, rows, quads] = [4, 8, 12].map((at) => view.getUint32(at, true)) as [
     number,
     number,

@@ -52,7 +52,7 @@ export interface Shape {
 function header(buffer: ArrayBuffer, bytes: number, magic: number, what: string): DataView {
   if (buffer.byteLength < bytes) throw new RangeError(`${what}: only ${buffer.byteLength} bytes`);
   const view = new DataView(buffer);
-  if (view.getUint32(0, true) !== magic) throw new RangeError(`${what}: not what was asked for`);
+  if (view.getUint32(0, true) !== magic) throw new RangeError(`${what}: unexpected format`);
   return view;
 }
 

@@ -17,7 +17,7 @@ export interface Replayed {
   /** requests that failed when they were recorded, and fit here */
   rescued: number;
   forecast_from_step: number | null;
-  /** there were too many free blocks to search to go on */
+  /** the replay ended here: too many free blocks to search */
   stopped_at_step: number | null;
   failures: { step: number; request_bytes: number; was_recorded: boolean }[];
   /** the highest of each of 400 equal parts of the steps */

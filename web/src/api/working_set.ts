@@ -24,9 +24,9 @@ export interface MeasuredWindow {
   window_s: number;
   rss: number;
   referenced: number;
-  /** half of the interval that holds it with 95 %; 0: exact; null: not known */
+  /** half of the 95 % confidence interval; 0: exact; null: unknown */
   ci95: number | null;
-  /** whether memory was short meanwhile; null: not told */
+  /** whether memory was short in the window; null: unknown */
   shortage: "none" | "near" | "short" | null;
 }
 
@@ -47,7 +47,7 @@ export interface MappingRow {
   rss: number;
   referenced: number;
   cold: number;
-  /** null: not told */
+  /** null: unknown */
   huge: number | null;
 }
 
@@ -61,7 +61,7 @@ export interface WorkingSet {
   cgroup: string;
   course: Course;
   asked_s: number;
-  /** what is told as touched was written */
+  /** the touched bytes are bytes that were written */
   tells_writes: boolean;
   marks: SizeMark[];
   samples: number;

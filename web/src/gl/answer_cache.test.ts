@@ -84,7 +84,7 @@ describe("questions on their way", () => {
     cache.want(want("a"));
     expect(flights).toHaveLength(1);
   });
-  it("that failed are told, and not asked again at once", async () => {
+  it("that failed are reported, and not asked again at once", async () => {
     const { cache, want, flights, errors } = bench();
     cache.want(want("a"));
     await flights[0]?.crash();

@@ -1,10 +1,10 @@
-// Answers worth keeping, least recently used go first; and the questions on their way, at most four
+// Answers worth keeping, least recently used go first; and the open requests, at most four
 // at a time. The view says at every frame what it wants, most urgent first; what it no longer
 // wants is aborted, what failed is asked again after a while.
 
 export interface Want<T> {
   key: string;
-  /** not seen yet: asked for when everything that is seen is there */
+  /** not visible yet: requested after everything visible has arrived */
   ahead?: boolean;
   load: (signal: AbortSignal) => Promise<T>;
 }

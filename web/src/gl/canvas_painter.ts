@@ -1,7 +1,7 @@
-// The strata without WebGL2: the same tiles, rectangle by rectangle on a Canvas 2D.
+// The stacked blocks without WebGL2: the same tiles, rectangle by rectangle on a Canvas 2D.
 import { type Quad, QuadFlag, quadAt, type Tile } from "../api/tile";
 import { FILTERED, STRIPE } from "./colour_rules";
-import { css, filterKey, mix, paletteIndex, type Rgb } from "./colours";
+import { colourOf, css, mix, type Rgb } from "./colours";
 import { isHidden, type Look, OnCanvas, type Painter, type Picture, type Placed } from "./painter";
 
 interface Fill {
@@ -13,12 +13,13 @@ interface Fill {
 }
 
 function fillOf(quad: Quad, look: Look): Fill {
-  const plain = look.palette[paletteIndex(quad, look.by)] ?? [128, 128, 128];
+  const { colour: place, key } = colourOf(quad, look.by);
+  const plain = look.palette[place] ?? [128, 128, 128];
   const grey = look.palette[FILTERED] ?? [128, 128, 128];
   const marked = (quad.flags & QuadFlag.marked) !== 0;
   const merged = (quad.flags & QuadFlag.merged) !== 0;
   const filtered = (quad.flags & QuadFlag.filtered) !== 0;
-  const hidden = filtered || isHidden(filterKey(quad, look.by), look.filter);
+  const hidden = filtered || isHidden(key, look.filter);
   if (hidden || (look.mark === "only" && !marked)) {
     return { colour: grey, hatched: false, seam: false, many: false };
   }

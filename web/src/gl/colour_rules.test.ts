@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { LEGENDS } from "../api/contract";
 import { HUES } from "../api/map";
 import { kindsOf } from "../api/quad";
-import { GLSL_AGE, GLSL_LOG2, glslRules, ruleOf } from "./colour_rules";
+import { ageShare, GLSL_AGE, GLSL_LOG2, glslRules, QuadColour } from "./colour_rules";
 
 /** The generated GLSL is also JavaScript, but for its types, its literals and its functions. */
 function compiled(source: string): (...values: number[]) => { colour: number; key: number } {
@@ -39,14 +39,15 @@ describe("the rules of colours", () => {
   const steps = 5000;
   it.each([...LEGENDS.entries()])("read as a shader and as numbers alike: %i %s", (index, mode) => {
     const shader = compiled(glslRules(LEGENDS, { keys: true }));
+    const numbers = new QuadColour();
     let count = 0;
     for (const [kinds, places] of words()) {
       for (const merged of [false, true]) {
         for (const age of [-3, 0, 1, 40, 4999, 90_000]) {
           const quad = kindsOf(17, kinds, places);
-          const wanted = ruleOf(quad, mode, { merged, age: { age, steps } });
+          const { colour, key } = numbers.set(mode, quad, merged, ageShare(age, steps));
           const found = shader(index, 17, kinds, places, 100, Number(merged), 100 + age, steps);
-          expect(found).toEqual(wanted);
+          expect(found).toEqual({ colour, key });
           count += 1;
         }
       }
@@ -56,8 +57,9 @@ describe("the rules of colours", () => {
   it.each([...HUES.entries()])("do so for the map: %i %s", (index, mode) => {
     const sizeEnds = [11, 23] as const;
     const shader = compiled(glslRules(HUES, { keys: false, sizeEnds: ["11.0", "23.0"] }));
+    const numbers = new QuadColour(sizeEnds);
     for (const [kinds, places] of words()) {
-      const wanted = ruleOf(kindsOf(17, kinds, places), mode, { sizeEnds }).colour;
+      const wanted = numbers.set(mode, kindsOf(17, kinds, places), false, 0).colour;
       expect(shader(index, 17, kinds, places, 0, 0, 0, 1).colour).toBe(wanted);
     }
   });

@@ -1,9 +1,10 @@
-// By what a quad is coloured, and what the legend calls it: each rule once, read in two ways. The
-// Canvas painters read it as numbers of one quad, the shaders as GLSL over the words of a texel.
+// Which colour a quad has, and which row of the legend it belongs to: each rule once, read in two
+// ways. The Canvas painters read a rule as numbers of one quad, the shaders read it as GLSL over
+// the words of a texel.
 //
-//   stream: 1 + stream mod 8     numbers ─► 2     GLSL ─► (1 + (int((places >> 0) & 255u) % 8))
+//   stream: 1 + stream mod 8   QuadColour ─► 2   GLSL ─► (1 + (int((places >> 0) & 255u) % 8))
 //
-// A rule that is added or changed here changes both painters of both pictures.
+// A change here changes both painters of both pictures. Cost: no allocation per quad.
 import type { LegendBy } from "../api/contract";
 import { KIND_FIELDS, type KindField, type Kinds, LOG2_PARTS, LOG2_SHIFT } from "../api/quad";
 
@@ -12,7 +13,7 @@ export const SLOTS = 8;
 export const OLDER_SLOT = 9;
 export const SIZE_RAMP = 10;
 export const AGE_RAMP = 17;
-export const RAMP_STEPS = 7;
+const RAMP_STEPS = 7;
 export const STRIPE = 24;
 export const FILTERED = 25;
 export const PALETTE_SIZE = 26;
@@ -32,15 +33,15 @@ const SIZE_ENDS = [9, 32] as const;
 interface Reading<T> {
   int(value: number): T;
   field(name: KindField | "stack"): T;
-  /** not 0: several small blocks in one quad */
+  /** a condition: the quad stands for several small blocks */
   merged: T;
-  /** share of the recording's length, on a log scale; the map knows no ages */
+  /** age as a share of the recording's length, on a log scale; the map has no colours by age */
   age: T;
   log2Bytes: T;
   /** log2 of the bytes at the ends of the ramp of sizes */
   sizeEnds: readonly [T, T];
   add(a: T, b: number): T;
-  rest(a: T, by: number): T;
+  mod(a: T, by: number): T;
   atMost(a: T, most: number): T;
   floor(real: T): T;
   /** which of `steps` equal parts a share falls into */
@@ -50,62 +51,59 @@ interface Reading<T> {
   choose(condition: T, yes: T, no: T): T;
 }
 
-interface Rule<T> {
+interface Rule {
   /** place in the palette */
-  colour: T;
+  colour<T>(r: Reading<T>): T;
   /** number of the row of the legend, for its filter */
-  key: T;
+  key<T>(r: Reading<T>): T;
 }
 
-const ordinal = <T>(r: Reading<T>, a: T): T => r.add(r.rest(a, SLOTS), 1);
+const ordinal = <T>(r: Reading<T>, a: T): T => r.add(r.mod(a, SLOTS), 1);
 const sizeStep = <T>(r: Reading<T>, steps: number): T =>
   r.step(r.share(r.log2Bytes, r.sizeEnds), steps);
 
-const RULES: Readonly<Record<LegendBy, <T>(r: Reading<T>) => Rule<T>>> = {
-  stack(r) {
-    const slot = r.atMost(r.field("stackSlot"), OLDER_SLOT);
-    const isTraced = r.isEqual(r.field("provenance"), 0);
-    const known = r.add(r.field("stack"), 1);
-    const one = r.choose(r.isEqual(slot, OLDER_SLOT), r.int(UNKNOWN_KEY), known);
-    const many = r.choose(isTraced, r.int(NO_KEY), r.int(UNKNOWN_KEY));
-    return { colour: slot, key: r.choose(r.merged, many, one) };
+const isTraced = <T>(r: Reading<T>): T => r.isEqual(r.field("provenance"), 0);
+
+const RULES: Readonly<Record<LegendBy, Rule>> = {
+  stack: {
+    colour: (r) => r.atMost(r.field("stackSlot"), OLDER_SLOT),
+    key: (r) => {
+      const known = r.add(r.field("stack"), 1);
+      const isOlder = r.isEqual(r.atMost(r.field("stackSlot"), OLDER_SLOT), OLDER_SLOT);
+      const one = r.choose(isOlder, r.int(UNKNOWN_KEY), known);
+      const many = r.choose(isTraced(r), r.int(NO_KEY), r.int(UNKNOWN_KEY));
+      return r.choose(r.merged, many, one);
+    },
   },
-  category(r) {
-    const slot = r.field("categorySlot");
-    return { colour: r.atMost(slot, OLDER_SLOT), key: r.add(slot, 1) };
+  category: {
+    colour: (r) => r.atMost(r.field("categorySlot"), OLDER_SLOT),
+    key: (r) => r.add(r.field("categorySlot"), 1),
   },
-  stream(r) {
-    const stream = r.field("stream");
-    return { colour: ordinal(r, stream), key: r.add(stream, 1) };
+  stream: {
+    colour: (r) => ordinal(r, r.field("stream")),
+    key: (r) => r.add(r.field("stream"), 1),
   },
-  pool(r) {
-    const pool = r.field("pool");
-    const isMany = r.isEqual(pool, MANY);
-    return {
-      colour: r.choose(isMany, r.int(OLDER_SLOT), ordinal(r, pool)),
-      key: r.choose(isMany, r.int(UNKNOWN_KEY), r.add(pool, 1)),
-    };
+  pool: {
+    colour: (r) => {
+      const pool = r.field("pool");
+      return r.choose(r.isEqual(pool, MANY), r.int(OLDER_SLOT), ordinal(r, pool));
+    },
+    key: (r) => {
+      const pool = r.field("pool");
+      return r.choose(r.isEqual(pool, MANY), r.int(UNKNOWN_KEY), r.add(pool, 1));
+    },
   },
-  size(r) {
-    return {
-      colour: r.add(sizeStep(r, RAMP_STEPS), SIZE_RAMP),
-      key: r.add(r.floor(r.log2Bytes), 1),
-    };
+  size: {
+    colour: (r) => r.add(sizeStep(r, RAMP_STEPS), SIZE_RAMP),
+    key: (r) => r.add(r.floor(r.log2Bytes), 1),
   },
-  age(r) {
-    const step = r.step(r.age, RAMP_STEPS);
-    return {
-      colour: r.choose(r.merged, r.int(0), r.add(step, AGE_RAMP)),
-      key: r.choose(r.merged, r.int(NO_KEY), r.add(step, 1)),
-    };
+  age: {
+    colour: (r) => r.choose(r.merged, r.int(0), r.add(r.step(r.age, RAMP_STEPS), AGE_RAMP)),
+    key: (r) => r.choose(r.merged, r.int(NO_KEY), r.add(r.step(r.age, RAMP_STEPS), 1)),
   },
-  provenance(r) {
-    const provenance = r.field("provenance");
-    const isTraced = r.isEqual(provenance, 0);
-    return {
-      colour: r.choose(isTraced, r.int(TRACED_SLOT), r.int(OLDER_SLOT)),
-      key: r.add(provenance, 1),
-    };
+  provenance: {
+    colour: (r) => r.choose(isTraced(r), r.int(TRACED_SLOT), r.int(OLDER_SLOT)),
+    key: (r) => r.add(r.field("provenance"), 1),
   },
 };
 
@@ -117,39 +115,93 @@ function shareOf(real: number, [low, high]: readonly [number, number]): number {
   return (real - low) / (high - low);
 }
 
-/** Share of an age in steps, on a log scale up to the length of the recording. */
-function ageShare(age: number, steps: number): number {
+/** An age as a share of the recording's length, both in steps, on a log scale. */
+export function ageShare(age: number, steps: number): number {
   return Math.log2(1 + Math.max(0, age)) / Math.max(1, Math.log2(1 + steps));
 }
 
-export interface Measure {
-  merged?: boolean;
-  age?: { age: number; steps: number };
-  sizeEnds?: readonly [number, number];
-}
+const NO_QUAD: Kinds = {
+  stack: 0,
+  provenance: 0,
+  flags: 0,
+  stackSlot: 0,
+  categorySlot: 0,
+  stream: 0,
+  pool: 0,
+  log2Bytes: 0,
+};
 
-function numbers(quad: Kinds, of: Measure): Reading<number> {
-  return {
-    int: (value) => value,
-    field: (name) => quad[name],
-    merged: of.merged ? 1 : 0,
-    age: of.age ? ageShare(of.age.age, of.age.steps) : 0,
-    log2Bytes: quad.log2Bytes,
-    sizeEnds: of.sizeEnds ?? SIZE_ENDS,
-    add: (a, b) => a + b,
-    rest: (a, by) => a % by,
-    atMost: (a, most) => Math.min(a, most),
-    floor: Math.floor,
-    step: stepOf,
-    share: shareOf,
-    isEqual: (a, to) => (a === to ? 1 : 0),
-    choose: (condition, yes, no) => (condition !== 0 ? yes : no),
-  };
-}
+/** The colour and the key of one quad. One object serves all quads of a painter, one by one. */
+export class QuadColour implements Reading<number> {
+  merged = 0;
+  age = 0;
+  private quad: Kinds = NO_QUAD;
+  private rule = RULES.stack;
 
-/** By what one quad is coloured, and its key. */
-export function ruleOf(quad: Kinds, mode: LegendBy, of: Measure): Rule<number> {
-  return RULES[mode](numbers(quad, of));
+  constructor(public sizeEnds: readonly [number, number] = SIZE_ENDS) {}
+
+  /** Turns to another quad; earlier results are overwritten. */
+  set(mode: LegendBy, quad: Kinds, merged: boolean, age: number): this {
+    this.rule = RULES[mode];
+    this.quad = quad;
+    this.merged = merged ? 1 : 0;
+    this.age = age;
+    return this;
+  }
+
+  /** Place in the palette. */
+  get colour(): number {
+    return this.rule.colour(this);
+  }
+
+  /** What the legend calls the quad, as a number for filters. −1: only "other" can mean it. */
+  get key(): number {
+    return this.rule.key(this);
+  }
+
+  get log2Bytes(): number {
+    return this.quad.log2Bytes;
+  }
+
+  int(value: number): number {
+    return value;
+  }
+
+  field(name: KindField | "stack"): number {
+    return this.quad[name];
+  }
+
+  add(a: number, b: number): number {
+    return a + b;
+  }
+
+  mod(a: number, by: number): number {
+    return a % by;
+  }
+
+  atMost(a: number, most: number): number {
+    return Math.min(a, most);
+  }
+
+  floor(a: number): number {
+    return Math.floor(a);
+  }
+
+  step(share: number, steps: number): number {
+    return stepOf(share, steps);
+  }
+
+  share(value: number, ends: readonly [number, number]): number {
+    return shareOf(value, ends);
+  }
+
+  isEqual(a: number, to: number): number {
+    return a === to ? 1 : 0;
+  }
+
+  choose(condition: number, yes: number, no: number): number {
+    return condition !== 0 ? yes : no;
+  }
 }
 
 /** Step of a ramp between two sizes, given as log2 of their bytes. */
@@ -164,7 +216,7 @@ export function sizeStepOf(
 const real = (value: number) => value.toFixed(1);
 
 /** GLSL: a field of the uints `kinds` and `places`. */
-export function glslField(name: KindField): string {
+function glslField(name: KindField): string {
   const { word, shift } = KIND_FIELDS[name];
   return `int((${word} >> ${shift}) & 255u)`;
 }
@@ -187,7 +239,7 @@ function glsl(sizeEnds: readonly [string, string]): Reading<string> {
     log2Bytes: "log2_bytes",
     sizeEnds,
     add: (a, b) => `(${b} + ${a})`,
-    rest: (a, by) => `(${a} % ${by})`,
+    mod: (a, by) => `(${a} % ${by})`,
     atMost: (a, most) => `min(${a}, ${most})`,
     floor: (a) => `int(floor(${a}))`,
     step: glslStep,
@@ -208,8 +260,9 @@ export function glslRules(
 ): string {
   const reading = glsl(sizeEnds ?? [real(SIZE_ENDS[0]), real(SIZE_ENDS[1])]);
   const cases = modes.map((mode, index) => {
-    const { colour, key } = RULES[mode](reading);
-    return `if (u_mode == ${index}) { colour = ${colour};${keys ? ` key = ${key};` : ""} }`;
+    const colour = `colour = ${RULES[mode].colour(reading)};`;
+    const key = keys ? ` key = ${RULES[mode].key(reading)};` : "";
+    return `if (u_mode == ${index}) { ${colour}${key} }`;
   });
   return cases.join("\n  else ");
 }

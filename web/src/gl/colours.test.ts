@@ -8,7 +8,7 @@ import {
   sizeStepOf,
   UNKNOWN_KEY,
 } from "./colour_rules";
-import { filterKey, mix, palette, paletteIndex, parseHex } from "./colours";
+import { type ColourBy, colourOf, mix, palette, parseHex } from "./colours";
 import { isFiltering, isHidden, NO_FILTER, parseRgba } from "./painter";
 import { FRAGMENT_SHADER, VERTEX_SHADER } from "./quad_shader";
 
@@ -46,8 +46,7 @@ describe("colours", () => {
     }
   });
   it("follow the way of colouring", () => {
-    const index = (mode: Parameters<typeof paletteIndex>[1]["mode"], quad = QUAD) =>
-      paletteIndex(quad, { ...AT, mode });
+    const index = (mode: ColourBy["mode"], quad = QUAD) => colourOf(quad, { ...AT, mode }).colour;
     expect(index("stack")).toBe(4);
     expect(index("category")).toBe(2);
     expect(index("stream")).toBe(2);
@@ -63,7 +62,7 @@ describe("colours", () => {
     expect(sizeStepOf(0)).toBe(0);
     expect(sizeStepOf(40)).toBe(6);
     const ageStep = (ageAt: number, steps: number) =>
-      paletteIndex({ ...QUAD, firstStep: 0 }, { mode: "age", ageAt, steps }) - AGE_RAMP;
+      colourOf({ ...QUAD, firstStep: 0 }, { mode: "age", ageAt, steps }).colour - AGE_RAMP;
     expect(ageStep(-5, 1000)).toBe(0);
     expect(ageStep(1000, 1000)).toBe(6);
     expect(ageStep(0, 0)).toBe(0);
@@ -80,11 +79,12 @@ describe("filters", () => {
     expect(isFiltering(rest)).toBe(true);
   });
   it("know what the legend calls a quad", () => {
-    expect(filterKey(QUAD, { ...AT, mode: "stack" })).toBe(34);
-    expect(filterKey({ ...QUAD, stackSlot: 9 }, { ...AT, mode: "stack" })).toBe(UNKNOWN_KEY);
-    expect(filterKey({ ...QUAD, flags: 2, provenance: 1 }, { ...AT, mode: "stack" })).toBe(0);
-    expect(filterKey({ ...QUAD, pool: 255 }, { ...AT, mode: "pool" })).toBe(UNKNOWN_KEY);
-    expect(filterKey({ ...QUAD, flags: 2 }, { ...AT, mode: "stack" })).toBe(-1);
-    expect(filterKey(QUAD, { ...AT, mode: "stream" })).toBe(10);
+    const key = (mode: ColourBy["mode"], quad = QUAD) => colourOf(quad, { ...AT, mode }).key;
+    expect(key("stack")).toBe(34);
+    expect(key("stack", { ...QUAD, stackSlot: 9 })).toBe(UNKNOWN_KEY);
+    expect(key("stack", { ...QUAD, flags: 2, provenance: 1 })).toBe(0);
+    expect(key("pool", { ...QUAD, pool: 255 })).toBe(UNKNOWN_KEY);
+    expect(key("stack", { ...QUAD, flags: 2 })).toBe(-1);
+    expect(key("stream")).toBe(10);
   });
 });

@@ -3,7 +3,7 @@
 //   0 other · 1…9 slots · 10…16 size ramp · 17…23 age ramp · 24 stripe · 25 filtered away
 import type { LegendBy } from "../api/contract";
 import { type Quad, QuadFlag } from "../api/tile";
-import { type Measure, ruleOf } from "./colour_rules";
+import { ageShare, QuadColour } from "./colour_rules";
 
 export type Rgb = readonly [number, number, number];
 
@@ -37,7 +37,7 @@ export function readToken(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--tg-${name}`).trim();
 }
 
-/** Memory older than the recording is muted, so that it recedes behind what was traced. */
+/** Memory older than the recording is muted, so that traced memory stands out. */
 export function olderColour(token: Token, dark: boolean): Rgb {
   return mix(parseHex(token("cat-9")), parseHex(token("surface")), dark ? 0.28 : 0.5);
 }
@@ -66,19 +66,11 @@ export interface ColourBy {
   steps: number;
 }
 
-function measured(quad: Quad, by: ColourBy): Measure {
-  return {
-    merged: (quad.flags & QuadFlag.merged) !== 0,
-    age: { age: by.ageAt - quad.firstStep, steps: by.steps },
-  };
-}
+const quadColour = new QuadColour();
 
-/** Index into the palette. */
-export function paletteIndex(quad: Quad, by: ColourBy): number {
-  return ruleOf(quad, by.mode, measured(quad, by)).colour;
-}
-
-/** What the legend calls the quad, as a number for filters. −1: only "other" can mean it. */
-export function filterKey(quad: Quad, by: ColourBy): number {
-  return ruleOf(quad, by.mode, measured(quad, by)).key;
+/** The colour and the key of a quad, until the next call: the answer is always the same object. */
+export function colourOf(quad: Quad, by: ColourBy): QuadColour {
+  const merged = (quad.flags & QuadFlag.merged) !== 0;
+  const age = ageShare(by.ageAt - quad.firstStep, by.steps);
+  return quadColour.set(by.mode, quad, merged, age);
 }

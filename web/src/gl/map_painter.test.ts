@@ -88,7 +88,7 @@ describe("a cell of many small blocks", () => {
     expect(cellColour([0, 0, 0], LOOK)[1]).toBe(0);
     expect(cellColour([0, 255, 0], LOOK)).toEqual([LOOK.tint, 1]);
   });
-  it("tells the smallest hole from none", () => {
+  it("distinguishes the smallest hole from none", () => {
     const full = cellColour([255, 255, 255], LOOK)[0];
     const holed = cellColour([254, 255, 254], LOOK)[0];
     expect(Math.abs(holed[0] - full[0])).toBeGreaterThan(10);

@@ -4,7 +4,7 @@
 //   tint              owned and free: a hole
 //   ramp of sizes     live; where rectangles are smaller than a pixel, as much as they cover
 import { type Hue, MapFlag, type MapQuad, type MapTile } from "../api/map";
-import { FILTERED, PALETTE_SIZE, ruleOf, SIZE_RAMP, sizeStepOf } from "./colour_rules";
+import { FILTERED, PALETTE_SIZE, QuadColour, SIZE_RAMP, sizeStepOf } from "./colour_rules";
 import { mix, palette, parseHex, type Rgb, type Token } from "./colours";
 
 /**
@@ -42,7 +42,7 @@ export interface MapPainter {
   dispose(): void;
 }
 
-/** After the palette of the strata: six steps for what was live at an out-of-memory. */
+/** After the palette of the timeline: six steps for what was live at an out-of-memory. */
 export const RED_RAMP = PALETTE_SIZE;
 export const RED_STEPS = 6;
 export const MAP_PALETTE_SIZE = PALETTE_SIZE + RED_STEPS;
@@ -63,6 +63,8 @@ export function rampOf(axisBytes: number): readonly [number, number] {
   return [high - RAMP_OCTAVES, high];
 }
 
+const quadColour = new QuadColour();
+
 /** Index into the palette. */
 export function mapColourIndex(
   quad: MapQuad,
@@ -72,7 +74,8 @@ export function mapColourIndex(
   if (look.red && (quad.flags & MapFlag.atOom) !== 0) {
     return RED_RAMP + sizeStepOf(quad.log2Bytes, RED_STEPS, look.ramp);
   }
-  return ruleOf(quad, look.mode, { sizeEnds: look.ramp }).colour;
+  quadColour.sizeEnds = look.ramp;
+  return quadColour.set(look.mode, quad, false, 0).colour;
 }
 
 export function mapFill(quad: MapQuad, look: MapLook): Rgb {
@@ -82,7 +85,7 @@ export function mapFill(quad: MapQuad, look: MapLook): Rgb {
   return look.mark === "only" ? grey : mix(plain, grey, 0.28);
 }
 
-/** A cell with the smallest hole is told from a full one. */
+/** Share of a cell with the smallest hole: it differs from a full cell. */
 export const MAX_WITH_HOLE = 0.88;
 
 /** Colour and opacity of a cell: how much is covered, owned, and passes the filter, 0…255. */

@@ -1,5 +1,5 @@
 // The map in two programs: one rectangle per tile for its planes, then six vertices per quad,
-// pulled from an integer texture by their number as the strata are (quad_shader.ts).
+// pulled from an integer texture by their number as in the timeline (quad_shader.ts).
 import { HUES } from "../api/map";
 import { FILTERED, GLSL_LOG2, glslRules, glslShare, glslStep } from "./colour_rules";
 import {

@@ -1,5 +1,5 @@
-// What both painters of the strata can do. A frame is a list of tiles with where they lie on the
-// picture; the tiles themselves do not change once they are here.
+// What both painters of the stacked blocks can do. A frame is a list of tiles with where they lie
+// on the picture; the tiles themselves do not change once they are here.
 import type { Tile } from "../api/tile";
 import { type ColourBy, parseHex, type Rgb } from "./colours";
 
@@ -31,7 +31,7 @@ export interface Look {
   mark: "none" | "fade" | "only";
 }
 
-/** Tiles of one recording; several of them can share a glass. */
+/** Tiles of one recording; several of them can share a canvas. */
 export interface Picture {
   tiles: readonly Placed[];
   look: Look;

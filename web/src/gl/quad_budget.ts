@@ -1,4 +1,4 @@
-// A frame draws at most 50,000 quads, however many recordings stand in it: its tiles share them.
+// A frame draws at most 50,000 quads, however many recordings it shows: its tiles share them.
 // Steps of two, so that a tile more or less in sight does not change what every other one is asked
 // with.
 //
@@ -32,7 +32,7 @@ export function columnsPerPicture(strips: number): number {
   return Math.max(1, tiles - 1) * TILE_COLUMNS;
 }
 
-/** What stands in for tiles that are not here yet was asked with another budget: it may not fit. */
+/** Stand-ins for missing tiles were requested with another budget: they may not fit. */
 export function fitting<T>(list: readonly T[], left: number, quadsOf: (one: T) => number): Set<T> {
   let rest = left;
   const fits = (one: T) => {

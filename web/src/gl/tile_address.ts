@@ -57,7 +57,7 @@ export function middleOut(indices: readonly number[]): number[] {
   return [...indices].sort((a, b) => Math.abs(a - middle) - Math.abs(b - middle));
 }
 
-export interface Parent {
+interface Parent {
   level: number;
   index: number;
 }

@@ -2,7 +2,7 @@
 import { QUAD_BYTES } from "../api/tile";
 
 /** Quads per row of the texture; a quad is two texels of four words. */
-export const QUADS_PER_ROW = 512;
+const QUADS_PER_ROW = 512;
 
 /** GLSL: which quad and corner a vertex belongs to, and where the quad's first texel lies. */
 export const GLSL_TEXEL = `int quad = gl_VertexID / 6;

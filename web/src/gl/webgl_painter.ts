@@ -1,5 +1,5 @@
-// The strata through WebGL2. One integer texture per tile, uploaded as it came; one draw call per
-// tile and frame.
+// The stacked blocks through WebGL2. One integer texture per tile, uploaded as it came; one draw
+// call per tile and frame.
 import { LEGENDS } from "../api/contract";
 import type { Tile } from "../api/tile";
 import { PALETTE_SIZE } from "./colour_rules";

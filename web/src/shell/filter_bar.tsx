@@ -1,5 +1,5 @@
-// The filter above the views: a chip for every term, a field for those who write them, a panel for
-// those who choose them, and what passes. Views that know no filter do not show it.
+// The filter above the views: a chip for every term, a field to write one, a panel to choose one,
+// and how many allocations pass. Views without a filter do not show it.
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { frozen } from "../api/frozen";
@@ -52,7 +52,7 @@ function Chips() {
 function Passing() {
   const { data, error } = filtered.value;
   if (page.value.filter.trim() === "") {
-    return <span class="faint cut">Nothing is filtered away</span>;
+    return <span class="faint cut">No filter</span>;
   }
   if (error) {
     return (
@@ -66,7 +66,7 @@ function Passing() {
   }
   if (!data) return <span class="faint">Filtering…</span>;
   if (data.count === 0) {
-    return <span>No allocation passes; {integer(data.total_count)} were searched</span>;
+    return <span>None of {integer(data.total_count)} allocations passes the filter</span>;
   }
   return (
     <span class="num cut" role="status">
@@ -112,7 +112,7 @@ export function FilterBar() {
           type="button"
           class="btn"
           aria-expanded={panel.value}
-          title="Choose what passes"
+          title="Choose the filter"
           onClick={() => {
             panel.value = !panel.value;
           }}

@@ -37,7 +37,7 @@ const pools = follow<Legend>(() =>
 const PROVENANCES = [
   ["traced", "traced"],
   ["before_recording", "older than the recording"],
-  ["lost", "lost to the ring"],
+  ["lost", "overwritten in the ring buffer"],
   ["ghost", "known from the final state only"],
 ] as const;
 
@@ -49,7 +49,7 @@ function Not({ of }: { of: string }) {
       class="btn quiet fnot"
       aria-pressed={term?.not ?? false}
       disabled={term === null}
-      title={`All but these: ${of}`}
+      title={`Exclude the chosen values of ${of}`}
       onClick={() => term && setFilter(withTerm(page.value.filter, of, term.value, !term.not))}
     >
       not
@@ -208,7 +208,7 @@ export function FilterPanel({ onClose }: { onClose: () => void }) {
       class="fpanel"
       ref={box}
       role="dialog"
-      aria-label="Choose what passes"
+      aria-label="Choose the filter"
       onKeyDown={(event) => {
         if (event.key !== "Escape") return;
         event.preventDefault();
@@ -219,9 +219,9 @@ export function FilterPanel({ onClose }: { onClose: () => void }) {
     >
       <CategoryFacet />
       <RangeFacet of="size" name="Block size" hints={["512KiB", "any"]} />
-      <RangeFacet of="life" name="Life, steps" hints={["0", "any"]} />
+      <RangeFacet of="life" name="Life (steps)" hints={["0", "any"]} />
       <TextFacet of="stack" name="Stack" hint="text or /regex/ in any frame" />
-      <TextFacet of="phase" name="Phase" hint="text or /regex/, open at birth" />
+      <TextFacet of="phase" name="Phase" hint="text or /regex/, active at allocation" />
       <Facet of="provenance" name="Provenance">
         {PROVENANCES.map(([value, label]) => (
           <Choice key={value} of="provenance" value={value}>

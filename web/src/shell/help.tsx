@@ -16,8 +16,8 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
       ["Zoom to the selection", ["z"]],
       ["Previous, next event", ["[", "]"]],
       ["Next block above, below", ["↑", "↓"]],
-      ["Colour by the next thing", ["g"]],
-      ["Step or time", ["x"]],
+      ["Next colouring", ["g"]],
+      ["Step or time axis", ["x"]],
     ],
   },
   {
@@ -25,9 +25,9 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
     keys: [
       ["Lane above, below", ["↑", "↓"]],
       ["First, last lane", ["Home", "End"]],
-      ["Its own timeline", ["Enter"]],
+      ["Open its timeline", ["Enter"]],
       ["Next block above, below", ["⇧↑", "⇧↓"]],
-      ["Sort by the next thing", ["m", "M"]],
+      ["Next, previous sort order", ["m", "M"]],
       ["Compare to median or first", ["b"]],
       ["Same scale or own", ["v"]],
       ["Align by clock or first event", ["l"]],
@@ -36,13 +36,13 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
   {
     title: "Flame",
     keys: [
-      ["From frame to frame", ["←", "→", "↑", "↓"]],
+      ["Next frame", ["←", "→", "↑", "↓"]],
       ["Pick a frame in every view", ["Space"]],
       ["Zoom in, out", ["Enter", "⌫"]],
-      ["The whole picture", ["f"]],
-      ["Sandwich and back", ["b"]],
-      ["Next, previous kind of bytes", ["m", "M"]],
-      ["Point out frames", ["p"]],
+      ["Fit everything", ["f"]],
+      ["Sandwich or icicle", ["b"]],
+      ["Next, previous mode", ["m", "M"]],
+      ["Find frames", ["p"]],
       ["Colour by stack or category", ["g"]],
     ],
   },
@@ -61,8 +61,8 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
     title: "Diff",
     keys: [
       ["Next, previous row", ["↑", "↓"]],
-      ["Exchange A and B", ["e"]],
-      ["Rows by the next thing", ["m", "M"]],
+      ["Swap A and B", ["e"]],
+      ["Next, previous row type", ["m", "M"]],
       ["Flame or timelines", ["v"]],
       ["Width by size or by change", ["b"]],
       ["Find rows", ["p"]],
@@ -71,8 +71,8 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
   {
     title: "Live",
     keys: [
-      ["Next, previous window of time", ["m", "M"]],
-      ["Pause, go on", ["p"]],
+      ["Next, previous time window", ["m", "M"]],
+      ["Pause, resume", ["p"]],
       ["All processes", ["Esc"]],
     ],
   },
@@ -80,10 +80,10 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
     title: "Tables",
     keys: [
       ["Next, previous table", ["m", "M"]],
-      ["Choose rows", ["↑", "↓", "⇧↑", "⇧↓"]],
+      ["Select rows", ["↑", "↓", "⇧↑", "⇧↓"]],
       ["First, last row", ["Home", "End"]],
       ["Show in the timeline", ["Enter"]],
-      ["Copy the chosen rows", ["Ctrl C"]],
+      ["Copy the selected rows", ["Ctrl C"]],
     ],
   },
   {
@@ -96,11 +96,11 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
   {
     title: "State",
     keys: [
-      ["Step back, on", ["←", "→"]],
+      ["Previous, next event", ["←", "→"]],
       ["Ten steps", ["⇧←", "⇧→"]],
       ["First, last event", ["Home", "End"]],
       ["Play, pause", ["space"]],
-      ["Next segment, in their list", ["↑", "↓"]],
+      ["Next, previous segment in the list", ["↑", "↓"]],
       ["Filter the events", ["e"]],
     ],
   },
@@ -108,7 +108,7 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
     title: "Map",
     keys: [
       ["Zoom, pan addresses", ["⇧W", "⇧S", "⇧↑", "⇧↓"]],
-      ["Red what an out-of-memory met", ["r"]],
+      ["Memory live at an out-of-memory event", ["r"]],
     ],
   },
   {
@@ -128,13 +128,13 @@ const GROUPS: readonly { title: string; keys: readonly [string, readonly string[
       ["Side by side and back", ["L"]],
       ["Copy link", ["c"]],
       ["Theme", ["t"]],
-      ["This list", ["?"]],
+      ["Keyboard help", ["?"]],
     ],
   },
 ];
 
 /** What an exported page has no use for. */
-const SERVED = ["Step or time", "Sandwich and back"];
+const SERVED = ["Step or time axis", "Sandwich or icicle"];
 
 function groups() {
   if (frozen === null) return GROUPS;

@@ -1,4 +1,4 @@
-// The bar above a view: what a link asked for and this page does not have, what failed on the way.
+// The bar above a view: what a link names and this page does not have, and failed requests.
 import { notes } from "../state/page/notes";
 import { Icon } from "../ui/icons";
 

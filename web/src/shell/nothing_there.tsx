@@ -1,4 +1,4 @@
-// A file that opened and holds no memory: what it is, why there is nothing, what still works.
+// A file that was read and contains no device memory: what it is, why, and what still works.
 import type { FileInfo } from "../api/contract";
 import { formatHash } from "../state/link/url";
 import { recording } from "../state/page/recordings";
@@ -12,7 +12,7 @@ export function NothingThere({ of }: { of: FileInfo }) {
     return (
       <div class="center">
         <Notice icon="overview" title="Nothing was recorded yet">
-          <p>The recorder runs. What the program does with GPU memory appears here by itself.</p>
+          <p>The recorder is running. The GPU memory of the program appears here automatically.</p>
         </Notice>
       </div>
     );
@@ -23,21 +23,21 @@ export function NothingThere({ of }: { of: FileInfo }) {
     <div class="center">
       <Notice
         icon="overview"
-        title="This file holds no memory"
+        title="This file contains no device memory"
         code={RECORD_CODE}
         actions={
           of.issues > 0 &&
           isView("sql") && (
             <a class="btn" href={href}>
-              {counted(of.issues, "oddity", "oddities")} of the file
+              {counted(of.issues, "import issue")}
             </a>
           )
         }
       >
         <p>
-          <Name text={of.name} /> was read to its end: {of.format}, {bytesText(of.data_bytes)},{" "}
+          <Name text={of.name} /> was read completely: {of.format}, {bytesText(of.data_bytes)},{" "}
           {counted(of.events, "event")}, no device, no segment. The process had not used a GPU when
-          it was written, or nothing was recorded. Record while the memory is in use:
+          the file was written, or nothing was recorded. Record while the memory is in use:
         </p>
       </Notice>
     </div>

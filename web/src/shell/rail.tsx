@@ -2,7 +2,7 @@
 
 import { formatHash } from "../state/link/url";
 import { device, page } from "../state/page/store";
-import { integer } from "../text/units";
+import { counted, integer } from "../text/units";
 import { Icon } from "../ui/icons";
 import { offeredViews, viewKeys } from "../views/registry";
 
@@ -31,7 +31,7 @@ export function Rail() {
                 <Icon name={view.icon} />
                 <span>{view.title}</span>
                 {view.name === "overview" && ooms > 0 && (
-                  <span class="badge is-danger" title={`${integer(ooms)} out of memory`}>
+                  <span class="badge is-danger" title={counted(ooms, "out-of-memory event")}>
                     {integer(ooms)}
                   </span>
                 )}

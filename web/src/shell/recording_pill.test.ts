@@ -23,10 +23,10 @@ describe("the pill of a recording", () => {
     expect(words.title).toContain("about every 2 s");
   });
 
-  it("tells a good end from a recorder that is gone", () => {
+  it("distinguishes a good end from a recorder that died", () => {
     expect(pillWords({ ...SHOWN, state: "ended" }, false).head).toBe("Recording ended");
     const gone = pillWords({ ...SHOWN, state: "stopped" }, true);
-    expect(gone.rest).toBe("1,234 events, no more comes");
+    expect(gone.rest).toBe("1,234 events, no new data");
     expect(gone.look).toBe("bad");
   });
 

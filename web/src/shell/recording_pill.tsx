@@ -1,4 +1,4 @@
-// A recording that is being written: how it stands, and a button to stay with what is there.
+// A recording that is being written: its state, and a button that pauses the page.
 import { pause, paused, recording } from "../state/page/recordings";
 import { Icon } from "../ui/icons";
 import { pillWords } from "./recording_words";
@@ -17,7 +17,7 @@ export function RecordingPill() {
         <button
           type="button"
           class="iconbtn"
-          aria-label={paused.value ? "Follow the recording" : "Pause: stay with what is shown"}
+          aria-label={paused.value ? "Follow the recording" : "Pause: keep what is shown"}
           title={paused.value ? "Follow again" : "Pause"}
           onClick={() => pause(!paused.value)}
         >

@@ -19,24 +19,24 @@ export interface Words {
 
 export function pillWords(of: Shown, isPaused: boolean): Words {
   const events = counted(of.shownEvents, "event");
-  const unread = of.behind ? " There is more than is shown yet." : "";
+  const unread = of.behind ? " The page does not show all of it yet." : "";
   if (of.error !== null) {
-    const title = `The recording cannot be read again: ${of.error}. What is shown is what was read before.`;
-    return { head: "Not read again", rest: events, title, look: "bad" };
+    const title = `The recording cannot be read again: ${of.error}. The page shows what was read before.`;
+    return { head: "Read error", rest: events, title, look: "bad" };
   }
   if (of.state === "ended") {
-    const title = `The recorder has ended; this is all of it.${unread}`;
+    const title = `The recorder has ended; the recording is complete.${unread}`;
     return { head: "Recording ended", rest: events, title, look: "still" };
   }
   if (of.state === "stopped") {
-    const title = `The recorder is gone without a word, killed perhaps. What it had written is here; no more comes.${unread}`;
-    return { head: "Recorder gone", rest: `${events}, no more comes`, title, look: "bad" };
+    const title = `The recorder died or was killed. The recording ends here.${unread}`;
+    return { head: "Recorder died", rest: `${events}, no new data`, title, look: "bad" };
   }
   if (isPaused) {
-    const title = "The recording goes on; the page stays with what was read.";
+    const title = "The recording continues; the page keeps what was read.";
     return { head: "Paused", rest: `at ${events}`, title, look: "still" };
   }
   const every = Math.max(1, Math.round(of.wait_s + of.read_s));
-  const title = `The recording is being written. It is read again about every ${every} s; the last event of the file came ${agoText(of.ago_s)}.`;
+  const title = `The recording is being written. It is read again about every ${every} s; last event: ${agoText(of.ago_s)}.`;
   return { head: "Recording…", rest: `${events}, ${agoText(of.ago_s)}`, title, look: "live" };
 }

@@ -109,7 +109,7 @@ export function Results({
   onChoose: (row: Row) => void;
 }) {
   const { data, error, loading } = search.value;
-  if (!device.value) return <p class="hh">This file holds no memory that could be searched.</p>;
+  if (!device.value) return <p class="hh">This file contains no device memory to search.</p>;
   if (error) return <p class="hh">{visible(error.what)}</p>;
   if (!data) return loading ? <p class="hh">Searching…</p> : null;
   if (data.count === 0 && data.annotations.length === 0) {
@@ -171,10 +171,10 @@ export function Results({
           <kbd>↓</kbd> move
         </span>
         <span>
-          <kbd>↵</kbd> go there
+          <kbd>↵</kbd> open
         </span>
         <span>
-          <kbd>Ctrl ↵</kbd> keep only these
+          <kbd>Ctrl ↵</kbd> show only these
         </span>
       </div>
     </>

@@ -28,7 +28,7 @@ export function Status() {
   return (
     <footer class="status">
       {overview.value.data === null && overview.value.error === null && device.value !== null && (
-        <span class="faint">checking the sums of this device</span>
+        <span class="faint">checking the sums of this device…</span>
       )}
       {shown.map((identity, index) => (
         <span key={identity.name} class={index > 0 ? "opt" : ""} title={identity.text}>
@@ -59,7 +59,7 @@ export function Status() {
         <span class="opt">{drawnBy.value}</span>
       )}
       {frozen !== null && page.value.view === "timeline" && resolution.value && (
-        <span title="This page holds tiles of some levels; the recording itself is finer">
+        <span title="This page has less detail than the recording">
           exact to {counted(resolution.value.steps, "step")}, blocks from{" "}
           {bytesText(resolution.value.bytes)}
         </span>
@@ -67,7 +67,7 @@ export function Status() {
       {frozen === null && page.value.view === "timeline" && resolution.value && (
         <span
           class="opt"
-          title="Smaller blocks are drawn together, in thin lines; zoom in to tell them apart"
+          title="Smaller blocks are drawn together as thin lines; zoom in to separate them"
         >
           blocks from {bytesText(Math.ceil(resolution.value.bytes))}
         </span>

@@ -82,8 +82,8 @@ function FileMenu() {
   );
 }
 
-/** A small tank: live bytes and the reserved level, as parts of the most that was reserved. */
-function Tank({ of }: { of: DeviceInfo }) {
+/** A small gauge: peak live and peak reserved bytes, as parts of the most that was reserved. */
+function Gauge({ of }: { of: DeviceInfo }) {
   const full = Math.max(1, of.peak.reserved.bytes, of.peak.active.bytes, of.ceiling_bytes ?? 0);
   const live = Math.min(1, of.peak.active.bytes / full);
   const reserved = Math.min(1, of.peak.reserved.bytes / full);
@@ -115,7 +115,7 @@ function Devices() {
         chosen={String(current.ordinal)}
         onChoose={(key) => goPlace(fileId, Number(key))}
       >
-        <Tank of={current} />
+        <Gauge of={current} />
         {current.label}
       </Menu>
     );
@@ -128,10 +128,10 @@ function Devices() {
           key={one.ordinal}
           class="devchip"
           aria-pressed={one.ordinal === current.ordinal}
-          title={`${one.label}: ${counted(one.events, "event")}, most reserved ${bytesText(one.peak.reserved.bytes)}`}
+          title={`${one.label}: ${counted(one.events, "event")}, peak reserved ${bytesText(one.peak.reserved.bytes)}`}
           onClick={() => goPlace(fileId, one.ordinal)}
         >
-          <Tank of={one} />
+          <Gauge of={one} />
           {one.label}
         </button>
       ))}
@@ -158,12 +158,12 @@ function Asking() {
   );
 }
 
-/** What a page that was sent by somebody is, and what it is not. */
+/** What an exported page contains, and what it does not. */
 function Exported({ of }: { of: Frozen }) {
   const range = frozenDevice(device.value?.ordinal);
   const steps =
     range && !range.whole ? `steps ${integer(range.from)} – ${integer(range.to)}` : "all steps";
-  const title = `Written ${of.written} by tidegauge ${of.version}. It holds the overview, the timeline and the flame graphs. ${OPEN_HINT}`;
+  const title = `Written ${of.written} by tidegauge ${of.version}. It contains the overview, the timeline and the flame graphs. ${OPEN_HINT}`;
   return (
     <span
       class="exported"
@@ -273,7 +273,7 @@ export function toggleInspector(): void {
   inspectorOpen.value = !(shown && document.querySelector(".side") !== null);
 }
 
-export async function copyLink(copied: { value: boolean }): Promise<void> {
+async function copyLink(copied: { value: boolean }): Promise<void> {
   flushHash();
   try {
     await navigator.clipboard.writeText(location.href);

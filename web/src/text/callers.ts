@@ -1,8 +1,8 @@
-// Rows of a list that read the same although they are different stacks: what tells them apart.
+// Rows of a list that read the same although they are different stacks: how they are distinguished.
 //
 //   model.py:8 forward ‹ train.py:114           short where that is enough
 //   model.py:8 forward ‹ train.py:114 main      the whole caller where the short ones are equal
-//   model.py:8 forward › linear.py:114 forward  what it called, where callers do not tell them apart
+//   model.py:8 forward › linear.py:114 forward  what it called, where callers are equal
 //   model.py:8 forward ‹ stack 12               the stack's number where nothing else differs
 import { integer } from "./units";
 
@@ -23,7 +23,7 @@ export function behindLabel(caller: string): string {
   return caller.startsWith("› ") ? ` ${caller}` : ` ‹ ${caller}`;
 }
 
-/** What tells each row from the others. */
+/** What distinguishes each row from the others. */
 export function tellingCallers(rows: readonly Called[]): string[] {
   const count = new Map<string, number>();
   const key = (row: Called, caller: string) => `${row.label}\n${caller}`;
@@ -62,7 +62,7 @@ export function sumsOfAlike<T extends { label: string; bytes: number }>(
 
 /** How all lists rank stacks by the free bytes that they pin: src/analysis/layout/pinned.h. */
 export const PIN_ORDER =
-  "Those that pin a tenth or more of it stand first, most per live byte first; then the others by what they pin";
+  "Stacks that pin at least a tenth come first, by pinned bytes per live byte; then the others, by pinned bytes";
 
 /** Pinned bytes per live byte: "0.6", "31", "4,000". */
 export function perLiveByte(pins: number, live: number): string {

@@ -16,8 +16,8 @@ describe("a pattern of names", () => {
 
   it("says what is wrong with it, and that there is none", () => {
     expect(textMatch("  ")).toBeNull();
-    expect(textMatch("/(/")).toMatch(/^No regular expression: Unterminated group\.$/);
-    expect(textMatch("/a: )/")).toMatch(/^No regular expression: \S.*\.$/);
+    expect(textMatch("/(/")).toMatch(/^Invalid regular expression: Unterminated group\.$/);
+    expect(textMatch("/a: )/")).toMatch(/^Invalid regular expression: \S.*\.$/);
     expect(textMatch("x".repeat(1001))).toMatch(/too long/);
   });
 });

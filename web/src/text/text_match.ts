@@ -28,6 +28,6 @@ export function textMatch(pattern: string): Match | string | null {
     const compiled = new RegExp(text.slice(1, -1), "iu");
     return (name) => compiled.test(name);
   } catch (error) {
-    return `No regular expression${reasonOf(error)}.`;
+    return `Invalid regular expression${reasonOf(error)}.`;
   }
 }

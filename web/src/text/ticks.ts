@@ -3,7 +3,7 @@
 //   byteTicks(0, 38 GiB, 650 px) → major 8 GiB, minor 1 GiB
 //   decimalStep(3400, 900 px, 86 px) → 500
 
-export interface TickSteps {
+interface TickSteps {
   major: number;
   minor: number;
 }

@@ -36,7 +36,7 @@ describe("other numbers", () => {
   it("count with their word", () => {
     expect(counted(1, "block")).toBe("1 block");
     expect(counted(1234, "block")).toBe("1,234 blocks");
-    expect(counted(0, "oddity", "oddities")).toBe("0 oddities");
+    expect(counted(0, "category", "categories")).toBe("0 categories");
   });
   it("say durations at their scale", () => {
     expect(duration(40)).toBe("40 µs");

@@ -8,7 +8,7 @@ import { Icon } from "./icons";
 import { Bytes, Name, Parts } from "./text";
 
 /** "missing_bytes" → "missing" */
-export function evidenceName(name: string): string {
+function evidenceName(name: string): string {
   return name.replace(/_bytes$/, "").replaceAll("_", " ");
 }
 
@@ -56,8 +56,8 @@ export function AdviceList({ list, proof }: { list: readonly Advice[]; proof: Pr
       <div class="phead">
         <h2>What to try</h2>
         <span class="note">
-          rules of thumb on this recording's numbers{proof ? ", held against a replay" : ""}; only a
-          run shows more
+          rules of thumb for this recording{proof ? ", checked by a replay" : ""}; only a run proves
+          them
         </span>
       </div>
       <ul class="advice">
@@ -81,7 +81,7 @@ export function AdviceList({ list, proof }: { list: readonly Advice[]; proof: Pr
         ))}
       </ul>
       {proof && (
-        <ul class="told">
+        <ul class="sentences">
           <SentenceItems list={proof.sentences} />
         </ul>
       )}

@@ -81,7 +81,7 @@ export function Icon({ name, class: extra = "" }: { name: IconName; class?: stri
   );
 }
 
-/** A staff in the water with its high-water mark. */
+/** A tide gauge: a staff with waves and the mark of its peak. */
 export function Logo() {
   return (
     <svg

@@ -27,7 +27,7 @@ describe("marks of incomplete figures", () => {
     expect(markText(["memory", "blocks"], [older])).toBe("at least");
   });
 
-  it("tell why, the first few", () => {
+  it("state the first few reasons", () => {
     expect(whyText(ROWS, ["launches"])).toBe("lost: 1 × no room for a launch");
     const many: Missing[] = [1, 2, 3, 4, 5, 6].map((i) => ({
       figures: ["copies"],

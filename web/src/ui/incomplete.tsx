@@ -1,4 +1,4 @@
-// The mark beside figures that are not the whole truth: something was lost, or not watched.
+// The mark beside incomplete figures: something was lost, or not watched.
 import type { FigureName, Missing } from "../api/incomplete";
 import { visible } from "../text/visible";
 

@@ -1,4 +1,4 @@
-// What stands where a picture cannot: nothing there, something missing, something broken.
+// Shown instead of a picture: there is nothing to show, something is missing, or something failed.
 import type { ComponentChildren } from "preact";
 import type { ApiError } from "../api/client";
 import { visible } from "../text/visible";

@@ -5,7 +5,7 @@ import { readToken } from "../gl/colours";
 import { byteTicks, multiples } from "../text/ticks";
 import { UNIT_BYTES, unitFor } from "../text/units";
 
-export const MAX_RATIO = 2;
+const MAX_RATIO = 2;
 
 export function pixelRatio(): number {
   return Math.min(MAX_RATIO, window.devicePixelRatio || 1);
@@ -24,7 +24,7 @@ export class Tokens {
   };
 }
 
-export type Context = CanvasRenderingContext2D;
+type Context = CanvasRenderingContext2D;
 
 export interface Surface {
   c: Context;
@@ -54,7 +54,7 @@ export function font(s: Surface, pixels = 11, weight = 400): void {
   s.c.font = `${weight} ${pixels}px ${s.token("font-ui")}`;
 }
 
-export interface LabelLook {
+interface LabelLook {
   align?: CanvasTextAlign;
   colour?: string;
   /** an outline in the colour of the surface, for words near a line */
@@ -108,7 +108,7 @@ export function backedLines(
   return width;
 }
 
-export interface PlateLook {
+interface PlateLook {
   align?: "left" | "right" | "center";
   background?: string;
   colour?: string;
@@ -202,7 +202,7 @@ export function hatch(c: Context, colour: string, gap = 5): CanvasPattern | stri
   return pattern ?? colour;
 }
 
-export interface Staff {
+interface Staff {
   /** the axis line */
   x: number;
   top: number;

@@ -1,4 +1,4 @@
-// Which rows of a long table stand on the screen. Browsers cannot scroll more than some 30 million
+// Which rows of a long table are on the screen. Browsers cannot scroll more than some 30 million
 // pixels, so that a very long table scrolls by shares of its length instead of by pixels.
 
 export interface RowsWindow {

@@ -116,8 +116,3 @@ export function SortHead({ class: name, title, down, onSort, children }: SortHea
     </th>
   );
 }
-
-/** Styles in the markup are refused by the page's policy; those that a script sets are not. */
-export function setPixels(el: HTMLElement | null, name: "height" | "top", pixels: number): void {
-  if (el) el.style[name] = `${pixels}px`;
-}

@@ -36,7 +36,7 @@ export interface View {
   docked: boolean;
   /** shows memory; without a device there is none to show */
   needsDevice: boolean;
-  /** tells about the whole file, whatever the filter says */
+  /** about the whole file: the filter does not apply */
   unfiltered?: boolean;
   /** absent: always */
   offered?: () => boolean;

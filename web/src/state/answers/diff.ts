@@ -22,7 +22,7 @@ const chosenB = computed<Likely | null>(() => {
   return chosen ? { lane: chosen, because: "" } : likelyB(lanes.value, a);
 });
 export const laneB = computed<Lane | null>(() => chosenB.value?.lane ?? null);
-/** Why B is what it is, if nobody chose it. */
+/** Why this B, if the user did not choose it. */
 export const becauseB = computed(() => chosenB.value?.because ?? "");
 
 export const recordings = lanes;

@@ -55,5 +55,5 @@ export function oddOne(lanes: readonly Lane[]): Likely | null {
   const far = Math.max(...away);
   const odd = lanes[away.indexOf(far)];
   if (!odd || far - usual <= DEVIATIONS * spread || far <= MIN_SHARE * middle) return null;
-  return { lane: odd, because: "its peak is unlike the others’" };
+  return { lane: odd, because: "its peak differs most from the others" };
 }

@@ -33,7 +33,7 @@ export const forecast = latest<Forecast>(() => {
 });
 
 export const MIB = 1024 * 1024;
-/** Where the slider is being dragged to; the URL follows when it is let go. */
+/** Where the slider is being dragged to; the URL follows when it is released. */
 export const dragged = signal<number | null>(null);
 
 /** The size that is asked about: the slider's, else what ran out of memory, else a usual one. */

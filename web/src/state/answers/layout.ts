@@ -10,7 +10,7 @@ import { device, follow, go, page, place } from "../page/store";
 import { passing } from "./filters";
 import { mark } from "./marks";
 
-/** Which segments are on the screen; a little more is asked for. */
+/** Which segments are on the screen; a little more is requested. */
 export const segmentWindow = signal({ offset: 0, limit: 60 });
 /** Pixels of the column of bars. */
 export const barPixels = signal(300);
@@ -44,7 +44,7 @@ export const events = follow<Events>(() => {
   return { path: "events", params: { ...place.value, ...terms.value, ...eventWindow.value } };
 }, true);
 
-/** Where the cursor stands in a list of which not all is listed. */
+/** Position of the cursor in a filtered list. */
 const nearest = latest<Events>(() => {
   if (!shown.value || !place.value || !filtering.value) return null;
   const params = { ...place.value, ...terms.value, step: cursorStep.value, offset: 0, limit: 0 };
@@ -95,7 +95,7 @@ const PAGE = 500;
 const MAX_PAGES = 40;
 
 /**
- * Where in the list of the answer a segment stands that is not among those listed; null: nowhere.
+ * The index of a segment that is not among those that were sent; null: it is not in the list.
  */
 export async function findSegment(id: number, of: Layout): Promise<number | null> {
   const at = place.peek();

@@ -1,5 +1,5 @@
-// What the Live view shows: asked for again and again, but only while it is open, seen and not
-// paused. A recording that has ended is looked at seldom: another may take its name.
+// The data of the Live view: requested repeatedly, but only while the view is open, visible and not
+// paused. A recording that has ended is checked rarely: another may take its name.
 import { batch, computed, effect, signal } from "@preact/signals";
 import { type ApiError, asApiError, getJson, isAbort } from "../../api/client";
 import type { LiveAnswer, LiveSourceInfo } from "../../api/live";
@@ -39,7 +39,7 @@ export const liveSource = computed<LiveSourceInfo | null>(() => {
 
 const seen = signal(true);
 
-/** Nothing is asked for while the page is out of sight. Ends when the answer is called. */
+/** Stops the requests while the page is hidden. Returns a function that ends the watch. */
 export function watchSight(): () => void {
   const look = () => {
     seen.value = document.visibilityState === "visible";
@@ -62,7 +62,7 @@ function checkProcess(data: LiveAnswer): void {
   if (proc === null || data.read < 1 || data.more_processes > 0) return;
   if (data.processes.some(({ process }) => process === proc)) return;
   notes.value = [
-    `The link names process ${proc} of the recording, which is not there. All are shown.`,
+    `The link names process ${proc}, which this recording does not have; showing all processes.`,
   ];
   go({ proc: null });
 }

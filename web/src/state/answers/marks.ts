@@ -29,7 +29,7 @@ export async function settledSearch(): Promise<SearchResult | null> {
   return search.peek().data;
 }
 
-export interface Mark {
+interface Mark {
   number: number;
   count: number;
   source: "search" | "sql";
@@ -50,7 +50,7 @@ export const mark = computed<Mark | null>(() => {
   return null;
 });
 
-/** Which hit the page stands at; −1 before the first jump. */
+/** The index of the current hit; −1 before the first jump. */
 export const hitIndex = signal(-1);
 
 /** Jumps to the next or previous member of the mark and selects it. */

@@ -8,7 +8,7 @@ import { worstOom } from "../recording/ooms";
 export const OOM_VIEW = "oom";
 
 /** The event under the cursor, else the nearest one before it, else the worst. */
-export function chosenOom(ooms: readonly Oom[], at: number | null): Oom | null {
+function chosenOom(ooms: readonly Oom[], at: number | null): Oom | null {
   if (at !== null) {
     const before = ooms.filter((one) => one.step <= at);
     const last = before[before.length - 1];

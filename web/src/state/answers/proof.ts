@@ -1,11 +1,11 @@
-// What a replay says of the advice that is shown: asked for when the rest of the picture stands.
+// What a replay says about the advice that is shown: requested after the rest of the view.
 import type { Sentence } from "../../api/contract";
 import { frozen } from "../../api/frozen";
 import { START } from "../link/url";
 import { follow, page, pictured, place } from "../page/store";
 import { OOM_VIEW, shownOom } from "./oom";
 
-export interface Proof {
+interface Proof {
   sentences: Sentence[];
   /** in the order of the advice; null: it names no setting */
   of_advice: (string | null)[];

@@ -35,7 +35,7 @@ export async function runSql(sql: string): Promise<void> {
   sqlStopped.value = false;
   go({ sql });
   if (sql.trim() === "") {
-    finish(null, new ApiError("There is no query.", "Write one, or choose a question.", 0));
+    finish(null, new ApiError("There is no query.", "Enter a query, or choose a question.", 0));
     return;
   }
   sqlRunning.value = performance.now();
@@ -58,7 +58,7 @@ function finish(answer: SqlAnswer | null, error: ApiError | null): void {
   sqlError.value = error;
 }
 
-/** Gives the query up; the server stops it when nobody waits any more. */
+/** Gives the query up; the server stops it when no client waits. */
 export function stopSql(): void {
   if (!running) return;
   running.abort();
@@ -99,7 +99,7 @@ export const sqlIsOlder = computed(() => {
 function noteError(sql: string): void {
   const error = sqlError.peek();
   if (error && page.peek().view !== "sql" && page.peek().sql === sql) {
-    addNotes(`The query of the link marks nothing. ${visible(error.what)}`);
+    addNotes(`The query in the link marks nothing. ${visible(error.what)}`);
   }
 }
 

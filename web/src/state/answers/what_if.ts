@@ -1,4 +1,4 @@
-// What the What-if view asks: the settings that are known to help, and one that somebody wrote.
+// What the What-if view asks: the settings that are known to help, and one that the user wrote.
 import { signal } from "@preact/signals";
 import { type ApiError, asApiError, getJson, postJson } from "../../api/client";
 import type { Session } from "../../api/contract";

@@ -6,7 +6,7 @@ describe("the filter over the events", () => {
     expect(eventTerms("", "  ")).toEqual({});
     expect(eventTerms("nonsense", "")).toEqual({});
   });
-  it("tells sizes and addresses from texts", () => {
+  it("distinguishes sizes and addresses from texts", () => {
     expect(eventTerms("oom", ">1MiB linear.py:52 forward")).toEqual({
       action: "oom",
       size: ">1MiB",

@@ -3,7 +3,7 @@
 //   "oom,alloc >1MiB linear.py:52"  →  action=oom,alloc  size=>1MiB  stack=linear.py:52
 //   "b7f0586000000_1"               →  address=b7f0586000000_1
 
-export interface EventTerms {
+interface EventTerms {
   action?: string;
   address?: string;
   size?: string;

@@ -1,4 +1,5 @@
-// The text of a filter as terms, and back. The server reads the same text (src/view/filter/filter.h):
+// The text of a filter as terms, and back. The server reads the same text
+// (src/view/filter/filter.h):
 //
 //   stream:1,2 size:>=1MiB stack:"/attention|sdpa/" -category:unknown
 //   └ key:value            └ quotes keep spaces      └ "-": what does not
@@ -27,7 +28,7 @@ export function parseTerms(text: string): Term[] {
   });
 }
 
-export function formatTerm({ key, value, not }: Term): string {
+function formatTerm({ key, value, not }: Term): string {
   // the server knows no escape: a quote cannot be part of a value
   const plain = value.replaceAll('"', "");
   const body = /\s/.test(plain) ? `"${plain}"` : plain;

@@ -1,4 +1,4 @@
-// What a link carries: every choice of the page that somebody else shall see as well.
+// What a link carries: every choice of the page that others see as well when they open it.
 
 import type { LegendBy } from "../../api/contract";
 import type { Arena } from "../../api/frag";
@@ -119,7 +119,7 @@ export interface PageState {
   /** Fragmentation: the size of a request in bytes; null: what ran out of memory, or a usual one */
   fit: number | null;
   /**
-   * What if: settings that somebody wrote, the chosen row, memory of the device; null: as recorded
+   * What if: settings that the user wrote, the chosen row, memory of the device; null: as recorded
    */
   set: string;
   conf: string;

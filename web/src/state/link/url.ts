@@ -1,5 +1,5 @@
-// The whole state of the page as text after the "#", and back. A link that was sent to somebody
-// shows the same thing; a link that was mangled shows as much as can be understood.
+// The whole state of the page as text after the "#", and back. A link shows the same to everybody
+// who opens it; of a damaged link the readable parts apply.
 //
 //   #timeline?file=0&dev=1&x=2450,3394&axis=step&colour=stack&sel=812&q=linear
 import { LEGENDS, type LegendBy } from "../../api/contract";

@@ -1,5 +1,4 @@
-// The step that the page speaks about: where the cursor stands, what was live there, what is
-// chosen.
+// The step of the page: the cursor, what was live there, and what is selected.
 import { computed } from "@preact/signals";
 import {
   type Allocation,
@@ -34,7 +33,7 @@ export const stateAt = follow<StateAt>(() => {
   return { path: "at", params: { ...place.value, axis: "step", x: cursorStep.value } };
 }, true);
 
-/** Where the cursor stands on an axis, from its base; null while nobody knows when its step was. */
+/** Position of the cursor on an axis, from its base; null while the time of its step is unknown. */
 export function cursorPosition(domain: Domain): number | null {
   if (domain.axis === "step") return cursorStep.value + 0.5;
   const at = stateAt.value.data;

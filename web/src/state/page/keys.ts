@@ -1,7 +1,7 @@
 // One listener for the keyboard. The view on the screen is asked first, then the shell.
 
 /** True: the key was used. */
-export type KeyHandler = (event: KeyboardEvent) => boolean;
+type KeyHandler = (event: KeyboardEvent) => boolean;
 
 const handlers: KeyHandler[] = [];
 
@@ -15,7 +15,7 @@ export function onKey(handler: KeyHandler): () => void {
 }
 
 /** Text fields keep their keys; the editor lives in a shadow root, so the path is asked. */
-export function isTyping(event: Event): boolean {
+function isTyping(event: Event): boolean {
   const target = event.composedPath()[0];
   if (!(target instanceof HTMLElement)) return false;
   return target.isContentEditable || target.matches("input:not([type=range]), textarea, select");

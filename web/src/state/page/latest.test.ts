@@ -46,7 +46,7 @@ describe("a question that changes fast", () => {
     expect(answer.value).toEqual({ data: "three", error: null, loading: false });
     expect(flights).toHaveLength(2);
   });
-  it("says what failed, and goes on", async () => {
+  it("says what failed, and continues", async () => {
     const { step, flights, answer } = bench();
     await flights[0]?.fail();
     expect(answer.value.error?.what).toContain("does not answer");

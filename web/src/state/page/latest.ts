@@ -38,7 +38,7 @@ export function latest<T>(
     answer.value = { data: answer.peek().data, error: null, loading: true };
     const land = (arrived: Answer<T>) => {
       const current = wanted.peek();
-      // nobody wants it any more: the view was left, or the file
+      // no longer wanted: the view was left, or the file
       answer.value = current === "null" ? nothing : { ...arrived, loading: current !== text };
       under = "null";
       if (current !== text) next();

@@ -74,7 +74,7 @@ describe("a link", () => {
     expect(side.notes).toEqual([]);
     expect(side.state).toMatchObject(place);
     expect(check({ ...place, view: "timeline" }, longer).notes).toHaveLength(3);
-    expect(check({ view: "lanes", at: 5000 }, longer).notes[0]).toMatch(/last one is 4,999/);
+    expect(check({ view: "lanes", at: 5000 }, longer).notes[0]).toMatch(/last step is 4,999/);
   });
   it("to several recordings where there is one shows that one", () => {
     const one = check({ view: "lanes" }, [file(0, "a.pickle", [device(0)])]);
@@ -84,26 +84,28 @@ describe("a link", () => {
   it("to a file or a device that is not here says so, and forgets what belonged to it", () => {
     const missing = check({ file: 9, device: 1, x: [1, 2], at: 5, sel: 3, q: "loss" });
     expect(missing.notes).toEqual([
-      "The link names file 9, but 2 files are open, counted from 0. This is a.pickle.",
+      "The link names file 9, but 2 files are open, numbered from 0. The page shows a.pickle.",
     ]);
     expect(missing.state).toMatchObject({ file: 0, device: null, x: null, at: null, sel: null });
     expect(missing.state.q).toBe("loss");
     const other = check({ file: 1, device: 7, sel: 3 });
-    expect(other.notes[0]).toMatch(/device 7, which b\.pickle does not have\. This is cuda:0/);
+    expect(other.notes[0]).toMatch(
+      /device 7, which b\.pickle does not have\. The page shows cuda:0/,
+    );
     expect(other.state).toMatchObject({ device: null, sel: null });
   });
   it("to places outside of the recording says so", () => {
     const { state, notes } = check({ x: [1e300, 2e300], y: [-5, -1], at: 99_999_999 });
     expect(state).toMatchObject({ x: null, y: null, at: null });
     expect(notes).toHaveLength(3);
-    expect(notes.join(" ")).toMatch(/step 99,999,999; the last one is 999/);
+    expect(notes.join(" ")).toMatch(/step 99,999,999; the last step is 999/);
     expect(check({ y: [0, 1e300] }).state.y).toBeNull();
     expect(check({ y: [0.9 * GIB, 1.5 * GIB] }).notes).toEqual([]);
   });
   it("to an allocation that is not there says how many there are", () => {
     const { state, notes } = check({ sel: 40, at: 7 });
     expect(notes).toEqual([
-      "The link selects allocation 40; this file has 40 allocations, counted from 0.",
+      "The link selects allocation 40; this file has 40 allocations, numbered from 0.",
     ]);
     expect(state).toMatchObject({ sel: null, at: 7 });
   });
@@ -131,7 +133,7 @@ describe("a link", () => {
   it("with garbage quotes it, within reason and without its tricks", () => {
     const strange = ["a=\u202e1", `b=${"x".repeat(1000)}`, "c=1", "d=1", "e=1", "f=1"];
     const [note] = check({}, FILES, strange).notes;
-    expect(note).toMatch(/^Not understood in the link, and left out: “a=\\u\{202e\}1”/);
+    expect(note).toMatch(/^Ignored parts of the link: “a=\\u\{202e\}1”/);
     expect(note).toMatch(/ and 2 more\.$/);
     expect(note?.length).toBeLessThan(200);
   });
@@ -143,10 +145,10 @@ describe("a link", () => {
 
   it("that asks about no size says so, and says the rest as ever", () => {
     expect(check({}, FILES, ["fit=-1"]).notes).toEqual([
-      "The link asks whether “-1” bytes fit; a request is a whole number of bytes from 1 on. A size of this recording is asked about instead.",
+      "The link asks whether “-1” bytes fit. A request is a whole number of bytes, at least 1. A size from this recording is used instead.",
     ]);
     const both = check({}, FILES, ["x=9,3", "fit=abc"]).notes;
-    expect(both[1]).toBe("Not understood in the link, and left out: “x=9,3”.");
+    expect(both[1]).toBe("Ignored parts of the link: “x=9,3”.");
     expect(both).toHaveLength(2);
   });
 });

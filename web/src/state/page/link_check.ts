@@ -1,5 +1,5 @@
-// A link may come from another file, another version or another hand. What it names and this page
-// does not have is left out of the state, and said: never shown as something else in silence.
+// A link may come from another file, another version or another person. What it names and this page
+// does not have is removed from the state, with a note to the user.
 import type { DeviceInfo, FileInfo } from "../../api/contract";
 import { frozen } from "../../api/frozen";
 import { counted, integer } from "../../text/units";
@@ -8,7 +8,7 @@ import type { PageState } from "../link/url";
 import { type Domain, domainOf, noTimeBecause } from "../recording/domain";
 import { LANES_VIEW, laneKey, lanesOf, shareAxis } from "../recording/lanes";
 
-export interface Checked {
+interface Checked {
   state: PageState;
   notes: string[];
 }
@@ -36,21 +36,21 @@ export function checkLink(
   const size = strange.find((one) => one.startsWith(FIT));
   if (size !== undefined) {
     notes.push(
-      `The link asks whether “${visible(cut(size.slice(FIT.length)))}” bytes fit; a request is a whole number of bytes from 1 on. A size of this recording is asked about instead.`,
+      `The link asks whether “${visible(cut(size.slice(FIT.length)))}” bytes fit. A request is a whole number of bytes, at least 1. A size from this recording is used instead.`,
     );
   }
   const rest = strange.filter((one) => one !== size);
   if (rest.length > 0) {
     const quoted = rest.slice(0, MAX_QUOTED).map((one) => `“${visible(cut(one))}”`);
     const more = rest.length > MAX_QUOTED ? ` and ${rest.length - MAX_QUOTED} more` : "";
-    notes.push(`Not understood in the link, and left out: ${quoted.join(", ")}${more}.`);
+    notes.push(`Ignored parts of the link: ${quoted.join(", ")}${more}.`);
   }
   const file = files.find((one) => one.id === state.file) ?? files[0];
   if (!file) return { state, notes };
   if (file.id !== state.file) {
     const open = files.length === 1 ? "one file is open" : `${files.length} files are open`;
     notes.push(
-      `The link names file ${integer(state.file)}, but ${open}, counted from 0. This is ${visible(file.name)}.`,
+      `The link names file ${integer(state.file)}, but ${open}, numbered from 0. The page shows ${visible(file.name)}.`,
     );
     state = { ...state, ...NOWHERE, file: file.id, device: null };
   }
@@ -58,7 +58,7 @@ export function checkLink(
   if (!device) return { state, notes };
   if (state.device !== null && device.ordinal !== state.device) {
     notes.push(
-      `The link names device ${state.device}, which ${visible(file.name)} does not have. This is ${device.label}.`,
+      `The link names device ${state.device}, which ${visible(file.name)} does not have. The page shows ${device.label}.`,
     );
     state = { ...state, ...NOWHERE, device: null };
   }
@@ -71,20 +71,22 @@ export function checkLink(
   const allocations = file.devices.reduce((sum, one) => sum + one.allocations, 0);
   if (complete && state.sel !== null && state.sel >= allocations) {
     notes.push(
-      `The link selects allocation ${integer(state.sel)}; this file has ${counted(allocations, "allocation")}, counted from 0.`,
+      `The link selects allocation ${integer(state.sel)}; this file has ${counted(allocations, "allocation")}, numbered from 0.`,
     );
     state = { ...state, sel: null };
   }
   const segments = file.devices.reduce((sum, one) => sum + one.segments, 0);
   if (complete && state.seg !== null && state.seg >= segments) {
     notes.push(
-      `The link selects segment ${integer(state.seg)}; this file has ${counted(segments, "segment")}, counted from 0.`,
+      `The link selects segment ${integer(state.seg)}; this file has ${counted(segments, "segment")}, numbered from 0.`,
     );
     state = { ...state, seg: null };
   }
   const lanes = lanesOf(files);
   if (state.view === LANES_VIEW && lanes.length < 2) {
-    notes.push("The link shows recordings side by side; only one is open. This is its timeline.");
+    notes.push(
+      "The link shows recordings side by side, but only one is open. The page shows its timeline.",
+    );
     state = { ...state, view: "timeline" };
   }
   if (state.view !== LANES_VIEW) {
@@ -135,19 +137,19 @@ function checkPlace(
   }
   if (state.x && (state.x[1] <= domain.base || state.x[0] >= domain.base + domain.room)) {
     notes.push(
-      `The range of the link lies outside of the recording, ${counted(steps, "event")}. All of it is shown.`,
+      `The range in the link is outside this recording (${counted(steps, "event")}); showing all of it.`,
     );
     state = { ...state, x: null };
   }
   // a request that failed stands above everything that was reserved
   const highest = REQUEST_ROOM * bytes;
   if (state.y && (state.y[0] < 0 || state.y[0] >= highest || state.y[1] > MAX_HEIGHTS * highest)) {
-    notes.push("The bytes of the link lie outside of the picture. The height is fitted instead.");
+    notes.push("The byte range in the link is outside this recording; showing the full height.");
     state = { ...state, y: null };
   }
   if (state.at !== null && state.at >= Math.max(1, steps)) {
     notes.push(
-      `The link names step ${integer(state.at)}; the last one is ${integer(Math.max(0, steps - 1))}.`,
+      `The link names step ${integer(state.at)}; the last step is ${integer(Math.max(0, steps - 1))}.`,
     );
     state = { ...state, at: null };
   }

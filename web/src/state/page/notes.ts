@@ -1,5 +1,5 @@
-// What the page has to say that belongs to no view: a link that shows something else than it says,
-// a question that failed. One bar above the view; the next link or a press on its button clears it.
+// Notes that belong to no view: parts of a link that do not apply, requests that failed. One bar
+// above the view shows them; the next link or a press on its button clears it.
 import { signal } from "@preact/signals";
 import { asApiError, isAbort } from "../../api/client";
 
@@ -12,7 +12,7 @@ export function addNotes(...more: string[]): void {
   if (more.length > 0) notes.value = all.slice(-MAX_NOTES);
 }
 
-/** For questions that nobody waits for: what goes wrong is said, not thrown away. */
+/** For requests that no caller waits for: errors become notes. */
 export function attempt(work: Promise<unknown>): void {
   work.catch((error: unknown) => {
     if (isAbort(error)) return;

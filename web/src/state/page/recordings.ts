@@ -1,5 +1,5 @@
-// Recordings that are being written: asks how they stand, and takes over what has been read anew
-// without moving what the user looks at.
+// Recordings that are being written: asks for their state, and shows newly read data without moving
+// what the user looks at.
 //
 //   api/follow every second ─► a newer reading? ─► api/session, api/moved ─► adoptGrown()
 //                                                  the selection's new number
@@ -31,11 +31,11 @@ export interface Shown extends RecordingStatus {
   /** of all its processes, as the page shows them */
   shownEvents: number;
   ago_s: number;
-  /** the page was opened after its end: nothing to tell */
+  /** the page was opened after its end: nothing to report */
   quiet: boolean;
 }
 
-/** How the recording of the file that is shown stands; null: it is of none. */
+/** State of the recording of the file that is shown; null: the file is not of a recording. */
 export const recording = computed<Shown | null>(() => {
   const index = file.value?.recording;
   const of = index == null ? undefined : known.value?.list[index];
@@ -135,7 +135,7 @@ async function turn(): Promise<void> {
   try {
     await look();
   } catch (error) {
-    // the server is gone, or this reading is no longer kept: both are told by the next question
+    // no server, or a reading that is no longer kept: the next question reports either
     void asApiError(error);
   }
   looking = false;

@@ -146,13 +146,13 @@ function readFrozen(state: PageState): PageState {
   if (location.hash === "") return { ...state, x: exportedRange(state.device) };
   const within = withinFrozen(state);
   if (JSON.stringify(within) !== JSON.stringify(state)) {
-    strange = [...strange, "search, SQL, filters, the axis of time or a sandwich"];
+    strange = [...strange, "search, SQL, filters, the time axis or a sandwich"];
   }
   return within;
 }
 
 function readLink(): void {
-  // a browser tells about a new hash twice, and the first time may have mended it
+  // a browser reports a new hash twice, and the first report may have corrected it
   if (linkRead.peek() > 0 && location.hash === formatHash(page.peek())) return;
   strange = unreadable(location.hash, views);
   const parsed = parseHash(location.hash, views);
@@ -196,7 +196,7 @@ export interface Question {
   params: Record<string, string | number>;
 }
 
-/** How many questions of follow() are on their way: a grown recording waits for their answers. */
+/** Number of open requests of follow(): a grown recording waits for their answers. */
 export const asking = signal(0);
 
 /** The question without which reading of a recording it is about. */
@@ -246,8 +246,8 @@ export function follow<T>(url: () => Question | null, keep = false): ReadonlySig
 }
 
 /**
- * True once the first picture stands, or cannot: what that picture does not need waits for it, so
- * that neither the browser's six connections nor the engine are busy with something else.
+ * True once the first picture is complete or has failed. Requests that it does not need wait for
+ * it, so that the browser's six connections and the engine serve it first.
  */
 export const pictured = signal(false);
 const LONGEST_WAIT_MS = 2000;

@@ -1,5 +1,6 @@
 // Ties the window of a picture to the URL: what the hand did is written when it rests, and a window
-// that comes with the URL (a link, the back button, another view) is told from the picture's own.
+// that comes with the URL (a link, the back button, another view) is distinguished from the
+// picture's own.
 //
 //   moved() … moved() … 140 ms ─► URL      the picture's own, from now on
 //   URL changes ─► isNews() ─► the picture moves, once

@@ -27,10 +27,10 @@ export function noTimeBecause(device: DeviceInfo): string | null {
   const [first, last] = [device.first_time_us, device.last_time_us];
   const of = device.label;
   if (device.events === 0) return `${of} has no events`;
-  if (frozen !== null) return "an exported page is drawn over steps";
+  if (frozen !== null) return "an exported page has steps only";
   if (first === null || last === null) return `the events of ${of} have no usable times`;
   if (Math.abs(first) + TILE_REACH * (last - first) > LARGEST) {
-    return `the times of ${of} reach too far to be exact to the microsecond`;
+    return `the times of ${of} are too large to be exact to the microsecond`;
   }
   return last > first ? null : `all events of ${of} have the same time`;
 }

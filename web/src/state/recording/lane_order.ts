@@ -1,7 +1,7 @@
 // How lanes are sorted and compared: pure functions of what is known of each.
 import type { LaneReference, LaneSort } from "../link/page_state";
 
-export interface LaneFacts {
+interface LaneFacts {
   /** most bytes that were ever reserved, or live where nothing was reserved */
   peakBytes: number;
   /** live at the cursor; null: not known, or nothing was recorded there */
@@ -55,7 +55,7 @@ export interface LaneLayout {
   last: number;
 }
 
-export const MIN_LANE = 78;
+const MIN_LANE = 78;
 /** More of them in sight than that would have to share too few quads. */
 const MAX_IN_SIGHT = 12;
 

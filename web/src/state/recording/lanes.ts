@@ -14,7 +14,7 @@ export const LANES_VIEW = "lanes";
 export interface Lane {
   key: string;
   file: number;
-  /** parts of the path that tell the files apart */
+  /** parts of the path that distinguish the files */
   name: string;
   device: DeviceInfo;
   /** which reading of a recording that grows */
@@ -70,7 +70,7 @@ export function clocksOverlap(domains: readonly Domain[]): boolean {
 }
 
 function whyNot(device: DeviceInfo, axis: Axis): string | null {
-  if (device.events === 0) return "it has no events, only the state at the end";
+  if (device.events === 0) return "no events, only the final state";
   return axis === "time" ? noTimeBecause(device) : null;
 }
 

@@ -10,7 +10,7 @@ const oom = (step: number, requested_bytes: number, device_free_bytes: number | 
   reserved_bytes: 0,
 });
 
-describe("the out-of-memory that the page tells about", () => {
+describe("the out-of-memory event that the page shows", () => {
   it("is the one that was short by most, not the first and not the largest request", () => {
     expect(worstOom([oom(3, 100, 90), oom(9, 80, 10), oom(12, 500, 480)])?.step).toBe(9);
   });

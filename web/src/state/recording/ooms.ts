@@ -1,11 +1,11 @@
-// Of several out-of-memory events the page tells about one: the one that was short by most; of
-// equals, as where nobody knows what was left, the one that asked for most; of these the last, as
-// the engine does (src/analysis/oom/oom.h). The story of the overview, the inspector and the timeline
-// agree on it.
+// Which of several out-of-memory events the page shows: the one with the largest shortage. Among
+// equal ones, for example because the free memory is unknown, it is the largest request, and among
+// these the last, as in the engine (src/analysis/oom/oom.h). Overview, inspector and timeline agree
+// on it.
 import type { Oom } from "../../api/contract";
 
-export function shortBytes(oom: Oom): number {
-  // what was asked and what the driver had is not always said: then nobody knows how short it was
+function shortBytes(oom: Oom): number {
+  // request and free memory are not always recorded: then the shortage is unknown
   if (oom.requested_bytes === null || oom.device_free_bytes === null) return 0;
   return Math.max(0, oom.requested_bytes - oom.device_free_bytes);
 }

@@ -126,7 +126,7 @@ describe.each(["light", "dark"])("the %s theme", (name) => {
     const names = [...CATEGORIES, "danger", "reserved"];
     for (const [i, a] of names.entries()) {
       for (const b of names.slice(i + 1)) {
-        if (a === "danger" && b === "reserved") continue; // never neighbours, and told by shape
+        if (a === "danger" && b === "reserved") continue; // never neighbours, and of different shapes
         expect(distance(of(a), of(b), vision), `${a} and ${b}`).toBeGreaterThanOrEqual(6.5);
       }
     }

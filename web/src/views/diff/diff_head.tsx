@@ -127,11 +127,11 @@ export function DiffHead() {
       <button
         type="button"
         class="btn quiet"
-        title="Exchange A and B  e"
+        title="Swap A and B  e"
         disabled={laneB.value === null}
         onClick={exchange}
       >
-        ⇄<span class="vh">Exchange A and B</span>
+        ⇄<span class="vh">Swap A and B</span>
       </button>
       <LanePick side="B" lane={laneB.value} />
       {laneB.value !== null && <PlacePick />}

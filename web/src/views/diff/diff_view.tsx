@@ -119,7 +119,7 @@ function Pictures() {
         )}
         <span class="note opt">
           {pic === "lanes"
-            ? "press in a lane to compare there"
+            ? "click in a lane to compare there"
             : width === "size"
               ? "width = the larger of A and B, colour = change"
               : "width = the change"}

@@ -170,12 +170,12 @@ export function FlamePanel() {
       </div>
     );
   }
-  if (!tree) return <p class="dim t12 pad14">{loading ? "Adding up the stacks" : ""}</p>;
+  if (!tree) return <p class="dim t12 pad14">{loading ? "Loading the flame graph" : ""}</p>;
   if (tree.nodes.length === 1) {
     return (
       <p class="dim t12 pad14">
         {page.value.width === "change"
-          ? "No stack differs: there is no change to draw."
+          ? "There is no change: the stacks are equal."
           : "Nothing is live at either place."}
       </p>
     );

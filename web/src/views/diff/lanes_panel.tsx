@@ -151,7 +151,7 @@ function start(canvases: Canvases, listener: Listener, allowGl: boolean) {
 }
 
 export function LanesPanel() {
-  const picture = usePicture(["back", "glass", "front", "minimap"], start);
+  const picture = usePicture(["back", "blocks", "front", "minimap"], start);
   const failed = picture.error.value?.what ?? "";
   return (
     <div class="difflanes">
@@ -160,7 +160,7 @@ export function LanesPanel() {
         <PictureLayers
           picture={picture}
           id="difflanes"
-          label="A and B one above the other, allocations stacked. A press compares there; dragging and the wheel move the window."
+          label="A and B one above the other, allocations stacked. A click compares there; dragging and the wheel move the window."
           hasBack
           error={null}
         >

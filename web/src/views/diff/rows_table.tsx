@@ -49,7 +49,7 @@ function Row({ row, of, most }: { row: DiffRow; of: DiffAnswer; most: number }) 
             type="button"
             class="rowbtn cut"
             aria-pressed={selected}
-            title="Show it in the pictures of both"
+            title="Show it in both pictures"
           >
             {of.by === "stack" ? (
               <FrameLabel label={row.label} caller={row.caller ?? ""} />
@@ -106,7 +106,7 @@ export function RowsTable({ of }: { of: DiffAnswer }) {
             </th>
             <th class="r fit hide-s">{of.by === "segment" ? "Segments" : "Blocks"}</th>
             <th class="fit hide-s">
-              <span class="vh">What became of it</span>
+              <span class="vh">Kind of change</span>
             </th>
           </tr>
         </thead>
@@ -132,8 +132,8 @@ export function RowsTable({ of }: { of: DiffAnswer }) {
       )}
       {list.length > shown.length && (
         <p class="dim t12 pad14">
-          The first {integer(shown.length)} of {integer(of.rows_total)} rows: find others by name,
-          or ask <span class="fn">tidegauge diff --csv</span> for all.
+          The first {integer(shown.length)} of {integer(of.rows_total)} rows. Find others by name,
+          or run <span class="fn">tidegauge diff --csv</span> for all of them.
         </p>
       )}
     </div>

@@ -22,7 +22,7 @@ export function Verdict({ of }: { of: DiffAnswer }) {
               open.value = !open.value;
             }}
           >
-            {open.value ? "Less" : `${counted(more, "particular")}`}
+            {open.value ? "Less" : `${counted(more, "detail")}`}
           </button>
         )}
       </p>
@@ -79,7 +79,7 @@ export function Sums({ of }: { of: DiffAnswer }) {
       )}
       {rows.same > 0 && (
         <span>
-          {grew + shrank === 0 ? "none differs, " : ""}
+          {grew + shrank === 0 ? "no difference, " : ""}
           {counted(rows.same, one, many)} the same
         </span>
       )}

@@ -46,11 +46,11 @@ describe("a row", () => {
   it("says how it was matched", () => {
     expect(matchText(row(1, 2, { match: "exact" }))).toBe("");
     expect(matchText(row(1, 2, { match: null }))).toBe("");
-    expect(matchText(row(1, 2, { match: "moved", a_line: 3, b_line: 9 }))).toBe("was :3");
+    expect(matchText(row(1, 2, { match: "moved", a_line: 3, b_line: 9 }))).toBe("was line 3");
     expect(matchText(row(1, 2, { match: "moved", a_line: null, b_line: null }))).toBe(
       "lines moved",
     );
-    expect(matchText(row(1, 2, { match: "path" }))).toBe("other path");
+    expect(matchText(row(1, 2, { match: "path" }))).toBe("different path");
   });
   it("is shown by a filter where there is one", () => {
     const stack = row(1, 2, { a_stack_ids: [4, 7], b_stack_ids: [] });

@@ -17,7 +17,7 @@ export function rowUnit(a: number, b: number): Unit {
   return unit;
 }
 
-export interface RowNumbers {
+interface RowNumbers {
   a: Quantity | null;
   b: Quantity | null;
   change: Quantity | null;
@@ -46,10 +46,10 @@ export function rowKey(by: string, row: DiffRow): string {
 
 /** How the two sides of a row were found to be the same; empty: word for word. */
 export function matchText(row: DiffRow): string {
-  if (row.match === "path") return "other path";
+  if (row.match === "path") return "different path";
   if (row.match === "user") return "same frames of your code";
   if (row.match !== "moved") return "";
-  return row.a_line != null && row.b_line != null ? `was :${row.a_line}` : "lines moved";
+  return row.a_line != null && row.b_line != null ? `was line ${row.a_line}` : "lines moved";
 }
 
 /** No block has no bytes. */

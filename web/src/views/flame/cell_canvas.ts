@@ -1,4 +1,4 @@
-// A canvas of flame cells that stands still in a box that scrolls: painted when what it shows
+// A canvas of flame cells that keeps its place in a box that scrolls: painted when what it shows
 // changes, and which cell lies under the pointer. For the flame graph and the differential one.
 import { type ReadonlySignal, type Signal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
@@ -13,7 +13,7 @@ export interface CellTip {
   y: number;
 }
 
-export interface CellSignals {
+interface CellSignals {
   layers: ReadonlySignal<Layers | null>;
   look: ReadonlySignal<Look | null>;
   hovered: Signal<Cell | null>;
@@ -46,8 +46,8 @@ export function useCellCanvas({ layers, look, hovered, focused, tip }: CellSigna
     tokens.current = new Tokens();
     paint();
   });
-  // Another picture: what was pointed at is gone; but this runs a frame later or more, and a key
-  // may have found a cell of the new one by then.
+  // Another picture: the cell under the pointer no longer exists; but this runs a frame later or
+  // more, and a key may have found a cell of the new one by then.
   useSignalEffect(() => {
     const now = layers.value;
     hovered.value = cellOf(now, hovered.peek());

@@ -1,5 +1,5 @@
-// Who holds the bytes, by stack: an icicle of frames from the outside in, or one frame between its
-// callers and its callees. A press on a frame picks it, in every view.
+// Bytes by stack: an icicle of frames from the outermost in, or one frame between its callers and
+// its callees. A press on a frame picks it, in every view.
 
 import { useEffect, useRef } from "preact/hooks";
 import type { LegendBy } from "../../api/contract";
@@ -21,18 +21,18 @@ import { SpanStrip } from "./span_strip";
 import { FlameTip } from "./tip";
 
 const MODES: readonly [FlameOf, string, string][] = [
-  ["live", "Live at cursor", "What is live after the step of the cursor"],
-  ["peak", "At peak", "What was live at the highest total"],
-  ["allocated", "Allocated", "What was allocated in the range"],
-  ["growth", "Growth", "What is live at the second mark and was not at the first"],
-  ["churn", "Churn", "What was allocated and freed again in the range"],
+  ["live", "Live at cursor", "Memory that is live after the step of the cursor"],
+  ["peak", "At peak", "Memory that was live at the peak"],
+  ["allocated", "Allocated", "Memory that was allocated in the range"],
+  ["growth", "Growth", "Memory that is live at the second mark and was not at the first"],
+  ["churn", "Churn", "Memory that was allocated and freed in the range"],
 ];
 const SHAPES = [
   { key: "icicle", text: "Icicle" },
   {
     key: "sandwich",
     text: "Sandwich",
-    title: "Callers and callees of the frame that is picked, else of the largest  b",
+    title: "Callers and callees of the picked frame, or of the largest  b",
   },
 ] as const;
 const KINDS: readonly [FrameKinds, string][] = [
@@ -138,7 +138,7 @@ function FrameTools() {
   const { frames, noise } = page.value;
   return (
     <>
-      <PatternField id="hide" name="Hide" hint="Leaves out the frames that match; bytes stay" />
+      <PatternField id="hide" name="Hide" hint="Hides the frames that match; their bytes stay" />
       <Switch
         label="Frames"
         options={KINDS.map(([key, text]) => ({ key, text }))}
@@ -149,7 +149,7 @@ function FrameTools() {
         type="button"
         class="btn quiet opt"
         aria-pressed={noise}
-        title="Also the frames of the framework that only pass the call on"
+        title="Also show framework frames that only forward the call"
         onClick={() => go({ noise: !noise, zoom: [] })}
       >
         {noise && <Icon name="check" />}All frames
@@ -168,7 +168,7 @@ function Tools() {
   const hasCategories = flameTree.value?.nodes.some((node) => node.category !== null) ?? false;
   return (
     <div class="strip flametools">
-      <PatternField id="find" name="Find" hint="Points out the frames that match  p" />
+      <PatternField id="find" name="Find" hint="Highlights the frames that match  p" />
       <Found />
       <span class="spacer" />
       {frozen === null && <FrameTools />}
@@ -196,11 +196,7 @@ function Empty() {
       <Notice
         icon="flame"
         title={
-          !some
-            ? "This device holds no allocation"
-            : of === "growth"
-              ? "No growth"
-              : "No bytes here"
+          !some ? "This device has no allocations" : of === "growth" ? "No growth" : "No bytes here"
         }
         {...(some ? {} : { code: RECORD_CODE })}
         actions={
@@ -220,8 +216,8 @@ function Empty() {
       >
         <p>
           {of === "growth"
-            ? "The same stacks hold as much at both marks. Move a mark to compare other steps."
-            : `Nothing is ${rootText.value}`}
+            ? "No stack holds more or less at the second mark. Move a mark to compare other steps."
+            : `No memory is ${rootText.value}`}
           {of !== "growth" && (page.value.filter === "" ? "." : " and passes the filter.")}
         </p>
       </Notice>
@@ -235,8 +231,8 @@ function Limits() {
   if (!tree || tree.nodesTotal <= tree.nodes.length) return null;
   return (
     <span class="note">
-      {integer(tree.nodes.length)} of {integer(tree.nodesTotal)} cells; what is below{" "}
-      {bytesText(tree.thresholdBytes)} is summed up
+      {integer(tree.nodes.length)} of {integer(tree.nodesTotal)} cells; those below{" "}
+      {bytesText(tree.thresholdBytes)} are combined
     </span>
   );
 }
@@ -248,8 +244,7 @@ function OtherStep() {
   if (from === cursorStep.value) return null;
   return (
     <span class="note">
-      the cursor is at step {integer(cursorStep.value)}; of all steps in this page this is the
-      nearest
+      the cursor is at step {integer(cursorStep.value)}; this is the nearest step in this page
     </span>
   );
 }
@@ -258,7 +253,7 @@ export function FlameView() {
   const answer = page.value.sandwich === null ? flame.value : sandwich.value;
   const tree = flameTree.value;
   useEffect(() => {
-    // the first picture stands, or cannot
+    // the first picture is complete, or failed
     if (tree || answer.error) pictured.value = true;
   }, [tree, answer.error]);
   const empty = tree !== null && tree.nodes.length === 1;
@@ -298,7 +293,7 @@ export function FlameView() {
         )}
         {!tree && !answer.error && (
           <div class="center">
-            <div class="progress" role="progressbar" aria-label="Adding up the stacks" />
+            <div class="progress" role="progressbar" aria-label="Loading the flame graph" />
           </div>
         )}
       </div>

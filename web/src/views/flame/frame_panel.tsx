@@ -27,7 +27,7 @@ function Neighbours({
   return (
     <section>
       <h3>{title}</h3>
-      {rows.length === 0 && <p class="dim">Nothing.</p>}
+      {rows.length === 0 && <p class="dim">None.</p>}
       <ol class="stack">
         {rows.slice(0, MAX_NEIGHBOURS).map(([name, bytes]) => (
           <li key={name} title={visible(`${name}, ${bytesText(bytes)}`)}>

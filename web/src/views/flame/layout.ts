@@ -16,7 +16,7 @@ export interface Cell {
 }
 
 /** Cells of at least `least` of the width, row by row from the outside. */
-export function icicleCells(zoomed: FlameNode, least = 0.0004): Cell[] {
+function icicleCells(zoomed: FlameNode, least = 0.0004): Cell[] {
   const cells: Cell[] = [];
   for (let at = zoomed.parent; at !== null; at = at.parent) {
     cells.unshift({ node: at, row: at.depth, from: 0, to: 1 });

@@ -65,7 +65,7 @@ export const rootText = computed(() => {
     case "churn":
       return `allocated and freed again in ${span}`;
     case "growth":
-      return `grown from step ${integer(from)} to ${integer(to)}`;
+      return `growth from step ${integer(from)} to ${integer(to)}`;
   }
 });
 

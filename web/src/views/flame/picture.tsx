@@ -1,4 +1,4 @@
-// The icicle: a canvas that stands still in a box that scrolls, so that stacks of thousands of
+// The icicle: a canvas that keeps its place in a box that scrolls, so that stacks of thousands of
 // frames need no canvas of thousands of rows.
 import { useEffect } from "preact/hooks";
 import { pickedFrame } from "../../state/answers/flame";

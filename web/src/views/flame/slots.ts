@@ -54,7 +54,7 @@ export function onPathOf(tree: FlameTree, frame: number): boolean[] {
   return leads;
 }
 
-export interface FrameSum {
+interface FrameSum {
   bytes: number;
   minusBytes: number;
   selfBytes: number;
@@ -101,7 +101,7 @@ export function nameOf(node: FlameNode | null): string {
   return node.frame?.label ?? "";
 }
 
-export interface InnerRow {
+interface InnerRow {
   key: string;
   label: string;
   caller: string;
@@ -134,7 +134,7 @@ export function innermost(tree: FlameTree, slots: readonly (number | null)[]): I
     if (self === 0) continue;
     const other = node.kind === "other";
     const by = own[node.index] ?? node;
-    const label = other ? "smaller than the picture shows" : nameOf(by) || "no frame";
+    const label = other ? "too small for the picture" : nameOf(by) || "no frame";
     const caller = other ? "" : nameOf(by.parent);
     const key = `${label}\n${caller}`;
     const slot = other ? null : (slots[node.index] ?? null);

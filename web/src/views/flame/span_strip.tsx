@@ -110,10 +110,10 @@ export function SpanStrip() {
         type="button"
         class="btn quiet"
         disabled={page.value.span === null}
-        title="The range that the timeline shows"
+        title="Use the range that the timeline shows"
         onClick={() => go({ span: null })}
       >
-        As the timeline
+        Timeline range
       </button>
     </div>
   );

@@ -44,7 +44,7 @@ export function FlameTip() {
         <dd>{percent(grossBytes(node) / Math.max(1, how.totalBytes))}</dd>
         {difference.value && netBytes(node) !== node.bytes && (
           <>
-            <dt>Came, went</dt>
+            <dt>More, less</dt>
             <dd>
               +{bytesText(node.bytes)}, −{bytesText(node.minusBytes)}
             </dd>

@@ -39,9 +39,9 @@ export function FitPanel() {
         <h2>Stranded bytes by request size</h2>
         <span
           class="note cut"
-          title="The fit test below knows pools, size classes and split limits too"
+          title="The fit test below also considers pools, size classes and split limits"
         >
-          by holes alone
+          holes only
         </span>
       </div>
       <div class="plot fragcurve">

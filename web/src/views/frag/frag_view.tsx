@@ -1,5 +1,5 @@
-// What lay free inside segments and could not be used: over time, by the size of a request, and who
-// keeps it there. A press on a plot moves the cursor; the numbers are those after its step.
+// Free memory inside segments that could not be used: over time, by the size of a request, and what
+// pins it. A press on a plot moves the cursor; the numbers are those after its step.
 
 import { useCallback, useEffect } from "preact/hooks";
 import { ARENAS, type Arena, type Frag } from "../../api/frag";
@@ -20,8 +20,8 @@ import { cameText, forecastText, scoresOf, scoreText, tilesOf, warningText } fro
 import { drawScore, drawUnused, stepScale } from "./plots";
 
 const ARENA_NAMES: Record<Arena, readonly [string, string]> = {
-  reserved: ["Reserved", "Blocks inside segments: this shape explains running out of memory"],
-  address: ["Address space", "What the driver handed out: holes there cost no physical memory"],
+  reserved: ["Reserved", "Blocks inside segments: this layout explains out-of-memory events"],
+  address: ["Address space", "Addresses from the driver: holes there use no physical memory"],
 };
 
 function fragKey(event: KeyboardEvent): boolean {
@@ -60,12 +60,12 @@ function Head() {
             after step <b class="strong num">{integer(cursorStep.value)}</b>
           </>
         ) : (
-          "as the file ends; it has no events"
+          "final state; the file has no events"
         )}
         {frag.value.data && `, scores: ${frag.value.data.pool.name}`}
       </span>
       <Switch
-        label="Whose shape is scored"
+        label="Scored layout"
         options={ARENAS.map((key) => ({
           key,
           text: ARENA_NAMES[key][0],
@@ -133,10 +133,10 @@ function Plots({ data }: { data: Frag }) {
     (s: Surface) => of && drawUnused(s, data, { of, cursor }),
     [of, data, cursor],
   );
-  const told = forecast.value.data;
+  const ahead = forecast.value.data;
   const score = useCallback(
-    (s: Surface) => of && drawScore(s, data, { of, cursor, arena, forecast: told }),
-    [of, data, cursor, arena, told],
+    (s: Surface) => of && drawScore(s, data, { of, cursor, arena, forecast: ahead }),
+    [of, data, cursor, arena, ahead],
   );
   const now = fragAt.value.data?.now[arena];
   const scores = scoresOf(data.columns, arena);
@@ -144,7 +144,7 @@ function Plots({ data }: { data: Frag }) {
   return (
     <div class="left">
       <div class="phead">
-        <h2>What could not be used</h2>
+        <h2>Unused memory over time</h2>
         <span class="end legend">
           <span>
             <i class="lk k-ink" />
@@ -186,7 +186,7 @@ function Plots({ data }: { data: Frag }) {
             draw={score}
           />
           <p class="fitres forecast" role="status">
-            {[told && forecastText(told), told && cameText(told), told && warningText(told)]
+            {[ahead && forecastText(ahead), ahead && cameText(ahead), ahead && warningText(ahead)]
               .filter((text) => text)
               .map((text) => `${text}. `)}
           </p>
@@ -217,7 +217,7 @@ export function FragView() {
         )}
         {!data && !error && (
           <div class="center">
-            <div class="progress" role="progressbar" aria-label="Following the holes" />
+            <div class="progress" role="progressbar" aria-label="Computing fragmentation" />
           </div>
         )}
         {data && (

@@ -22,12 +22,12 @@ function PinRow({ of, most, telling }: { of: StackPin; most: number; telling: st
   });
   const shared =
     of.shared_bytes === 0
-      ? "it alone pins them"
-      : `${bytesText(of.shared_bytes)} together with other stacks`;
+      ? "pinned by this stack alone"
+      : `${bytesText(of.shared_bytes)} of it together with other stacks`;
   return (
     <tr>
       <td class="wide">
-        <a class="plain" href={href} title="Its oldest block in the State view">
+        <a class="plain" href={href} title="Show its oldest block in State">
           <FrameLabel label={of.label} caller={of.caller} telling={telling} />
         </a>
       </td>
@@ -57,24 +57,24 @@ export function Pins({ of }: { of: FragAt }) {
   return (
     <div class="block0">
       <div class="phead">
-        <h2>Who pins it</h2>
+        <h2>What pins free memory</h2>
         <span class="note cut">
           {rows.length === 0
             ? "no live block keeps free bytes from being returned"
-            : "stacks whose live blocks keep free bytes from being returned; where several do, each counts"}
+            : "stacks whose live blocks keep free bytes from being returned; shared bytes count for each"}
         </span>
       </div>
       {rows.length > 0 && (
         <Table
           heads={[
-            { text: "Frame, and what tells it apart" },
+            { text: "Frame and caller" },
             { text: "Pinned free", class: "r" },
             { text: "Share of the largest", unseen: true },
             { text: "Live bytes", class: "r" },
-            { text: "per live byte", class: "r" },
+            { text: "Per live byte", class: "r" },
             { text: "Blocks", class: "r" },
             { text: "Segments", class: "r" },
-            { text: "Oldest, steps", class: "r hide-s" },
+            { text: "Oldest (steps)", class: "r hide-s" },
           ]}
         >
           {rows.slice(0, FIRST).map((row, i) => (
@@ -125,7 +125,7 @@ export function Pools({ of }: { of: FragAt }) {
         <span class="note">
           {of.pools_total > of.pools.length
             ? `the largest ${of.pools.length} of ${integer(of.pools_total)}`
-            : "no pool may use what is free in another"}
+            : "a pool cannot use the free memory of another"}
         </span>
       </div>
       <table class="table">

@@ -47,7 +47,7 @@ function answer(lists: FitList[]): Fit {
 
 describe("the layout score", () => {
   it("is none where no allocator cuts memory up", () => {
-    expect(scoreText(null)).toBe("none: no allocator cuts this memory up");
+    expect(scoreText(null)).toBe("none: no allocator divides this memory");
     expect(scoreText(undefined)).toBe("");
     const columns = { reserved_score: [null, null], address_score: [1, 2] } as FragColumns;
     expect(scoresOf(columns, "reserved")).toEqual([]);
@@ -62,42 +62,40 @@ describe("the fit test", () => {
       MAIN,
     );
     expect(served.fits).toBe(true);
-    expect(served.text).toBe(
-      "is served without new driver memory, 2 times over (default pool, stream 7).",
-    );
-    expect(served.rest).toBe("20.0 MiB of 100 MiB free there could never serve this size.");
-    expect(verdictOf(answer([list({ fits: true, times: 1 })]), MAIN).text).toContain(", once (");
+    expect(served.text).toBe("fits 2 times without new driver memory (default pool, stream 7).");
+    expect(served.rest).toBe("20.0 MiB of 100 MiB free there cannot serve this size.");
+    expect(verdictOf(answer([list({ fits: true, times: 1 })]), MAIN).text).toContain("fits once ");
   });
 
   it("says why one does not", () => {
     const refused = verdictOf(answer([list({})]), MAIN);
     expect(refused.fits).toBe(false);
     expect(refused.text).toBe(
-      "does not fit (default pool, default stream): the largest that is served is 50.0 MiB; 64.0 MiB would be asked of the driver.",
+      "does not fit (default pool, default stream): the largest that fits is 50.0 MiB; 64.0 MiB would be requested from the driver.",
     );
-    expect(refused.rest).toBe("None of 100 MiB free there could serve this size.");
+    expect(refused.rest).toBe("None of 100 MiB free there can serve this size.");
     expect(verdictOf(answer([list({ largest_request_bytes: 0 })]), MAIN).text).toContain(
-      "nothing is served",
+      "no request fits",
     );
     const none = verdictOf(answer([]), MAIN);
-    expect(none.text).toContain("default pool has no list of its size class");
+    expect(none.text).toContain("default pool has no free list of its size class");
     expect(none.rest).toBe("");
     expect(verdictOf(answer([list({ free_bytes: 0, stranded_bytes: 0 })]), MAIN).rest).toBe(
-      "Nothing lies free in its segments.",
+      "Its segments have no free memory.",
     );
   });
 
   it("is of the main pool: nobody else may use a graph's", () => {
     const graph = list({ fits: true, times: 3, pool: { id: [1, 0], name: "graph pool 1" } });
     expect(verdictOf(answer([graph, list({})]), MAIN).fits).toBe(false);
-    expect(verdictOf(answer([graph]), MAIN).text).toContain("no list of its size class");
+    expect(verdictOf(answer([graph]), MAIN).text).toContain("no free list of its size class");
   });
 
-  it("is not told where the allocator's rules are not known", () => {
+  it("is unknown where the allocator's rules are unknown", () => {
     const host = verdictOf({ ...answer([]), rules_known: false, allocator: "pinned_host" }, MAIN);
     expect(host).toEqual({
       fits: false,
-      text: "is not judged: this allocator has rules of its own.",
+      text: "cannot be checked: the rules of this allocator are unknown.",
       rest: "",
     });
   });
@@ -106,13 +104,11 @@ describe("the fit test", () => {
     const none = { ...answer([]), rules_known: false, allocator: "driver" as const };
     expect(verdictOf(none, MAIN)).toEqual({
       fits: false,
-      text: "would be asked of the driver: no allocator keeps free memory here.",
+      text: "would go to the driver: no allocator keeps free memory here.",
       rest: "What the driver had free is not recorded.",
     });
-    const told = { ...none, driver_free: { free_bytes: 30 * MIB, total_bytes: 80 * MIB } };
-    expect(verdictOf(told, MAIN).rest).toBe(
-      "30.0 MiB of 80.0 MiB were free when that was last told.",
-    );
+    const known = { ...none, driver_free: { free_bytes: 30 * MIB, total_bytes: 80 * MIB } };
+    expect(verdictOf(known, MAIN).rest).toBe("30.0 MiB of 80.0 MiB were free when last reported.");
   });
 
   it("has a slider in whole blocks up to the largest size that matters", () => {
@@ -171,16 +167,16 @@ const DRIFT: Forecast = {
 describe("the forecast", () => {
   it("says what it cannot", () => {
     expect(forecastText(NOTHING)).toBe(
-      "No forecast from step 83 on: 4 of the 10 samples that it needs",
+      "No forecast from step 83: it has 4 of the 10 samples that it needs",
     );
     expect(warningText(NOTHING)).toBe("");
     const same: Forecast = { ...DRIFT, best: "persistence", beats_no_change: false };
-    expect(forecastText(same)).toBe("Forecast from step 83 on no better than no change");
+    expect(forecastText(same)).toBe("Forecast from step 83: no better than assuming no change");
   });
 
   it("names the best model and how far it was off", () => {
     expect(forecastText(DRIFT)).toBe(
-      "Forecast from step 83 on: 40.5, 41.0, 41.5 (drift), in the past off by 0.3",
+      "Forecast from step 83: 40.5, 41.0, 41.5 (drift), mean error so far 0.3",
     );
     expect(warningText(DRIFT)).toBe(
       "The published model warns: getting clearly worse, trend down; confidence 0.90",
@@ -190,15 +186,15 @@ describe("the forecast", () => {
 
   it("says when few moments judge it", () => {
     expect(forecastText({ ...DRIFT, checked: 2 })).toMatch(
-      /off by 0\.3; judged by 2 earlier moments only$/,
+      /mean error so far 0\.3; checked at 2 earlier steps only$/,
     );
     expect(
       forecastText({ ...DRIFT, checked: 1, best: "persistence", beats_no_change: false }),
-    ).toMatch(/no change; judged by 1 earlier moment only$/);
+    ).toMatch(/no change; checked at 1 earlier step only$/);
   });
 
   it("says what came", () => {
-    expect(cameText(DRIFT)).toBe("Came 41.0, 44.3");
+    expect(cameText(DRIFT)).toBe("Actual scores: 41.0, 44.3");
     expect(cameText({ ...DRIFT, came: [null, null, null] })).toBe("");
   });
 });

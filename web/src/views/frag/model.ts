@@ -39,34 +39,34 @@ export function scoresOf(columns: FragColumns, arena: Arena): number[] {
   return columns[`${arena}_score`].filter((score) => score !== null);
 }
 
-/** "46.2 moderate. Counts shape, not harm" */
+/** "46.2 moderate. It rates the layout, not its effect" */
 export function scoreText(score: FragScore | null | undefined): string {
   if (score === undefined) return "";
-  if (score === null) return "none: no allocator cuts this memory up";
-  return `${score.score.toFixed(1)} ${score.band}. Counts shape, not harm`;
+  if (score === null) return "none: no allocator divides this memory";
+  return `${score.score.toFixed(1)} ${score.band}. It rates the layout, not its effect`;
 }
 
-/** What the recording had where something was foretold; empty: nothing more. */
+/** The scores that the recording had at the predicted steps; empty: it ended before. */
 export function cameText(forecast: Forecast): string {
   const came = forecast.came.filter((score) => score !== null);
-  return came.length === 0 ? "" : `Came ${scores(came)}`;
+  return came.length === 0 ? "" : `Actual scores: ${scores(came)}`;
 }
 
-/** "27.8 low" is told beside it; this is what comes next, and how far it can be trusted. */
+/** The heading has the score of now: this is the prediction, and how far it can be trusted. */
 export function forecastText(forecast: Forecast): string {
   const from = `step ${integer(forecast.from_step)}`;
   if (!forecast.enough) {
-    return `No forecast from ${from} on: ${forecast.history} of the ${forecast.least} samples that it needs`;
+    return `No forecast from ${from}: it has ${forecast.history} of the ${forecast.least} samples that it needs`;
   }
   const few =
     forecast.checked < FEW_CHECKS
-      ? `; judged by ${counted(forecast.checked, "earlier moment")} only`
+      ? `; checked at ${counted(forecast.checked, "earlier step")} only`
       : "";
   const best = bestOf(forecast);
   if (!best || !forecast.beats_no_change) {
-    return `Forecast from ${from} on no better than no change${few}`;
+    return `Forecast from ${from}: no better than assuming no change${few}`;
   }
-  return `Forecast from ${from} on: ${scores(best.predicted)} (${best.model}), in the past off by ${best.mean_error.toFixed(1)}${few}`;
+  return `Forecast from ${from}: ${scores(best.predicted)} (${best.model}), mean error so far ${best.mean_error.toFixed(1)}${few}`;
 }
 
 /**
@@ -95,7 +95,7 @@ export function listName(of: FitList): string {
  * Which list of the pool would serve the request: one that does, else the one with most free bytes.
  * Nothing else may use what is free in a graph's pool.
  */
-export function servingList(fit: Fit, pool: PoolName): FitList | null {
+function servingList(fit: Fit, pool: PoolName): FitList | null {
   const [first, second] = pool.id;
   const lists = fit.lists.filter((one) => one.pool.id[0] === first && one.pool.id[1] === second);
   return lists.find((one) => one.fits) ?? lists[0] ?? null;
@@ -110,10 +110,10 @@ export interface Verdict {
 
 function strandedText(list: FitList): string {
   const { free_bytes: free, stranded_bytes: stranded } = list;
-  if (free === 0) return "Nothing lies free in its segments.";
-  if (stranded === 0) return `All ${bytesText(free)} free there could serve this size.`;
-  if (stranded === free) return `None of ${bytesText(free)} free there could serve this size.`;
-  return `${bytesText(stranded)} of ${bytesText(free)} free there could never serve this size.`;
+  if (free === 0) return "Its segments have no free memory.";
+  if (stranded === 0) return `All ${bytesText(free)} free there can serve this size.`;
+  if (stranded === free) return `None of ${bytesText(free)} free there can serve this size.`;
+  return `${bytesText(stranded)} of ${bytesText(free)} free there cannot serve this size.`;
 }
 
 export function verdictOf(fit: Fit, pool: PoolName): Verdict {
@@ -121,39 +121,43 @@ export function verdictOf(fit: Fit, pool: PoolName): Verdict {
     const free = fit.driver_free;
     return {
       fits: false,
-      text: "would be asked of the driver: no allocator keeps free memory here.",
+      text: "would go to the driver: no allocator keeps free memory here.",
       rest: free
-        ? `${bytesText(free.free_bytes)} of ${bytesText(free.total_bytes)} were free when that was last told.`
+        ? `${bytesText(free.free_bytes)} of ${bytesText(free.total_bytes)} were free when last reported.`
         : "What the driver had free is not recorded.",
     };
   }
   if (!fit.rules_known) {
-    return { fits: false, text: "is not judged: this allocator has rules of its own.", rest: "" };
+    return {
+      fits: false,
+      text: "cannot be checked: the rules of this allocator are unknown.",
+      rest: "",
+    };
   }
   const list = servingList(fit, pool);
   if (!list) {
     return {
       fits: false,
-      text: `would be asked of the driver: ${pool.name} has no list of its size class.`,
+      text: `would go to the driver: ${pool.name} has no free list of its size class.`,
       rest: "",
     };
   }
   const stranded = strandedText(list);
   if (list.fits) {
-    const times = list.times === 1 ? "once" : `${integer(list.times)} times over`;
+    const times = list.times === 1 ? "once" : `${integer(list.times)} times`;
     return {
       fits: true,
-      text: `is served without new driver memory, ${times} (${listName(list)}).`,
+      text: `fits ${times} without new driver memory (${listName(list)}).`,
       rest: stranded,
     };
   }
   const largest =
     list.largest_request_bytes === 0
-      ? "nothing is served"
-      : `the largest that is served is ${bytesText(list.largest_request_bytes)}`;
+      ? "no request fits"
+      : `the largest that fits is ${bytesText(list.largest_request_bytes)}`;
   return {
     fits: false,
-    text: `does not fit (${listName(list)}): ${largest}; ${bytesText(list.driver_bytes)} would be asked of the driver.`,
+    text: `does not fit (${listName(list)}): ${largest}; ${bytesText(list.driver_bytes)} would be requested from the driver.`,
     rest: stranded,
   };
 }
@@ -178,13 +182,14 @@ export function tilesOf({ now, size_classes: classes }: FragAt): Tile[] {
       bytes: now.pinned_bytes,
       note:
         now.pinned_bytes === 0
-          ? "nothing is in the way"
+          ? "nothing is pinned"
           : `${now.pinned_bytes === now.free_bytes ? "all of it, " : ""}${counted(now.pinned_segments, "segment")}`,
     },
     {
       name: "Releasable",
       bytes: now.releasable_bytes,
-      note: now.releasable_bytes === 0 ? "no whole segment is free" : "could go back to the driver",
+      note:
+        now.releasable_bytes === 0 ? "no whole segment is free" : "can be returned to the driver",
     },
     {
       name: "Largest hole",
@@ -200,7 +205,7 @@ export function tilesOf({ now, size_classes: classes }: FragAt): Tile[] {
       note:
         worst && worst.waste_bytes > 0
           ? `most in blocks from ${bytesText(worst.from_bytes)}`
-          : "blocks minus requested",
+          : "block bytes minus requested bytes",
     },
   ];
 }

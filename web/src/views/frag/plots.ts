@@ -16,7 +16,7 @@ export interface Steps {
   cursor: number;
 }
 
-/** Where a step stands, and which step stands at a pixel, on a plot of that width. */
+/** The pixel of a step, and the step at a pixel, on a plot of that width. */
 export function stepScale(events: number, width: number) {
   const pixels = Math.max(1, width - GUTTER - MARGIN);
   const span = Math.max(1, events) * ROOM;
@@ -114,7 +114,7 @@ const BANDS = [
 ] as const;
 
 /**
- * Where it was made a dot, the foretold scores as a line, as far off as it used to be as a band.
+ * Where it was made a dot, the predicted scores as a line, as far off as it used to be as a band.
  */
 function drawForecast(
   s: Surface,
@@ -125,7 +125,7 @@ function drawForecast(
   const best = bestOf(forecast);
   if (!best || forecast.now === null) return;
   const start = toX(forecast.from_step);
-  // over what came it stands at its steps; past the end it may be as wide as can be seen
+  // within the recording it lies at its steps; after the end it is widened to be visible
   const wide = Math.max(1, 24 / Math.max(0.01, toX(forecast.steps.at(-1) ?? 0) - start));
   const stretch = forecast.came[0] === null ? wide : 1;
   const places = [start, ...forecast.steps.map((step) => start + (toX(step) - start) * stretch)];
@@ -174,7 +174,7 @@ export function drawScore(s: Surface, { columns }: Frag, at: Scored): void {
   stepMarks(s, at.of.events, toX, bottom);
 }
 
-export interface Curve {
+interface Curve {
   data: FragAt;
   request: number;
   stranded: number;
@@ -219,7 +219,7 @@ export function drawStranded(s: Surface, of: Curve): void {
   const largest = of.data.now.largest_hole_bytes;
   if (largest > 0) {
     vertical(s, toX(largest), top, bottom, s.token("ink-3"), [1, 3]);
-    const text = `${bytesText(largest)}, largest`;
+    const text = `largest hole ${bytesText(largest)}`;
     const before = toX(largest) + s.c.measureText(text).width + 12 > right;
     label(s, text, toX(largest) + (before ? -6 : 6), top + 4, {
       align: before ? "right" : "left",

@@ -1,9 +1,10 @@
-// What holds more and more, what was never freed, and what is freed at once: by stack, with a spark
-// line each. A row selects the allocation that stands for it; its stack is in the inspector.
+// Stacks that hold more and more, memory that was never freed, and memory that is freed at once: by
+// stack, with a spark line each. A row selects an example allocation; the inspector shows its
+// stack.
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { GrowthAnswer, Told } from "../../api/growth";
+import type { GrowthAnswer, GrowthSentence } from "../../api/growth";
 import { GROWTH_LISTS, type GrowthList } from "../../state/link/page_state";
 import { formatHash } from "../../state/link/url";
 import { onKey } from "../../state/page/keys";
@@ -13,7 +14,7 @@ import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
 import { Spark } from "../../ui/spark";
 import { Switch } from "../../ui/switch";
 import { FrameLabel } from "../../ui/text";
-import { actionsOf, type Row, type Shown, shownOf } from "./rows";
+import { actionsOf, isKnown, type Row, type Shown, shownOf } from "./rows";
 
 const growth = follow<GrowthAnswer>(() =>
   page.value.view === "growth" && place.value
@@ -46,10 +47,10 @@ function Head() {
 }
 
 /** What the report says, each with the query that gives its numbers. */
-function Sentences({ told }: { told: readonly Told[] }) {
+function Sentences({ list }: { list: readonly GrowthSentence[] }) {
   return (
-    <ul class="told">
-      {told.map(({ text, sql }) => (
+    <ul class="sentences">
+      {list.map(({ text, sql }) => (
         <li key={text}>
           <span>{visible(text)}</span>
           {sql !== null && (
@@ -123,33 +124,30 @@ function Table({ shown, chosen, choose }: TableProps) {
   );
 }
 
-function Nothing({ list, told }: { list: GrowthList; told: boolean }) {
+function Nothing({ list, known }: { list: GrowthList; known: boolean }) {
   const events = device.value?.events ?? 0;
   if (events === 0) {
     return (
       <Notice icon="growth" title="There are no events" code={RECORD_CODE}>
-        <p>What grows and what is freed soon needs a history. It is recorded by</p>
+        <p>Growth and churn need events. To record them:</p>
       </Notice>
     );
   }
-  if (list === "growing" && !told) {
+  if (list === "growing" && !known) {
     return (
-      <Notice icon="growth" title="Growth cannot be told from this recording">
-        <p>
-          Why is said above. What was never freed, and what is freed at once, is listed all the
-          same.
-        </p>
+      <Notice icon="growth" title="Growth is unknown for this recording">
+        <p>The reason is stated above. The lists Never freed and Churn are available.</p>
       </Notice>
     );
   }
   const titles: Record<GrowthList, string> = {
-    growing: "No stack holds more and more",
+    growing: "No stack grows",
     never_freed: "Everything was freed",
-    churn: "Nothing was freed soon after it was allocated",
+    churn: "No memory was freed soon after its allocation",
   };
   return (
     <Notice icon="growth" title={titles[list]}>
-      <p>Weights that stay and memory that the allocator keeps for later are not growth.</p>
+      <p>Weights that stay, and memory that the allocator keeps for reuse, are not growth.</p>
     </Notice>
   );
 }
@@ -178,8 +176,8 @@ export function GrowthView() {
   const shown = data ? shownOf(data, list) : null;
   const row = shown?.rows.find((one) => one.key === chosen.value) ?? null;
   const cleanUp = (list === "growing" && data?.growth.clean_up_step) || null;
-  const told = data ? [...data[list === "growing" ? "growth" : list].sentences] : [];
-  if (data && list === "growing") told.push(...data.wall.sentences);
+  const sentences = data ? [...data[list === "growing" ? "growth" : list].sentences] : [];
+  if (data && list === "growing") sentences.push(...data.wall.sentences);
   return (
     <section class="view on" aria-label="Growth">
       <Head />
@@ -192,7 +190,7 @@ export function GrowthView() {
           />
         </div>
       )}
-      {shown && told.length > 0 && <Sentences told={told} />}
+      {shown && sentences.length > 0 && <Sentences list={sentences} />}
       {shown && shown.rows.length > 0 && (
         <>
           <div class="strip">
@@ -213,7 +211,9 @@ export function GrowthView() {
                 </a>
               ))
             ) : (
-              <span class="faint cut">Choose a row to see its stack and where it is</span>
+              <span class="faint cut">
+                Select a row to see its stack and to open it in other views
+              </span>
             )}
           </div>
           <Table
@@ -229,14 +229,14 @@ export function GrowthView() {
       {shown && shown.rows.length === 0 && (
         <div class="body">
           <div class="center">
-            <Nothing list={list} told={data?.growth.verdict === "told"} />
+            <Nothing list={list} known={data !== null && isKnown(data)} />
           </div>
         </div>
       )}
       {!data && !error && (
         <div class="body">
           <div class="center">
-            <div class="progress" role="progressbar" aria-label="Looking for what grows" />
+            <div class="progress" role="progressbar" aria-label="Computing growth" />
           </div>
         </div>
       )}

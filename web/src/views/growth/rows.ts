@@ -16,7 +16,7 @@ export interface Row {
   caller: string;
   slot: number;
   stack: number | null;
-  /** id of the allocation that stands for it */
+  /** id of an example allocation */
   example: number;
   cells: { text: string; exact: string }[];
   spark: readonly number[];
@@ -52,7 +52,7 @@ function growing(of: GrowingRow): Row {
       count(of.since_step),
     ],
     spark: of.outstanding_bytes,
-    sparkText: `Outstanding, from ${bytesText(of.outstanding_bytes[0] ?? 0)} to ${bytesText(of.outstanding_bytes.at(-1) ?? 0)}`,
+    sparkText: `Held memory, from ${bytesText(of.outstanding_bytes[0] ?? 0)} to ${bytesText(of.outstanding_bytes.at(-1) ?? 0)}`,
     since: of.since_step,
   };
 }
@@ -68,7 +68,7 @@ function neverFreed(of: NeverFreedRow): Row {
     example: of.largest_allocation_id,
     cells: [size(of.bytes), count(of.blocks), size(of.older_bytes)],
     spark: [of.older_bytes, ...quarters],
-    sparkText: `Older ${bytesText(of.older_bytes)}; by quarter ${quarters.map(bytesText).join(", ")}`,
+    sparkText: `Older than the recording ${bytesText(of.older_bytes)}; by quarter ${quarters.map(bytesText).join(", ")}`,
     since: of.oldest_step,
   };
 }
@@ -98,25 +98,25 @@ export function shownOf(answer: GrowthAnswer, list: GrowthList): Shown {
   if (list === "growing") {
     const whenHeld =
       answer.growth.clean_up_step === null
-        ? "Outstanding when the recording ended"
-        : `Outstanding at step ${integer(answer.growth.clean_up_step)}, before the program's last clean-up`;
+        ? "Held when the recording ended"
+        : `Held at step ${integer(answer.growth.clean_up_step)}, before the program's last clean-up`;
     return {
       heads: [
-        { text: per(answer), title: "Theil–Sen slope of what stays" },
+        { text: per(answer), title: "Theil–Sen slope of the memory that stays" },
         { text: "At the end", title: whenHeld },
         { text: "Blocks", title: whenHeld, hide: true },
-        { text: "Since step", title: "It has risen ever since", hide: true },
+        { text: "Since step", title: "The step since which it grows", hide: true },
       ],
-      spark: "Outstanding",
+      spark: "Held",
       rows: answer.growth.rows.map(growing),
     };
   }
   if (list === "never_freed") {
     return {
       heads: [
-        { text: "Bytes", title: "In blocks" },
-        { text: "Blocks", title: "How many" },
-        { text: "Older", title: "Of these, older than the recording", hide: true },
+        { text: "Bytes", title: "Block bytes" },
+        { text: "Blocks", title: "Number of blocks" },
+        { text: "Older", title: "Bytes older than the recording", hide: true },
       ],
       spark: "By age",
       rows: answer.never_freed.rows.map(neverFreed),
@@ -128,11 +128,17 @@ export function shownOf(answer: GrowthAnswer, list: GrowthList): Shown {
       { text: "1", title: "Blocks freed within 1 later allocation", hide: true },
       { text: "10", title: "Blocks freed within 10 later allocations", hide: true },
       { text: "100", title: "Blocks freed within 100 later allocations" },
-      { text: "At the peak", title: "Of these, live at the active peak" },
+      { text: "At the peak", title: "Bytes that were live at the peak of active memory" },
     ],
     spark: "Allocated",
     rows: answer.churn.rows.map(churn),
   };
+}
+
+/** Whether the recording is long enough to detect growth. */
+export function isKnown(answer: GrowthAnswer): boolean {
+  const { verdict } = answer.growth;
+  return verdict !== "too_few_points" && verdict !== "too_little_turnover";
 }
 
 export interface Action {
@@ -151,14 +157,14 @@ export function actionsOf(row: Row, list: GrowthList, last: number, cleaned = fa
   const actions: Action[] = [
     {
       name: "Timeline",
-      title: "Its blocks, marked",
+      title: "Show its blocks",
       patch: { view: "timeline", sel: row.example, sql, mark: "sql", x: null, y: null },
     },
   ];
   if (last > 0) {
     const from = Math.min(row.since ?? 0, last - 1);
     const flame = list === "churn" ? "churn" : "growth";
-    const title = list === "churn" ? "What is freed again" : "What else grew since then";
+    const title = list === "churn" ? "Memory that is freed again" : "What else grew since then";
     actions.push({ name: "Flame", title, patch: { view: "flame", flame, span: [from, last] } });
   }
   actions.push({ name: "SQL", title: "Its allocations", patch: { view: "sql", sql } });

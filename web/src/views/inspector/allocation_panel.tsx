@@ -1,4 +1,4 @@
-// One allocation: how long, how large, where, whose.
+// One allocation: its life, size, place and stack.
 
 import { useSignalEffect } from "@preact/signals";
 import { useCallback, useMemo } from "preact/hooks";
@@ -18,7 +18,7 @@ import { StackList } from "./stack_list";
 const PROVENANCE: Record<string, string> = {
   traced: "traced",
   before_recording: "older than the recording",
-  lost: "one end lost to the ring",
+  lost: "one end overwritten in the ring buffer",
   ghost: "older, known from the final state",
 };
 
@@ -60,7 +60,7 @@ function Life({ of }: { of: Allocation }) {
         </dd>
         {of.free_requested_step !== null && of.free_requested_step !== of.free_completed_step && (
           <>
-            <dt>Free asked</dt>
+            <dt>Free requested</dt>
             <dd class="num">step {integer(of.free_requested_step)}</dd>
           </>
         )}
@@ -131,7 +131,9 @@ function Place({ of }: { of: Allocation }) {
           <ExactBytes value={of.requested_bytes} />
         </dd>
         <dt>Block</dt>
-        <dd title={of.block_inferred ? "computed: the file does not say" : "as the file says"}>
+        <dd
+          title={of.block_inferred ? "computed: the file does not state it" : "as the file states"}
+        >
           <ExactBytes value={of.block_bytes} />
           {of.block_inferred && <span class="u">inferred</span>}
         </dd>
@@ -190,20 +192,20 @@ function Siblings({ of }: { of: Allocation }) {
   return (
     <section>
       <h3>
-        Siblings
+        Same stack
         {isView("sql") && (
           <a href={formatHash({ ...page.value, view: "sql", sql, mark: "sql" })}>List</a>
         )}
       </h3>
       <dl class="kv">
-        <dt>Live at the end, same stack</dt>
+        <dt>Live at the end</dt>
         <dd class="num">
           {integer(of.siblings.live_at_end_count)}
           <span class="u">
             <Bytes value={of.siblings.live_at_end_bytes} />
           </span>
         </dd>
-        <dt>In all the recording</dt>
+        <dt>In the whole recording</dt>
         <dd class="num">
           {integer(of.siblings.count)}
           <span class="u">

@@ -11,7 +11,7 @@ import { AllocationPanel } from "./allocation_panel";
 import { SegmentPanel } from "./segment_panel";
 import { StepPanel } from "./step_panel";
 
-/** The step's panel is asked for once the view stands. */
+/** The data of the step's panel is requested after the data of the view. */
 function waits(): boolean {
   const { sel, seg } = page.value;
   const { data, error } = stateAt.value;
@@ -52,7 +52,7 @@ export function Inspector() {
               <span class="kindin">Inspector</span>
             </div>
             <h2 class="big">step {integer(cursorStep.value)}</h2>
-            <p class="dim">What was live after it is told when the view stands.</p>
+            <p class="dim">Live memory appears once the view has loaded.</p>
           </header>
         </div>
       )}

@@ -1,4 +1,4 @@
-// The head of what is inspected: its kind, and a way to let go of it.
+// The head of what is inspected: its kind, and a button that clears it.
 import type { ComponentChildren } from "preact";
 import type { PageState } from "../../state/link/url";
 import { go } from "../../state/page/store";

@@ -32,11 +32,13 @@ function Numbers({ of, step }: { of: LayoutSegment; step: number }) {
         <dd>
           {of.pool ? <Name text={of.pool.text} /> : "–"} · {of.stream?.id ?? "–"}
         </dd>
-        <dt>From the driver</dt>
+        <dt>From the driver at</dt>
         <dd class="num">{of.first_step === null ? "–" : `step ${integer(of.first_step)}`}</dd>
         <dt>Can be returned</dt>
         <dd>
-          {of.blocks === 0 ? "yes, no block is in it" : `no, ${counted(of.blocks, "live block")}`}
+          {of.blocks === 0
+            ? "yes, it has no live block"
+            : `no, ${counted(of.blocks, "live block")}`}
         </dd>
       </dl>
     </section>
@@ -71,14 +73,14 @@ function Pins({ of }: { of: LayoutSegment }) {
       </ul>
       <p class="dim t12">
         {of.pinned_bytes > 0 &&
-          `Freeing them would let the driver take back ${bytesText(of.owned_bytes)}, of which ${bytesText(of.pinned_bytes)} are free already.`}
+          `If they were freed, ${bytesText(of.owned_bytes)} could be returned to the driver; ${bytesText(of.pinned_bytes)} of it is free already.`}
       </p>
     </section>
   );
 }
 
 const KINDS: Record<number, string> = {
-  [PartKind.pending]: "freed, another stream uses it",
+  [PartKind.pending]: "freed, still in use on another stream",
   [PartKind.free]: "free",
   [PartKind.unmapped]: "not mapped",
 };
@@ -151,8 +153,8 @@ export function SegmentPanel({ data }: { data: Layout }) {
       ) : (
         <section>
           <p class="dim t12">
-            It is not among the segments listed now: not owned after step {integer(data.step)}, or
-            further up or down the list.
+            This segment does not exist after step {integer(data.step)}, or is in another part of
+            the list.
           </p>
         </section>
       )}

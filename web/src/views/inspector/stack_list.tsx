@@ -5,7 +5,7 @@ import { baseName, counted } from "../../text/units";
 import { visible, visibleLines } from "../../text/visible";
 import { Name } from "../../ui/text";
 
-export function frameText(frame: Frame): string {
+function frameText(frame: Frame): string {
   const place = frame.file === "" ? "" : `${frame.file}:${frame.line} `;
   return `${place}${frame.function}`;
 }
@@ -72,7 +72,7 @@ export function StackList({ stack, ofFree }: { stack: Stack | null; ofFree: bool
     return (
       <section>
         <h3>Stack</h3>
-        <p class="dim">None was recorded.</p>
+        <p class="dim">No stack was recorded.</p>
       </section>
     );
   }
@@ -104,7 +104,7 @@ export function StackList({ stack, ofFree }: { stack: Stack | null; ofFree: bool
         </button>
       </h3>
       {ofFree && (
-        <p class="dim t12">The allocation is older than the recording; this is who freed it.</p>
+        <p class="dim t12">The allocation is older than the recording; this stack freed it.</p>
       )}
       <ol class="stack">
         {rows.slice(0, before).map(row)}
@@ -125,7 +125,9 @@ export function StackList({ stack, ofFree }: { stack: Stack | null; ofFree: bool
         {rows.slice(before).map(row)}
       </ol>
       {all.length > rows.length && (
-        <p class="dim t12">and {counted(all.length - rows.length, "frame")} more; Copy takes all</p>
+        <p class="dim t12">
+          and {counted(all.length - rows.length, "more frame")}; Copy copies all
+        </p>
       )}
     </section>
   );

@@ -12,10 +12,10 @@ import { StackList } from "./stack_list";
 const ACTIONS: Record<string, string> = {
   alloc: "Allocation",
   free: "Free",
-  free_requested: "Free asked",
-  free_completed: "Free",
-  segment_alloc: "Segment from the driver",
-  segment_free: "Segment back to the driver",
+  free_requested: "Free requested",
+  free_completed: "Free completed",
+  segment_alloc: "Segment allocated",
+  segment_free: "Segment returned to the driver",
   segment_map: "Pages mapped",
   segment_unmap: "Pages unmapped",
   oom: "Out of memory",
@@ -49,7 +49,7 @@ export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
         )}
       </PanelHead>
       <section>
-        <h3>Live after it</h3>
+        <h3>Live after this step</h3>
         <dl class="kv">
           <dt>Active</dt>
           <dd>
@@ -63,14 +63,14 @@ export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
           <dd>
             <Bytes value={totals.reserved_bytes} />
           </dd>
-          <dt>Free inside</dt>
+          <dt>Free in segments</dt>
           <dd>
             <Bytes value={Math.max(0, totals.reserved_bytes - totals.active_bytes)} />
           </dd>
         </dl>
       </section>
       <section>
-        <h3>Where it is from</h3>
+        <h3>Provenance</h3>
         <dl class="kv">
           <dt>Traced</dt>
           <dd>
@@ -138,7 +138,7 @@ export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
             ))}
           </ol>
           {of.annotations_total > MAX_PHASES && (
-            <p class="dim t12">and {integer(of.annotations_total - MAX_PHASES)} more within</p>
+            <p class="dim t12">and {integer(of.annotations_total - MAX_PHASES)} more nested</p>
           )}
         </section>
       )}

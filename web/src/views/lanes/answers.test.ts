@@ -22,7 +22,7 @@ const row = (key: string, top: number, height: number) =>
 beforeEach(() => getJson.mockReset());
 
 describe("the figures at the cursor", () => {
-  it("are there for every lane but the one that failed, which is said", async () => {
+  it("are there for every lane but the one that failed, with a note", async () => {
     const totals = { active_bytes: 5, reserved_bytes: 6 };
     getJson.mockImplementation(async (path: string, params?: { file: number }) => {
       if (path === "at" && params?.file === 1) throw FAILURE;

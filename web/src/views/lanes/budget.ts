@@ -11,7 +11,7 @@ export interface LaneAsk {
   source: Source;
 }
 
-export interface AsksOf {
+interface AsksOf {
   rows: readonly Row[];
   sourceOf: (key: string) => Source | undefined;
   /** window of the shared axis, and what lanes show of their bytes */

@@ -49,10 +49,7 @@ export abstract class LaneFeed extends PictureFeed<LanesScene, "x" | "y"> {
 }
 
 export class LanesFeed extends LaneFeed {
-  private readonly outline = new Outline((shape) => {
-    this.scene.shape = shape;
-    this.scene.redraw();
-  });
+  private readonly outline = new Outline(this.scene);
 
   constructor(scene: LanesScene) {
     super(scene);

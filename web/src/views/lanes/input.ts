@@ -2,13 +2,13 @@
 
 import type { Range } from "../../state/link/url";
 import type { PlacedLane } from "../../state/recording/lanes";
-import { attachDrag, type Hands } from "../picture/input/drag";
+import { attachDrag, type DragHandlers } from "../picture/input/drag";
 import { attachMinimap, attachWheel, unitsPerPixel } from "../picture/input/moves";
 import { bandAt, bandRange } from "../picture/layers/bands";
 import { panBy, panBytes } from "../picture/window/window";
 import type { LanesScene, UnderLane } from "./scene";
 
-export interface LaneHands extends Hands<UnderLane> {
+interface LaneHandlers extends DragHandlers<UnderLane> {
   onClick: (under: UnderLane) => void;
   onOpen: (lane: PlacedLane) => void;
 }
@@ -24,7 +24,7 @@ export function attachLaneInput(
   scene: LanesScene,
   front: HTMLCanvasElement,
   minimap: HTMLCanvasElement,
-  hands: LaneHands,
+  handlers: LaneHandlers,
 ): () => void {
   const off = new AbortController();
   // a click may sort the lanes anew: a double one opens what its first press was on, if anything
@@ -41,18 +41,18 @@ export function attachLaneInput(
     },
     onPress: (event: PointerEvent) => {
       const under = scene.under(event.offsetX, event.offsetY);
-      const clicked = under !== null && !zoomToBand(scene, event, under.lane, hands);
+      const clicked = under !== null && !zoomToBand(scene, event, under.lane, handlers);
       pressed.push(clicked ? under.lane : null);
       if (pressed.length > 2) pressed.shift();
-      if (clicked) hands.onClick(under);
+      if (clicked) handlers.onClick(under);
     },
   };
-  attachDrag(scene, front, hands, grip, off.signal);
-  attachWheel(scene, front, hands.onMoved, off.signal);
-  attachMinimap(scene, minimap, hands.onMoved, off.signal);
+  attachDrag(scene, front, handlers, grip, off.signal);
+  attachWheel(scene, front, handlers.onMoved, off.signal);
+  attachMinimap(scene, minimap, handlers.onMoved, off.signal);
   const open = () => {
     const lane = pressed[0];
-    if (lane) hands.onOpen(lane);
+    if (lane) handlers.onOpen(lane);
   };
   front.addEventListener("dblclick", open, { signal: off.signal });
   return () => off.abort();
@@ -63,13 +63,13 @@ function zoomToBand(
   scene: LanesScene,
   { offsetX, offsetY }: PointerEvent,
   lane: PlacedLane,
-  hands: LaneHands,
+  handlers: LaneHandlers,
 ): boolean {
   const frame = scene.frames.find(({ row }) => row.lane === lane);
   const band = frame && bandAt(frame, offsetX, offsetY);
   if (!frame || !band) return false;
   const [low, high] = bandRange(frame, band);
   scene.moveTo([low + lane.offset, high + lane.offset], true);
-  hands.onMoved();
+  handlers.onMoved();
   return true;
 }

@@ -3,17 +3,17 @@
 
 import { LANE_SORTS } from "../../state/link/page_state";
 import { cursorStep } from "../../state/page/cursor";
-import { attempt } from "../../state/page/notes";
+import { addNotes, attempt } from "../../state/page/notes";
 import { go, page } from "../../state/page/store";
 import type { PlacedLane } from "../../state/recording/lanes";
 import { neighbour, nextColour } from "../picture/input/choose";
 import { pictureKey, stepBack } from "../picture/input/keys";
-import { showEverything } from "../picture/input/moves";
+import { fitAll } from "../picture/input/moves";
 import { chooseLane, openLane } from "./actions";
 import { against, current, currentKey, cursor, ordered, shared, timed } from "./model";
 import type { LanesScene } from "./scene";
 
-export interface LaneKeyHands {
+interface LaneKeyHandlers {
   moved: () => void;
   /** brings a lane into sight */
   reveal: (lane: PlacedLane) => void;
@@ -23,25 +23,24 @@ export interface LaneKeyHands {
 export function laneKeyPressed(
   event: KeyboardEvent,
   scene: LanesScene,
-  hands: LaneKeyHands,
+  handlers: LaneKeyHandlers,
 ): boolean {
   if (event.shiftKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
     attempt(neighbour(event.key === "ArrowUp" ? "up" : "down", null));
     return true;
   }
-  if (laneMove(event, scene, hands)) return true;
+  if (laneMove(event, scene, handlers)) return true;
   const on = event.target as Element | null;
   const lane = on?.closest("button, a") ? null : current.value;
-  return pictureKey(event, scene, [scene.hover?.position, scene.cursor], hands.moved, {
+  return pictureKey(event, scene, [scene.hover?.position, scene.cursor], handlers.moved, {
     ...ACTIONS,
     ...(lane ? { Enter: () => openLane(lane, scene.target) } : {}),
-    f: () => {
-      scene.y = null;
-      showEverything(scene, hands.moved);
-    },
-    z: hands.zoomToSelection,
+    f: () => fitAll(scene, handlers.moved),
+    z: handlers.zoomToSelection,
   });
 }
+
+export const NO_TIME_AXIS = "There is no time axis: no recording has usable times";
 
 const ACTIONS: Partial<Record<string, () => void>> = {
   "[": () => step(-1),
@@ -60,7 +59,7 @@ const ACTIONS: Partial<Record<string, () => void>> = {
 };
 
 /** From lane to lane, as they are shown. */
-function laneMove(event: KeyboardEvent, scene: LanesScene, hands: LaneKeyHands): boolean {
+function laneMove(event: KeyboardEvent, scene: LanesScene, handlers: LaneKeyHandlers): boolean {
   const list = ordered.value;
   const now = list.findIndex(({ key }) => key === currentKey.value);
   const inSight = Math.max(1, scene.rows.length - 1);
@@ -77,7 +76,7 @@ function laneMove(event: KeyboardEvent, scene: LanesScene, hands: LaneKeyHands):
   const lane = list[Math.max(0, Math.min(list.length - 1, wanted))];
   if (!lane) return true;
   chooseLane(lane, scene.target);
-  hands.reveal(lane);
+  handlers.reveal(lane);
   return true;
 }
 
@@ -95,13 +94,14 @@ function sortByNext(by: number): void {
   if (next) go({ rank: next });
 }
 
-/** The window is that of other units: everything is shown. */
+/** The window was in the units of the other axis: everything is shown. */
 export function changeAxis(): void {
   const time = shared.value.domain.axis === "time";
   if (time || timed.value) go({ axis: time ? "step" : "time", x: null, t: null });
+  else addNotes(`${NO_TIME_AXIS}.`);
 }
 
-export function changeAlignment(): void {
+function changeAlignment(): void {
   const { align, domain } = shared.value;
   if (domain.axis === "time") go({ align: align === "clock" ? "first" : "clock" });
 }

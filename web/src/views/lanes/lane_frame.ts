@@ -18,7 +18,7 @@ import {
 } from "../picture/window/frame";
 import { fittedBytes } from "../picture/window/window";
 
-/** A lane in sight. CSS pixels, and device pixels from the lower edge of the glass. */
+/** A lane in sight. CSS pixels, and device pixels from the lower edge of the canvas. */
 export interface Row {
   lane: PlacedLane;
   top: number;
@@ -48,7 +48,7 @@ const BELOW = 7;
 export const TALL = 150;
 export const TALLER = 320;
 
-export interface RowsOf {
+interface RowsOf {
   lanes: readonly PlacedLane[];
   layout: LaneLayout;
   scrollTop: number;
@@ -61,7 +61,7 @@ export interface RowsOf {
 
 export function rowsInSight(of: RowsOf): Row[] {
   const { layout, ratio } = of;
-  const glass = Math.round(of.height * ratio);
+  const full = Math.round(of.height * ratio);
   const scrolled = Math.max(0, Math.min(of.scrollTop, layout.total - of.height));
   return of.lanes.slice(layout.first, layout.last).map((lane, i) => {
     const top = Math.round((layout.first + i) * layout.height - scrolled);
@@ -76,7 +76,7 @@ export function rowsInSight(of: RowsOf): Row[] {
       top: bands > 0 ? head + bands * (LANE_HEIGHT + 1) + 5 : top + ABOVE,
       bottom: bottom - BELOW,
     };
-    const lift = glass - Math.round(plot.bottom * ratio);
+    const lift = full - Math.round(plot.bottom * ratio);
     const height = Math.round((plot.bottom - plot.top) * ratio);
     return { lane, top, bottom, plot, bands, lift, height };
   });

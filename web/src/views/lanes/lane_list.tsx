@@ -124,7 +124,7 @@ function LaneRow({
           {ooms > 0 && <span class="tag is-danger">{ooms === 1 ? "OOM" : `${ooms} OOM`}</span>}
         </div>
         <div class="lpeak cut">
-          {oneFile.value ? "" : `${device.label} · `}high water <Bytes value={peak} />
+          {oneFile.value ? "" : `${device.label} · `}peak <Bytes value={peak} />
         </div>
         <Figures lane={lane} />
       </div>

@@ -11,7 +11,7 @@ import { go, page } from "../../state/page/store";
 import { Menu } from "../../ui/menu";
 import { Switch } from "../../ui/switch";
 import { MarkChip } from "../picture/panels/mark_chip";
-import { changeAxis } from "./keys";
+import { changeAxis, NO_TIME_AXIS } from "./keys";
 import { against, lanes, shared, timed } from "./model";
 
 const SORTS: Record<LaneSort, string> = {
@@ -49,13 +49,13 @@ function Pick<T extends string>(props: {
 const COLOURS = Object.fromEntries(LEGENDS.map((by) => [by, by])) as Record<LegendBy, string>;
 
 const SCALES = [
-  { key: "same", text: "Same scale", title: "Equal bytes are equally high in every lane  v" },
-  { key: "own", text: "Own", title: "Every lane fills its height  v" },
+  { key: "same", text: "Same scale", title: "All lanes use one byte scale  v" },
+  { key: "own", text: "Own", title: "Each lane has its own byte scale  v" },
 ] as const;
 
 const ALIGNED = [
-  { key: "clock", text: "Clock", title: "Equal times lie one above the other  l" },
-  { key: "first", text: "First event", title: "All begin at the left  l" },
+  { key: "clock", text: "Clock", title: "Lanes are aligned by clock time  l" },
+  { key: "first", text: "First event", title: "Lanes are aligned at their first event  l" },
 ] as const;
 
 export function LanesHead({ onFit }: { onFit: () => void }) {
@@ -99,12 +99,12 @@ export function LanesHead({ onFit }: { onFit: () => void }) {
           {
             key: "step",
             text: "Step",
-            title: "Events of each recording, counted from its first  x",
+            title: "Events of each recording, counted from the first  x",
           },
           {
             key: "time",
             text: "Time",
-            title: timed.value ? "Time  x" : "No axis of time: no recording has usable times",
+            title: timed.value ? "Time  x" : NO_TIME_AXIS,
             disabled: !timed.value,
           },
         ]}

@@ -1,15 +1,15 @@
 // Recordings side by side: ranks, devices, before and after. One picture of all of them.
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { selection } from "../../state/page/cursor";
 import { onKey } from "../../state/page/keys";
-import { go, hoverStep } from "../../state/page/store";
+import { hoverStep } from "../../state/page/store";
 import { laneLayout } from "../../state/recording/lane_order";
 import type { PlacedLane } from "../../state/recording/lanes";
-import { bytesText, counted } from "../../text/units";
+import { counted } from "../../text/units";
 import { chooseBlock } from "../picture/input/choose";
-import { showEverything } from "../picture/input/moves";
+import { fitAll } from "../picture/input/moves";
 import { LegendBar } from "../picture/panels/legend_bar";
+import { Spoken } from "../picture/panels/spoken";
 import { Tooltip } from "../picture/panels/tooltip";
 import type { Canvases, Listener } from "../picture/scene";
 import { PictureLayers, usePicture } from "../picture/use_picture";
@@ -44,17 +44,10 @@ function hover(at: UnderLane | null, x: number, y: number): void {
 
 const open = (lane: PlacedLane) => scene && openLane(lane, scene.target);
 
-function Spoken() {
-  const of = selection.value.data;
+/** "rank 0, GPU 0": the lane that the page is about. */
+function currentName(): string {
   const lane = shared.value.lanes.find(({ key }) => key === currentKey.value);
-  const name = lane ? `${lane.name}, ${lane.device.label}` : "";
-  return (
-    <p class="vh" role="status">
-      {of
-        ? `Selected allocation ${of.address_id}, ${bytesText(of.block_bytes)}, in ${name}`
-        : `Lane ${name}`}
-    </p>
-  );
+  return lane ? `${lane.name}, ${lane.device.label}` : "";
 }
 
 export function LanesView() {
@@ -97,8 +90,8 @@ export function LanesView() {
     feed.current = mineFeed;
     const offValues = followValues();
     const moved = () => mineFeed.moved();
-    const hands = { onMoved: moved, onHover: hover, onClick: choose, onOpen: open };
-    const offInput = attachLaneInput(mine, canvases.front, canvases.minimap, hands);
+    const handlers = { onMoved: moved, onHover: hover, onClick: choose, onOpen: open };
+    const offInput = attachLaneInput(mine, canvases.front, canvases.minimap, handlers);
     const zoomToSelection = () => mineFeed.zoomToSelection();
     const offKeys = onKey((event) =>
       laneKeyPressed(event, mine, { moved, reveal, zoomToSelection }),
@@ -117,17 +110,12 @@ export function LanesView() {
     };
     return { stats: mine.stats, stop };
   };
-  const picture = usePicture(["back", "glass", "front", "minimap"], start);
+  const picture = usePicture(["back", "blocks", "front", "minimap"], start);
 
-  const fit = () => {
-    if (!scene) return;
-    scene.y = null;
-    go({ y: null });
-    showEverything(scene, () => feed.current?.moved());
-  };
+  const name = currentName();
   return (
     <section class="view on" aria-label="Side by side">
-      <LanesHead onFit={fit} />
+      <LanesHead onFit={() => scene && fitAll(scene, () => feed.current?.moved())} />
       <LegendBar still />
       <div class="body fill lanesbody">
         <div class="lanesbox">
@@ -150,7 +138,7 @@ export function LanesView() {
             <PictureLayers
               picture={picture}
               id="lanes"
-              label={`${counted(lanes.value.length, "recording")} one above the other, allocations stacked over ${shared.value.domain.axis === "time" ? "time" : "steps"}. Arrow up and down go from lane to lane, with Shift from block to block, Enter opens one alone.`}
+              label={`${counted(lanes.value.length, "recording")} one above the other, allocations stacked over ${shared.value.domain.axis === "time" ? "time" : "steps"}. Arrow up and down select the next lane, with Shift the next block, Enter opens the lane alone.`}
               hasBack
             />
           </div>
@@ -159,7 +147,7 @@ export function LanesView() {
           <canvas ref={picture.canvas("minimap")} id="minimap" aria-hidden="true" />
         </div>
       </div>
-      <Spoken />
+      <Spoken place={() => ` in ${name}`} otherwise={`Lane ${name}`} />
       <Tooltip />
     </section>
   );

@@ -1,4 +1,4 @@
-// What is drawn of the lanes around their strata, and over all of them: the axis, the cursor.
+// What is drawn around the blocks of the lanes, and over all lanes: the axis, the cursor.
 
 import type { Range } from "../../state/link/url";
 import type { Domain } from "../../state/recording/domain";
@@ -7,7 +7,7 @@ import { bytesText, integer } from "../../text/units";
 import { font, horizontal, label, plate, type Surface, vertical } from "../../ui/plot";
 import { clip, drawBack } from "../picture/layers/back_layer";
 import { drawBands } from "../picture/layers/bands";
-import { drawCeiling, drawHighWater, drawLines, drawTornEdge } from "../picture/layers/front_layer";
+import { drawCeiling, drawLines, drawPeak, drawTornEdge } from "../picture/layers/front_layer";
 import { drawOoms, drawPlates } from "../picture/layers/ooms";
 import { drawSelected, veilHovered } from "../picture/layers/selected";
 import { drawAxis } from "../picture/layers/x_axis";
@@ -52,7 +52,7 @@ export function drawLaneFront(s: Surface, frame: LaneFrame, lanesBottom: number)
     drawCeiling(s, frame, words);
     veilHovered(s, frame);
     drawSelected(s, frame);
-    drawHighWater(s, frame, words);
+    drawPeak(s, frame, words);
     s.c.restore();
     if (frame.y[0] > 0) drawTornEdge(s, frame);
     horizontal(s, plot.left, plot.right, plot.bottom, s.token("axis"));
@@ -85,7 +85,7 @@ function drawOomLines(s: Surface, frame: LaneFrame): void {
   drawPlates(s, frame, seen);
 }
 
-/** What stands over all lanes. */
+/** What is drawn over all lanes. */
 export interface Over {
   domain: Domain;
   x: Range;

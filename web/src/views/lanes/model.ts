@@ -34,7 +34,7 @@ export const lanes = computed(() => lanesOf(session.value?.files ?? []));
 /** Worth a view of its own. An exported page has the tiles of one lane at a time. */
 export const severalLanes = computed(() => frozen === null && lanes.value.length > 1);
 
-/** Then the devices tell the lanes apart. */
+/** Then the lanes differ by their device. */
 export const oneFile = computed(() => (session.value?.files ?? []).length === 1);
 
 export const currentKey = computed(() =>
@@ -60,7 +60,7 @@ export const current = computed<PlacedLane | null>(
   () => shared.value.lanes.find(({ key }) => key === currentKey.value) ?? null,
 );
 
-/** The cursor on the shared axis: a step, or µs; null while nobody knows when its step was. */
+/** The cursor on the shared axis: a step, or µs; null while the time of its step is unknown. */
 export const cursor = computed<number | null>(() => {
   const { domain } = shared.value;
   const { at, t } = page.value;

@@ -1,4 +1,4 @@
-// The lanes as a machine: one window, one glass and one store of tiles for all of them. Only lanes
+// The scene of the lanes: one window, one canvas and one store of tiles for all of them. Only lanes
 // in sight ask for tiles; together they stay within the quads of one frame.
 import type { Annotation } from "../../api/contract";
 import type { Range } from "../../state/link/url";
@@ -8,8 +8,8 @@ import { type PlacedLane, placeOfLane, type SharedAxis } from "../../state/recor
 import { pixelRatio, surface } from "../../ui/plot";
 import type { Movable } from "../picture/input/moves";
 import { type Under, underPixel } from "../picture/input/pick";
+import { placeTiles } from "../picture/layers/blocks";
 import { oomMarks } from "../picture/layers/ooms";
-import { placeTiles } from "../picture/layers/strata";
 import type { Canvases, Listener } from "../picture/scene";
 import { StackScene } from "../picture/stack_scene";
 import { samples } from "../picture/tiles/line_sampler";
@@ -173,7 +173,6 @@ export class LanesScene extends StackScene implements Movable {
       coarse: this.sources.get(this.current)?.coarse() ?? null,
       x: this.x,
     });
-    this.stats.waiting = this.store.waiting;
     this.stats.frames += 1;
     this.onRows(this.rows);
     return moving;
@@ -221,8 +220,8 @@ export class LanesScene extends StackScene implements Movable {
   private paintStrata(plot: Plot, bottom: number, ratio: number): void {
     const width = Math.round((plot.right - plot.left) * ratio);
     const height = Math.round(bottom * ratio);
-    const { painter } = this.glass;
-    this.glass.place(plot.left, 0, width, height, ratio);
+    const { painter } = this.blocks;
+    this.blocks.place(plot.left, 0, width, height, ratio);
     painter.resize(width, height, ratio);
     painter.draw(
       this.frames.map((frame) => ({

@@ -27,7 +27,7 @@ function questions(): Question[] | null {
   });
 }
 
-/** A lane that has no answer stands without figures; what went wrong is thrown after the others. */
+/** A lane without an answer has no figures; its error is thrown after the others are shown. */
 export async function askAll(list: readonly Question[], signal: AbortSignal): Promise<void> {
   const found = new Map<string, LaneValue>();
   const rest = [...list];

@@ -1,5 +1,5 @@
-// What goes on now: processes, their memory over time, who holds it, launches, copies, refused
-// calls, lost events. Of a recording, finished or growing, or of a monitor at work.
+// Current activity: processes, their memory over time and its holders, launches, copies, refused
+// calls, lost events. The source is a recording, finished or growing, or a running monitor.
 
 import { useSignal } from "@preact/signals";
 import { useCallback, useEffect } from "preact/hooks";
@@ -30,7 +30,7 @@ import { ProcessTable } from "./process_table";
 import { ageText, deviceText, headText, missedText, ratesText } from "./words";
 
 const RECORD_COMMANDS = `tidegauge record -o run.sqlite -- python train.py     # a program, from its start
-tidegauge record -o run.sqlite -p 41207               # one that runs already
+tidegauge record -o run.sqlite -p 41207               # a running process
 tidegauge view run.sqlite                             # also while it records`;
 
 const WINDOWS: Record<LiveWindow, string> = {
@@ -59,13 +59,13 @@ function Head({ data }: { data: LiveAnswer | null }) {
           type="button"
           class="btn"
           aria-pressed={paused.value}
-          title="Pause or go on  p"
+          title="Pause or resume  p"
           onClick={() => {
             paused.value = !paused.value;
           }}
         >
           <Icon name={paused.value ? "play" : "pause"} />
-          {paused.value ? "Go on" : "Pause"}
+          {paused.value ? "Resume" : "Pause"}
         </button>
       )}
     </header>
@@ -85,9 +85,9 @@ function Devices({ data }: { data: LiveAnswer }) {
           </div>
           <div class="v num">
             <Bytes value={one.live_bytes} />
-            <span class="n">high water {bytesText(one.peak_bytes)}</span>
+            <span class="n">peak {bytesText(one.peak_bytes)}</span>
           </div>
-          <div class="gauge" title="The most of all devices fills the width">
+          <div class="gauge" title="The highest peak of all devices fills the width">
             <i class="level" style={{ width: `${((one.live_bytes / high) * 96).toFixed(2)}%` }} />
             <i class="mark" style={{ left: `${((one.peak_bytes / high) * 96).toFixed(2)}%` }} />
           </div>
@@ -106,8 +106,7 @@ function Notes({ data }: { data: LiveAnswer }) {
         <p class="livenote" role="status">
           <Icon name="overview" />
           <span>
-            <b>Still reading:</b> {percent(data.read)} of the file; the figures are those of that
-            moment.
+            <b>Still reading:</b> {percent(data.read)} of the file. The figures cover that part.
           </span>
         </p>
       )}
@@ -115,8 +114,8 @@ function Notes({ data }: { data: LiveAnswer }) {
         <p class="livenote">
           <Icon name="alert" />
           <span>
-            <b>Incomplete:</b> {missedText(data)}. What is marked may be too high or too low. Why,
-            and what it means, stands at the end of this page.
+            <b>Incomplete:</b> {missedText(data)}. Marked figures may be too high or too low. The
+            end of this page lists the reasons.
           </span>
         </p>
       )}
@@ -124,8 +123,8 @@ function Notes({ data }: { data: LiveAnswer }) {
         <p class="livenote">
           <Icon name="alert" />
           <span>
-            <b>{counted(data.bad_rows, "row")} of the file</b> hold what no recorder writes, and
-            were passed over.
+            <b>{counted(data.bad_rows, "row")} of the file</b>{" "}
+            {data.bad_rows === 1 ? "is invalid and was" : "are invalid and were"} skipped.
           </span>
         </p>
       )}
@@ -133,8 +132,8 @@ function Notes({ data }: { data: LiveAnswer }) {
         <p class="livenote">
           <Icon name="alert" />
           <span>
-            <b>The recording has no end:</b> its recorder was killed, or the disk was full. The
-            figures are those of its last moment.
+            <b>The recording has no end:</b> its recorder was killed, or the disk was full. These
+            are the last recorded figures.
           </span>
         </p>
       )}
@@ -142,7 +141,7 @@ function Notes({ data }: { data: LiveAnswer }) {
         <p class="livenote" role="status">
           <Icon name="pause" />
           <span>
-            Nothing happened for <b>{ageText(quiet)}</b>; the recorder is at work.
+            No event for <b>{ageText(quiet)}</b>; the recorder is running.
           </span>
         </p>
       )}
@@ -167,8 +166,8 @@ function Lines({ data }: { data: LiveAnswer }) {
         <h2>Device memory over time</h2>
         <span class="note cut">
           {row
-            ? `${nameOf(row)}, the others behind it`
-            : `the most in each moment, ${counted(shown, "process", "processes")}`}
+            ? `${nameOf(row)} in front of the others`
+            : `the maximum of each interval, ${counted(shown, "process", "processes")}`}
         </span>
         <span class="end">
           <Incomplete of={data} figures={OF_MEMORY} />
@@ -192,7 +191,7 @@ function Lines({ data }: { data: LiveAnswer }) {
             </button>
           )}
           <Switch
-            label="How far back"
+            label="Time window"
             options={LIVE_WINDOWS.map((key) => ({
               key,
               text: WINDOWS[key],
@@ -222,11 +221,10 @@ function Lines({ data }: { data: LiveAnswer }) {
 function NoRecording() {
   return (
     <div class="center">
-      <Notice icon="live" title="This file is no recording" code={RECORD_COMMANDS}>
+      <Notice icon="live" title="This file is not a recording" code={RECORD_COMMANDS}>
         <p>
-          A snapshot is a picture of one moment, written by PyTorch. What goes on, process by
-          process, with launches, copies and refused calls, is in recordings that{" "}
-          <span class="fn">tidegauge record</span> makes:
+          PyTorch wrote this snapshot of one moment. Processes, launches, copies and refused calls
+          are in recordings, which <span class="fn">tidegauge record</span> makes:
         </p>
       </Notice>
     </div>
@@ -240,8 +238,8 @@ function NothingYet({ data }: { data: LiveAnswer }) {
       <Notice icon="live" title={on ? "No process has called CUDA yet" : "No process called CUDA"}>
         <p>
           {on
-            ? "It is shown here as soon as one does. Programs with CUDA linked in without symbols cannot be watched; what this machine allows is told by"
-            : "The programs made no call of the driver, the runtime or PyTorch, or have CUDA linked in without symbols. What this machine allows is told by"}{" "}
+            ? "It appears here as soon as one does. Programs with statically linked CUDA and no symbols cannot be watched. To check this machine, run"
+            : "The programs did not call the driver, the runtime or PyTorch, or they have statically linked CUDA and no symbols. To check this machine, run"}{" "}
           <span class="fn">tidegauge doctor</span>.
         </p>
       </Notice>
@@ -259,7 +257,8 @@ function Body({ data }: { data: LiveAnswer }) {
       <ProcessTable data={data} />
       {data.more_processes > 0 && (
         <p class="livemore faint">
-          and {counted(data.more_processes, "process", "processes")} that ended or hold less
+          and {counted(data.more_processes, "more process", "more processes")} that ended or hold
+          less
         </p>
       )}
       <p class="livemore faint">{ratesText(data)}</p>

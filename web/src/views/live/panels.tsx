@@ -1,5 +1,5 @@
-// Below the lines: who holds memory, what is launched and copied, what the driver refused, what the
-// recorder missed. Of the chosen process, else of all.
+// Below the lines: holders of memory, launches, copies, calls that the driver refused, events that
+// the recorder missed. They cover the chosen process, or all of them.
 
 import type { ComponentChildren } from "preact";
 import type { FigureName } from "../../api/incomplete";
@@ -17,7 +17,7 @@ export function Incomplete({ of, figures }: { of: LiveAnswer; figures?: readonly
   return (
     <MarkTag
       touched={touched}
-      why={`Not all was seen: ${touched.join(", ")}. See Lost events and Not watched.`}
+      why={`Some events are missing for: ${touched.join(", ")}. See Lost events and Not watched.`}
     />
   );
 }
@@ -93,7 +93,7 @@ function Holders({ data, of, owner }: { data: LiveAnswer; of: LiveStacks; owner:
           { text: "Bytes", class: "r" },
           { text: "Share", class: "r" },
           { text: "Blocks", class: "r" },
-          { text: "Asked for by", class: "wide" },
+          { text: "Call site", class: "wide" },
           { text: "Kind" },
           owner && { text: "Process" },
         ]}
@@ -143,7 +143,7 @@ export function HoldersPanel({ data, all }: { data: LiveAnswer; all: boolean }) 
       {blocks.rows.length > 0 && (
         <>
           <div class="phead">
-            <h3>PyTorch’s blocks inside it</h3>
+            <h3>PyTorch’s blocks in this memory</h3>
             <span class="note cut">{bytesText(blocks.bytes)}, as requested, by call site</span>
           </div>
           <Holders data={data} of={blocks} owner={all} />
@@ -152,7 +152,7 @@ export function HoldersPanel({ data, all }: { data: LiveAnswer; all: boolean }) 
       {unfreed.rows.length > 0 && (
         <>
           <div class="phead">
-            <h3>Not given back when its process ended</h3>
+            <h3>Not freed when the process ended</h3>
             <span class="note cut">{bytesText(unfreed.bytes)}, by call site</span>
           </div>
           <Holders data={data} of={unfreed} owner={all} />
@@ -168,7 +168,7 @@ export function LaunchesPanel({ data, all }: { data: LiveAnswer; all: boolean })
   return (
     <Panel
       title="Launches"
-      note={`${integer(kernels.launches)} so far, ${rateText(kernels.per_second)} a second`}
+      note={`${integer(kernels.launches)} in total, ${rateText(kernels.per_second)} per second`}
       data={data}
       figures={OF_LAUNCHES}
     >
@@ -206,7 +206,9 @@ export function LaunchesPanel({ data, all }: { data: LiveAnswer; all: boolean })
   );
 }
 
-/** Of calls that return when the bytes are there; else nothing is known of the transfer. */
+/**
+ * For calls that return when the copy is done; other calls do not show the time of the transfer.
+ */
 function bandwidth(bytes: number, us: number): string {
   return us > 0 ? `${bytesText((bytes / us) * 1e6)}/s` : "–";
 }
@@ -228,7 +230,7 @@ export function CopiesPanel({ data }: { data: LiveAnswer }) {
               text: "While copying",
               class: "r",
               title:
-                "Bytes per time inside calls that return when the copy is done; calls that only submit it tell nothing",
+                "Bytes per time inside calls that return when the copy is done; calls that only submit it are left out",
             },
             { text: "Refused", class: "r" },
           ]}
@@ -275,7 +277,7 @@ export function FailuresPanel({ data, all }: { data: LiveAnswer; all: boolean })
             { text: "Function" },
             { text: "Code" },
             { text: "Times", class: "r" },
-            { text: "Asked for", class: "r" },
+            { text: "Requested", class: "r" },
             { text: "Device" },
             { text: "Call site", class: "wide" },
             all && { text: "Process" },
@@ -316,7 +318,7 @@ export function LossesPanel({ data }: { data: LiveAnswer }) {
   return (
     <Panel
       title="Lost events"
-      note="of all processes: they share the recorder"
+      note="for all processes: they share one recorder"
       data={data}
       figures={[]}
       wide
@@ -346,7 +348,7 @@ export function LossesPanel({ data }: { data: LiveAnswer }) {
   );
 }
 
-/** Functions, libraries, processes for a time: what is there and was not watched. */
+/** Functions, libraries and periods that exist and were not watched. */
 export function UnwatchedPanel({ data, all }: { data: LiveAnswer; all: boolean }) {
   const { rows, more } = data.unwatched;
   const name = ownerOf(data);

@@ -185,21 +185,21 @@ function drawCursor(
   const parts = rows[0]?.line?.length ?? 1;
   const back = ((parts - part - 0.5) / parts) * (data.to_us - data.from_us);
   const at = (row: LiveProcess) => row.line?.[part] ?? null;
-  const told = rows.filter((row) => at(row) !== null);
-  for (const row of told) {
+  const known = rows.filter((row) => at(row) !== null);
+  for (const row of known) {
     s.c.beginPath();
     s.c.arc(x, toY(at(row) ?? 0), 2.5, 0, 2 * Math.PI);
     s.c.fillStyle = s.token(chosen === null || row.process === chosen ? "accent" : "ink-3");
     s.c.fill();
   }
-  const shown = told.filter((row) => chosen === null || row.process === chosen).slice(0, 3);
+  const shown = known.filter((row) => chosen === null || row.process === chosen).slice(0, 3);
   const words = shown.map((row) => `${nameOf(row)} ${bytesText(at(row) ?? 0)}`);
   plate(s, [`−${ageText(back)}`, ...words].join(" · "), x, 12, { align: "center" });
 }
 
-/** The same in words, for who does not see it. */
+/** The same in words, for screen readers. */
 export function plotText(data: LiveAnswer): string {
   const rows = data.processes.filter(({ line }) => line !== null);
   const words = rows.map((row) => `${nameOf(row)} ${bytesText(row.live_bytes)}`);
-  return `Live device memory over the last ${ageText(data.to_us - data.from_us)}: ${words.join(", ") || "no process holds any"}`;
+  return `Live device memory over the last ${ageText(data.to_us - data.from_us)}: ${words.join(", ") || "no process holds memory"}`;
 }

@@ -11,6 +11,7 @@ import { visible } from "../../text/visible";
 import { Icon } from "../../ui/icons";
 import { Spark } from "../../ui/spark";
 import { Amount, Bytes, Name } from "../../ui/text";
+import { SortHead } from "../../ui/use_rows";
 import { devicesText, endTitle, lifeText, mebibytesText, rateText, sorted } from "./words";
 
 const SPARK_WIDTH = 84;
@@ -24,48 +25,45 @@ interface Head {
 }
 
 const HEADS: readonly Head[] = [
-  { sort: "live", text: "Live", title: "Device memory that it holds now, from the driver" },
+  {
+    sort: "live",
+    text: "Live",
+    title: "Device memory that the process holds now, from the driver",
+  },
   {
     sort: "peak",
     text: "Peak",
-    title: "The most device memory that it held at once",
+    title: "The most device memory that the process held at once",
     hide: "hide-s",
   },
   {
     sort: null,
     text: "In PyTorch",
-    title: "What PyTorch's tensors use of the memory that PyTorch has from the driver",
+    title: "Bytes in PyTorch's tensors, of the bytes that PyTorch reserved",
     hide: "hide-s",
   },
   { sort: "allocations", text: "Allocs/s", title: "Allocations of device memory per second" },
   { sort: "launches", text: "Launches/s", title: "Kernel launches per second" },
   { sort: "to_device", text: "H→D MiB/s", title: "Copied from the host to devices per second" },
   { sort: "to_host", text: "D→H MiB/s", title: "Copied from devices to the host per second" },
-  { sort: null, text: "Copies", title: "Copies and sets so far", hide: "hide-m" },
+  { sort: null, text: "Copies", title: "Copies and memsets so far", hide: "hide-m" },
   { sort: "failures", text: "Refused", title: "Memory calls that failed so far" },
 ];
 
-function SortHead({ head }: { head: Head }) {
-  const on = page.value.rates === head.sort;
-  const name = `r ${head.hide ?? ""}`;
-  if (head.sort === null) {
+function ColumnHead({ head: { sort, text, title, hide } }: { head: Head }) {
+  const look = `r ${hide ?? ""}`;
+  if (sort === null) {
     return (
-      <th class={name} title={head.title}>
-        {head.text}
+      <th class={look} title={title}>
+        {text}
       </th>
     );
   }
-  const sort = head.sort;
+  const down = page.value.rates === sort ? sort !== "pid" : null;
   return (
-    <th
-      class={name}
-      title={head.title}
-      aria-sort={on ? (sort === "pid" ? "ascending" : "descending") : undefined}
-    >
-      <button type="button" class="sorthead" onClick={() => go({ rates: sort })}>
-        {head.text}
-      </button>
-    </th>
+    <SortHead class={look} title={title} down={down} onSort={() => go({ rates: sort })}>
+      {text}
+    </SortHead>
   );
 }
 
@@ -95,7 +93,7 @@ function Sign({ of }: { of: readonly FigureName[] }) {
       class="tag"
       role="img"
       aria-label="incomplete"
-      title={`Incomplete, for not all of this process was seen: ${of.join(", ")}`}
+      title={`Incomplete: some events of this process are missing (${of.join(", ")})`}
     >
       !
     </span>
@@ -169,7 +167,7 @@ function Row({ row, data, most }: RowProps) {
             href={formatHash({ ...page.value, view: "timeline", file: row.file, device: null })}
             onClick={(event) => event.stopPropagation()}
             aria-label={`Timeline of ${visible(row.name)} ${row.pid}`}
-            title="Its timeline"
+            title="Show its timeline"
           >
             <Icon name="timeline" />
           </a>
@@ -194,16 +192,16 @@ export function ProcessTable({ data }: { data: LiveAnswer }) {
       <table class="table">
         <thead>
           <tr>
-            <SortHead head={{ sort: "pid", text: "PID", title: "Process" }} />
+            <ColumnHead head={{ sort: "pid", text: "PID", title: "Process" }} />
             <th class="wide">Process</th>
             <th>Device</th>
-            {live && <SortHead head={live} />}
+            {live && <ColumnHead head={live} />}
             <td class="hide-m" />
-            {peak && <SortHead head={peak} />}
-            {pytorch && <SortHead head={pytorch} />}
+            {peak && <ColumnHead head={peak} />}
+            {pytorch && <ColumnHead head={pytorch} />}
             <th>{WINDOW_NAMES[page.value.win]}</th>
             {rest.map((head) => (
-              <SortHead key={head.text} head={head} />
+              <ColumnHead key={head.text} head={head} />
             ))}
             <th class="r">Age</th>
             <td />

@@ -76,7 +76,7 @@ describe("words of the Live view", () => {
       "?",
       "cuda:0, ?",
     ]);
-    expect([deviceText(2), deviceText(null)]).toEqual(["cuda:2", "device not known"]);
+    expect([deviceText(2), deviceText(null)]).toEqual(["cuda:2", "unknown device"]);
   });
 
   it("the head counts what runs, and does not count the unknown device", () => {
@@ -90,9 +90,11 @@ describe("words of the Live view", () => {
   });
 
   it("says of which time rates are", () => {
-    expect(ratesText(ANSWER)).toMatch(/last 5 s; of what has ended/);
-    expect(ratesText({ ...ANSWER, state: "finished" })).toMatch(/whole life/);
-    expect(ratesText({ ...ANSWER, processes: [row({})] })).toBe("rates of the last 5 s");
+    expect(ratesText(ANSWER)).toMatch(/last 5 s; for ended processes/);
+    expect(ratesText({ ...ANSWER, state: "finished" })).toMatch(
+      /averages over the life of each process/,
+    );
+    expect(ratesText({ ...ANSWER, processes: [row({})] })).toBe("rates over the last 5 s");
   });
 
   it("sorts what runs before what has ended, largest first, pids from the smallest", () => {
@@ -107,7 +109,7 @@ describe("words of the Live view", () => {
     expect(order("pid")).toEqual([2, 1, 0]);
   });
 
-  it("an end says what was not given back", () => {
+  it("an end says what was not freed", () => {
     const ended = row({ ended_us: 12e6, unfreed_bytes: 3 << 20 });
     expect(lifeText(ended, 99e6)).toBe("ended, 12 s");
     expect(endTitle(ended)).toMatch(/3\.0 MiB/);

@@ -28,7 +28,7 @@ export function ageText(us: number): string {
   return `${integer(Math.floor(hours / 24))} d ${hours % 24} h`;
 }
 
-/** "cuda:0", "cuda:0, 1", "?" where no call told which. */
+/** "cuda:0", "cuda:0, 1", "?" where no call named the device. */
 export function devicesText(devices: readonly LiveDevice[]): string {
   const known = devices.flatMap(({ device }) => (device === null ? [] : [device]));
   const unknown = devices.some(({ device }) => device === null);
@@ -37,21 +37,21 @@ export function devicesText(devices: readonly LiveDevice[]): string {
 }
 
 export function deviceText(device: number | null): string {
-  return device === null ? "device not known" : `cuda:${device}`;
+  return device === null ? "unknown device" : `cuda:${device}`;
 }
 
-export function lostEvents(of: LiveAnswer): number {
+function lostEvents(of: LiveAnswer): number {
   return of.losses.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** "1,204 events were lost, 2 things were not watched" */
+/** "1,204 events were lost, 2 items were not watched" */
 export function missedText(of: LiveAnswer): string {
   const lost = lostEvents(of);
   const unwatched = of.unwatched.rows.length + of.unwatched.more;
   return [
     lost > 0 ? `${counted(lost, "event")} ${lost === 1 ? "was" : "were"} lost` : "",
     unwatched > 0
-      ? `${counted(unwatched, "thing")} ${unwatched === 1 ? "was" : "were"} not watched`
+      ? `${counted(unwatched, "item")} ${unwatched === 1 ? "was" : "were"} not watched`
       : "",
   ]
     .filter((text) => text !== "")
@@ -83,10 +83,10 @@ export function headText(of: LiveAnswer): string {
 /** What the rates are of. */
 export function ratesText(of: LiveAnswer): string {
   const now = of.state === "recording" || of.state === "monitor";
-  if (!now) return "rates are the mean of a process's whole life";
+  if (!now) return "rates are averages over the life of each process";
   const ended = of.processes.some(({ average }) => average);
-  const last = `rates of the last ${of.rate_seconds} s`;
-  return ended ? `${last}; of what has ended, the mean of its life` : last;
+  const last = `rates over the last ${of.rate_seconds} s`;
+  return ended ? `${last}; for ended processes, averages over their life` : last;
 }
 
 function keyOf(row: LiveProcess, sort: LiveSort): number {
@@ -130,6 +130,6 @@ export function lifeText(row: LiveProcess, now_us: number): string {
 export function endTitle(row: LiveProcess): string {
   if (row.ended_us === null) return "Since it was first seen";
   return row.unfreed_bytes === 0
-    ? "It had given all device memory back when it ended"
-    : `It had not given back ${bytesText(row.unfreed_bytes)} of device memory when it ended`;
+    ? "It had freed all device memory when it ended"
+    : `It had not freed ${bytesText(row.unfreed_bytes)} of device memory when it ended`;
 }

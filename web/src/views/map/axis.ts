@@ -6,7 +6,7 @@ export interface AddressAxis {
   bytes: number;
   /** by place on the axis */
   ranges: readonly OwnedRange[];
-  /** there are more than the page was told */
+  /** the server has more ranges than it sent */
   cut: boolean;
 }
 
@@ -44,7 +44,7 @@ export function placeOf(axis: AddressAxis, address: string): number | null {
   return offset < range.bytes ? range.y + offset : null;
 }
 
-/** How far what lies at a place has moved when ranges came in below it; 0: nobody knows. */
+/** How far what lies at a place has moved when ranges came in below it; 0: unknown. */
 export function movedBy(before: AddressAxis, after: AddressAxis, place: number): number {
   const range = rangeAt(before, place);
   const now = range && placeOf(after, range.address);
@@ -57,7 +57,7 @@ export function shortAddress(address: string): string {
   return digits.length > 7 ? `${digits.slice(0, 7)}…` : digits;
 }
 
-export interface AxisLabel {
+interface AxisLabel {
   text: string;
   /** in pixels */
   y: number;

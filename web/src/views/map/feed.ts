@@ -25,7 +25,7 @@ const MAX_OOMS = 32;
  * The small blocks have no flag of their own: what was live at an out-of-memory is asked as a
  * filter.
  */
-export function liveAtOoms(ooms: readonly Oom[]): string {
+function liveAtOoms(ooms: readonly Oom[]): string {
   if (ooms.length === 0) return "";
   const steps = [...ooms].sort((a, b) => (b.requested_bytes ?? 0) - (a.requested_bytes ?? 0));
   return `live:${steps

@@ -28,8 +28,8 @@ export function insidePlot(plot: Plot, x: number, y: number): boolean {
 }
 
 /**
- * Where each tile lies, in device pixels of a glass that is `width` × `height`: a pan changes these
- * numbers only.
+ * Where each tile lies, in device pixels of a canvas that is `width` × `height`: a pan changes
+ * these numbers only.
  */
 export function placeMap(
   frame: Pick<MapFrame, "x" | "y" | "shown">,

@@ -1,13 +1,13 @@
 // Pointer and wheel on the map, turned into moves of the window on both axes.
 import type { Range } from "../../state/link/url";
-import { attachDrag, type Hands } from "../picture/input/drag";
+import { attachDrag, type DragHandlers } from "../picture/input/drag";
 import { wheelFactor, wheelPixels } from "../picture/input/moves";
 import { bandAt, bandRange } from "../picture/layers/bands";
 import { panBy, panBytes, zoomAt, zoomBytes } from "../picture/window/window";
 import type { MapRect } from "./frame";
 import type { MapScene, UnderMap } from "./scene";
 
-export interface MapHands extends Hands<UnderMap> {
+interface MapHandlers extends DragHandlers<UnderMap> {
   onClick: (under: UnderMap | null) => void;
 }
 
@@ -22,7 +22,7 @@ export function zoomPlaces(scene: MapScene, share: number, factor: number): Rang
 export function attachMapInput(
   scene: MapScene,
   front: HTMLCanvasElement,
-  hands: MapHands,
+  handlers: MapHandlers,
 ): () => void {
   const off = new AbortController();
   const grip = {
@@ -42,12 +42,12 @@ export function attachMapInput(
       const band = frame && bandAt(frame, event.offsetX, event.offsetY);
       if (frame && band) {
         scene.moveTo(bandRange(frame, band), scene.y, true);
-        hands.onMoved();
-      } else hands.onClick(scene.under(event.offsetX, event.offsetY));
+        handlers.onMoved();
+      } else handlers.onClick(scene.under(event.offsetX, event.offsetY));
     },
   };
-  attachDrag(scene, front, hands, grip, off.signal);
-  front.addEventListener("wheel", (event) => wheel(scene, event, hands), {
+  attachDrag(scene, front, handlers, grip, off.signal);
+  front.addEventListener("wheel", (event) => wheel(scene, event, handlers), {
     passive: false,
     signal: off.signal,
   });
@@ -55,7 +55,7 @@ export function attachMapInput(
 }
 
 /** Steps with the wheel, addresses with Shift, both with Ctrl, as pinching does. */
-function wheel(scene: MapScene, event: WheelEvent, hands: MapHands): void {
+function wheel(scene: MapScene, event: WheelEvent, handlers: MapHandlers): void {
   event.preventDefault();
   const { frame, subject } = scene;
   if (!frame || !subject) return;
@@ -77,5 +77,5 @@ function wheel(scene: MapScene, event: WheelEvent, hands: MapHands): void {
   } else {
     scene.moveTo(zoomAt(scene.x, at, factor, subject.domain), scene.y, false);
   }
-  hands.onMoved();
+  handlers.onMoved();
 }

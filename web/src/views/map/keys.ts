@@ -3,19 +3,19 @@ import { HUES } from "../../api/map";
 import type { Range } from "../../state/link/url";
 import { stepCursor } from "../../state/page/cursor";
 import { device, go, page } from "../../state/page/store";
-import { noTimeBecause } from "../../state/recording/domain";
 import { PAN_SHARE, pictureKey, stepBack } from "../picture/input/keys";
+import { withTimeAxis } from "../picture/panels/axis_switch";
 import { everything, panBytes } from "../picture/window/window";
 import { zoomPlaces } from "./input";
 import type { MapScene, UnderMap } from "./scene";
 
-export interface MapKeyHands {
+interface MapKeyHandlers {
   moved: () => void;
   choose: (under: UnderMap) => void;
   zoomToSelection: () => void;
 }
 
-export function mapKey(event: KeyboardEvent, scene: MapScene, hands: MapKeyHands): boolean {
+export function mapKey(event: KeyboardEvent, scene: MapScene, handlers: MapKeyHandlers): boolean {
   const { subject } = scene;
   if (!subject) return false;
   const { domain, axis } = subject;
@@ -32,19 +32,23 @@ export function mapKey(event: KeyboardEvent, scene: MapScene, hands: MapKeyHands
   const upOrDown = (by: 1 | -1) => {
     if (event.shiftKey) {
       scene.moveTo(x, panBytes(y, by * PAN_SHARE, axis.bytes), false);
-      hands.moved();
-    } else neighbour(scene, by, hands.choose);
+      handlers.moved();
+    } else neighbour(scene, by, handlers.choose);
   };
-  return pictureKey(event, window, [scene.hover?.position, scene.cursor], hands.moved, {
+  return pictureKey(event, window, [scene.hover?.position, scene.cursor], handlers.moved, {
     ...ACTIONS,
     ArrowUp: () => upOrDown(1),
     ArrowDown: () => upOrDown(-1),
-    f: () => {
-      scene.moveTo(everything(domain), [0, axis.bytes], true);
-      hands.moved();
-    },
-    z: hands.zoomToSelection,
+    f: () => fitMap(scene, handlers.moved),
+    z: handlers.zoomToSelection,
   });
+}
+
+/** All steps and all addresses. */
+export function fitMap(scene: MapScene, moved: () => void): void {
+  if (!scene.subject) return;
+  scene.moveTo(everything(scene.subject.domain), [0, scene.subject.axis.bytes], true);
+  moved();
 }
 
 const ACTIONS = {
@@ -54,11 +58,7 @@ const ACTIONS = {
     const next = HUES[(HUES.indexOf(page.value.hue) + 1) % HUES.length];
     if (next) go({ hue: next });
   },
-  x: () => {
-    if (device.value && noTimeBecause(device.value) === null) {
-      go({ axis: page.value.axis === "time" ? "step" : "time", x: null });
-    }
-  },
+  x: () => withTimeAxis(() => go({ axis: page.value.axis === "time" ? "step" : "time", x: null })),
   r: () => {
     if ((device.value?.ooms.length ?? 0) > 0) go({ red: !page.value.red });
   },

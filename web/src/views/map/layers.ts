@@ -1,4 +1,4 @@
-// Over the glass of the map: the axis of addresses with its breaks, bands, out-of-memory,
+// Over the rectangles of the map: the axis of addresses with its breaks, bands, out-of-memory,
 // selection.
 import { font, horizontal, label, type Surface, vertical } from "../../ui/plot";
 import { drawBands } from "../picture/layers/bands";

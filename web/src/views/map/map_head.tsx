@@ -25,7 +25,9 @@ function Ramp({
     <span
       class="ramp opt"
       role="img"
-      aria-label={from === "" ? "Live at the out-of-memory, by size" : `Size, ${from} to ${to}`}
+      aria-label={
+        from === "" ? "Live at an out-of-memory event, by size" : `Size, ${from} to ${to}`
+      }
     >
       {from}
       <span class="cells">
@@ -39,11 +41,15 @@ function Ramp({
 }
 
 const PLACES = [
-  { key: "owned", text: "Owned", title: "Only what was ever owned; breaks are marked" },
+  {
+    key: "owned",
+    text: "Reserved",
+    title: "Only addresses that were ever reserved; gaps are marked",
+  },
   {
     key: "whole",
     text: "Whole span",
-    title: "From the lowest to the highest address, nothing left out",
+    title: "All addresses from the lowest to the highest",
   },
 ] as const;
 
@@ -59,8 +65,9 @@ export function MapHead({ onFit }: { onFit: () => void }) {
   return (
     <header class="viewhead">
       <h1>Map</h1>
-      <span class="sub cut" title="Address over time: every allocation where it lay while it lived">
-        {of && `${counted(of.total, "range")}, ${bytesText(of.axis_bytes)}${whole ? "" : " owned"}`}
+      <span class="sub cut" title="Addresses over time: where each allocation was during its life">
+        {of &&
+          `${counted(of.total, "range")}, ${bytesText(of.axis_bytes)}${whole ? "" : " reserved"}`}
       </span>
       <MarkChip />
       {hue === "size" && <Ramp name="size" steps={7} from={least} to={most} />}
@@ -70,7 +77,7 @@ export function MapHead({ onFit }: { onFit: () => void }) {
           type="button"
           class="btn opt"
           aria-pressed={red}
-          title="What was live at the out-of-memory, in red  r"
+          title="Show memory that was live at an out-of-memory event in red  r"
           onClick={() => go({ red: !red })}
         >
           <i class="sw sw-oomr4" />
@@ -88,7 +95,7 @@ export function MapHead({ onFit }: { onFit: () => void }) {
         {hue}
       </Menu>
       <Switch
-        label="Axis of addresses"
+        label="Address axis"
         options={PLACES}
         chosen={whole ? "whole" : "owned"}
         onChoose={(key) => (key === "whole") !== whole && go({ whole: !whole, ay: null })}

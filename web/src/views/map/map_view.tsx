@@ -1,23 +1,23 @@
-// The address map: every allocation where it lay while it lived. Holes are what is left of the
-// tint.
+// The address map: where each allocation was during its life. Holes show as the tint of reserved
+// memory.
 import { signal } from "@preact/signals";
 import { getJson } from "../../api/client";
-import type { Allocation, StateAt } from "../../api/contract";
-import { selection } from "../../state/page/cursor";
+import type { StateAt } from "../../api/contract";
 import { onKey } from "../../state/page/keys";
 import { attempt } from "../../state/page/notes";
 import { device, go, hoverStep, page, place } from "../../state/page/store";
-import { bytesText, counted, integer } from "../../text/units";
+import { counted, integer } from "../../text/units";
 import { visible } from "../../text/visible";
+import { chooseFound, unchanged } from "../picture/input/choose";
 import { NoHistory } from "../picture/panels/no_history";
+import { Spoken } from "../picture/panels/spoken";
 import { showTip, Tooltip } from "../picture/panels/tooltip";
 import type { Canvases, Listener } from "../picture/scene";
 import { PictureLayers, usePicture } from "../picture/use_picture";
-import { everything } from "../picture/window/window";
 import { addressAt } from "./axis";
 import { MapFeed, ranges } from "./feed";
 import { attachMapInput } from "./input";
-import { mapKey } from "./keys";
+import { fitMap, mapKey } from "./keys";
 import { MapHead } from "./map_head";
 import { MapScene, type UnderMap } from "./scene";
 
@@ -43,24 +43,16 @@ async function choose(under: UnderMap | null): Promise<void> {
     go({ sel: null });
     return;
   }
-  const asked = page.peek().sel;
+  const same = unchanged();
   const step = await askStep(under);
+  if (!same()) return;
   if (under.quad) {
     go({ sel: under.quad.id, at: step });
     return;
   }
-  go({ at: step });
   // small blocks have no rectangle: the server knows which one lies there
   const y = page.peek().whole ? "plain" : "owned";
-  const found = await getJson<{ allocation: Allocation | null }>("map_pick", {
-    ...at,
-    step,
-    at: under.bytes,
-    y,
-  });
-  if (page.peek().sel === asked && page.peek().at === step) {
-    go({ sel: found.allocation?.id ?? null });
-  }
+  await chooseFound(step, () => getJson("map_pick", { ...at, step, at: under.bytes, y }));
 }
 
 function hover(under: UnderMap | null, x: number, y: number): void {
@@ -85,22 +77,11 @@ function hover(under: UnderMap | null, x: number, y: number): void {
   showTip({ under: at, x, y });
 }
 
-function Spoken() {
-  const of = selection.value.data;
-  return (
-    <p class="vh" role="status">
-      {of
-        ? `Selected allocation ${of.address_id}, ${bytesText(of.block_bytes)} at ${of.address}, ${of.live_at_end ? "live at the end" : `freed at step ${of.last_step}`}`
-        : ""}
-    </p>
-  );
-}
-
 let feed: MapFeed | null = null;
 /** under the pointer */
 const address = signal("");
 
-function start(canvases: Pick<Canvases, "glass" | "front">, listener: Listener, allowGl: boolean) {
+function start(canvases: Pick<Canvases, "blocks" | "front">, listener: Listener, allowGl: boolean) {
   const mine = new MapScene(canvases, listener, allowGl);
   scene = mine;
   const mineFeed = new MapFeed(mine);
@@ -131,30 +112,24 @@ function start(canvases: Pick<Canvases, "glass" | "front">, listener: Listener, 
   return { stats: mine.stats, stop };
 }
 
-function fit(): void {
-  if (!scene?.subject) return;
-  scene.moveTo(everything(scene.subject.domain), [0, scene.subject.axis.bytes], true);
-  feed?.moved();
-}
-
 function Picture() {
-  const picture = usePicture(["glass", "front"], start);
+  const picture = usePicture(["blocks", "front"], start);
   return (
     <section class="view on" aria-label="Map">
-      <MapHead onFit={fit} />
+      <MapHead onFit={() => scene && fitMap(scene, () => feed?.moved())} />
       <div class="body fill tlbody">
         <div class="plot grow">
           <PictureLayers
             picture={picture}
             id="map"
-            label={`Addresses over ${integer(device.value?.events ?? 0)} steps: where each allocation lay while it lived. Arrow up and down go from block to block, square brackets from event to event.`}
+            label={`Addresses over ${integer(device.value?.events ?? 0)} steps: where each allocation was during its life. Arrow up and down select the next block, square brackets the next event.`}
             error={picture.error.value ?? ranges.value.error}
           >
             {address.value !== "" && <span class="mapplace mono">{visible(address.value)}</span>}
           </PictureLayers>
         </div>
       </div>
-      <Spoken />
+      <Spoken place={(of) => ` at ${of.address}`} />
       <Tooltip />
     </section>
   );
@@ -167,8 +142,8 @@ export function MapView() {
       <p>
         A map of addresses over time needs events; {device.value.label} has only its final state,{" "}
         {counted(device.value.segments, "segment")} with{" "}
-        {counted(device.value.allocations, "live block")}. State shows them. Events are recorded
-        from the moment on that this is called:
+        {counted(device.value.allocations, "live block")}, which the State view shows. To record
+        events:
       </p>
     </NoHistory>
   );

@@ -1,12 +1,12 @@
-// The map: addresses over time. Its window moves on both axes; a glass holds the rectangles, a
+// The map: addresses over time. Its window moves on both axes; a canvas holds the rectangles, a
 // front canvas the lines and words.
 import type { Annotation, DeviceInfo } from "../../api/contract";
 import { type MapQuad, type MapTile, mapQuadAt, pickMapQuad } from "../../api/map";
 import { mix, parseHex } from "../../gl/colours";
-import type { Makers } from "../../gl/glass";
 import { MapCanvas } from "../../gl/map_canvas";
 import { type MapLook, type MapPainter, mapPalette, rampOf } from "../../gl/map_painter";
 import { MapWebGl } from "../../gl/map_webgl";
+import type { PainterFactories } from "../../gl/painter_canvas";
 import type { Range } from "../../state/link/url";
 import type { Domain } from "../../state/recording/domain";
 import { pixelRatio, surface, Tokens } from "../../ui/plot";
@@ -30,10 +30,10 @@ import { insidePlot, type MapFrame, type MapRect, placeMap } from "./frame";
 import { drawMapFront } from "./layers";
 import { type MapAsk, MapSource } from "./source";
 
-export const MAP_GUTTER = 12;
-export const MIN_BYTES = 4096;
+const MAP_GUTTER = 12;
+const MIN_BYTES = 4096;
 
-export interface MapSubject {
+interface MapSubject {
   place: Place;
   device: DeviceInfo;
   domain: Domain;
@@ -51,7 +51,7 @@ export interface UnderMap {
   rect: MapRect | null;
 }
 
-const MAKERS: Makers<MapPainter> = {
+const FACTORIES: PainterFactories<MapPainter> = {
   webGl: (canvas) => MapWebGl.create(canvas),
   canvas: (canvas) => new MapCanvas(canvas),
 };
@@ -70,7 +70,7 @@ export class MapScene extends PictureScene<MapPainter> {
   private readonly window = new Glide<MapRect>({ x: [0, 1], y: [0, 1] }, mixed);
   private readonly source = new MapSource(
     (tile) => this.arrived(tile.engineMs),
-    (tile: MapTile) => this.glass.painter.forget(tile),
+    (tile: MapTile) => this.blocks.painter.forget(tile),
     (error) => this.failed(error),
   );
   private tokens = new Tokens();
@@ -81,16 +81,20 @@ export class MapScene extends PictureScene<MapPainter> {
   private annotations: readonly Annotation[] = [];
 
   constructor(
-    private readonly canvases: Pick<Canvases, "glass" | "front">,
+    private readonly canvases: Pick<Canvases, "blocks" | "front">,
     listener: Listener,
     allowGl: boolean,
   ) {
-    super(canvases, MAKERS, listener, allowGl);
+    super(canvases, FACTORIES, listener, allowGl);
   }
 
   override dispose(): void {
     super.dispose();
     this.source.dispose();
+  }
+
+  protected override get waiting(): number {
+    return this.source.waiting;
   }
 
   setSubject(subject: MapSubject, x: Range | null, y: Range | null): void {
@@ -229,14 +233,13 @@ export class MapScene extends PictureScene<MapPainter> {
       hovered: this.hover?.rect ?? null,
     };
     this.frame = frame;
-    const { painter } = this.glass;
-    this.glass.place(plot.left, plot.top, width, height, ratio);
+    const { painter } = this.blocks;
+    this.blocks.place(plot.left, plot.top, width, height, ratio);
     painter.resize(width, height, ratio);
     painter.draw(placeMap(frame, width, height), this.currentLook());
     drawMapFront(front, frame);
     this.stats.tiles = frame.shown.length;
     this.stats.quads = frame.shown.reduce((sum, one) => sum + one.tile.quads, 0);
-    this.stats.waiting = this.source.waiting;
     this.stats.frames += 1;
     return moving;
   }

@@ -22,14 +22,14 @@ import { FitTable, FlushTable, PieceTable, PinTable } from "./tables";
 
 function asked(oom: Oom): string {
   const { requested_bytes: request, device_free_bytes: left } = oom;
-  if (request === null) return "An unknown size was asked for";
-  if (left === null) return `${bytesText(request)} were asked for, how much was left is unknown`;
+  if (request === null) return "A request of unknown size failed";
+  if (left === null) return `${bytesText(request)} requested, free memory unknown`;
   const unit = sharedUnit(request, left);
   const text = (bytes: number) => {
     const { number } = bytesIn(bytes, unit);
     return Number(number) === 0 ? bytesText(bytes) : `${number} ${unit}`;
   };
-  return `${text(request)} were asked for, ${left === 0 ? "nothing was" : `${text(left)} were`} left`;
+  return `${text(request)} requested, ${left === 0 ? "nothing" : text(left)} free`;
 }
 
 function Head({ ooms, oom }: { ooms: readonly Oom[]; oom: Oom | null }) {
@@ -113,8 +113,8 @@ function Story({ of, oom }: { of: OomStory; oom: Oom }) {
         {of.verdict.last_phase && of.verdict.last_phase.live_bytes > 0 && (
           <li>
             <span>
-              Of what was live, <b>{bytesText(of.verdict.last_phase.live_bytes)}</b> in{" "}
-              {counted(of.verdict.last_phase.blocks, "block")} were allocated since step{" "}
+              <b>{bytesText(of.verdict.last_phase.live_bytes)}</b> of the live memory, in{" "}
+              {counted(of.verdict.last_phase.blocks, "block")}, was allocated since step{" "}
               <b>{integer(of.verdict.last_phase.begin_step)}</b>, where phase{" "}
               <b>
                 <Name text={of.verdict.last_phase.name} />
@@ -187,9 +187,9 @@ function Nothing() {
         }
       >
         <p>
-          The recording holds no out-of-memory event of it. One is written when PyTorch raises
-          OutOfMemoryError while the history is recorded; a snapshot taken in an observer
-          (torch._C._cuda_attach_out_of_memory_observer) keeps the state at that moment.
+          The recording contains no out-of-memory event of this device. PyTorch writes one when it
+          raises OutOfMemoryError while history is recorded. A snapshot taken in an observer
+          (torch._C._cuda_attach_out_of_memory_observer) contains the state at that moment.
         </p>
       </Notice>
     </div>
@@ -221,7 +221,7 @@ export function OomView() {
         )}
         {oom && !shown && !error && (
           <div class="center">
-            <div class="progress" role="progressbar" aria-label="Looking at the event" />
+            <div class="progress" role="progressbar" aria-label="Loading the event" />
           </div>
         )}
         {oom && shown && (

@@ -38,7 +38,7 @@ it("shows the whole where the whole can be seen", () => {
   const bar = sumBar(sum(40, 60, 30, 894), 45 * MIB);
   expect(bar.low).toBe(0);
   expect(ends(bar)).toBeCloseTo(1);
-  expect(bar.parts[3]?.label).toBe("elsewhere on the device");
+  expect(bar.parts[3]?.label).toBe("used elsewhere on the device");
 });
 
 it("claims nothing over a ceiling that nobody knows", () => {

@@ -1,4 +1,4 @@
-// The sum check as a bar: live + free inside + driver + other against the request that stands on
+// The sum check as a bar: live + free inside + driver + other against the request on top of
 // what was reserved.
 //
 //   low    live          free  driver      other
@@ -6,9 +6,9 @@
 //                           │ request ▓▓▓ over │        what rises above the ceiling is over
 import type { VerdictSum } from "../../api/oom";
 
-export type SumKey = "live" | "free" | "driver" | "other";
+type SumKey = "live" | "free" | "driver" | "other";
 
-export interface SumPart {
+interface SumPart {
   key: SumKey;
   label: string;
   bytes: number;
@@ -16,7 +16,7 @@ export interface SumPart {
   share: number;
 }
 
-export interface SumBar {
+interface SumBar {
   /** bytes at the left edge; 0: nothing is cut off */
   low: number;
   parts: SumPart[];
@@ -28,7 +28,7 @@ const NAMES: Record<SumKey, string> = {
   live: "live",
   free: "free inside segments",
   driver: "free at the driver",
-  other: "elsewhere on the device",
+  other: "used elsewhere on the device",
 };
 
 export function sumBar(sum: VerdictSum, requested: number | null): SumBar {

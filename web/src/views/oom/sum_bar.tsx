@@ -12,11 +12,11 @@ export function SumBlock({ of }: { of: OomStory }) {
   return (
     <div class="block">
       <div class="phead">
-        <h2>The sum</h2>
+        <h2>Sum check</h2>
         <span class="note">
           {sum.difference_bytes === 0
-            ? "closes to the byte"
-            : `does not close: ${bytesText(sum.difference_bytes)} of the file's own contradiction`}
+            ? "adds up exactly"
+            : `does not add up: the file contradicts itself by ${bytesText(sum.difference_bytes)}`}
         </span>
       </div>
       <div class="sumbars" aria-hidden="true">
@@ -64,7 +64,7 @@ export function SumBlock({ of }: { of: OomStory }) {
             <i class="sw sum-over" /> over the ceiling
           </span>
         )}
-        {bar.low > 0 && <span class="faint">the bar begins at {bytesText(bar.low)}</span>}
+        {bar.low > 0 && <span class="faint">the bar starts at {bytesText(bar.low)}</span>}
       </p>
       <p class="dim">
         <Parts parts={of.sum_sentence.parts} />

@@ -28,12 +28,13 @@ export function FlushTable({ of }: { of: OomStory }) {
   return (
     <div class="block">
       <div class="phead">
-        <h2>Its own flush</h2>
+        <h2>Flush before the retry</h2>
         <span class="note">
-          {counted(of.given_back_segments, "segment or range", "segments and ranges")} given back,{" "}
+          {counted(of.given_back_segments, "segment or range", "segments and ranges")} returned,{" "}
           <Bytes value={of.given_back_bytes} />
-          {of.waited_for > 0 && `; waited for ${counted(of.waited_for, "free")} of other streams`}
-          {of.mapped_in_vain_bytes > 0 && `; mapped ${bytesText(of.mapped_in_vain_bytes)} in vain`}
+          {of.waited_for > 0 && `; waited for ${counted(of.waited_for, "free")} on other streams`}
+          {of.mapped_in_vain_bytes > 0 &&
+            `; mapped ${bytesText(of.mapped_in_vain_bytes)}, which did not help`}
         </span>
       </div>
       <div class="tablebox">
@@ -73,8 +74,8 @@ function FitRow({ of }: { of: Servable }) {
     <tr class={of.own ? "own" : ""}>
       <td class="wide">
         {listName(of)}
-        {of.own && <span class="tag">the request's</span>}
-        {of.fits && !of.own && <span class="tag">would fit, not allowed</span>}
+        {of.own && <span class="tag">this request</span>}
+        {of.fits && !of.own && <span class="tag">would fit, but not allowed</span>}
       </td>
       <td class="r">
         {of.largest_request_bytes === 0 ? "none" : <Bytes value={of.largest_request_bytes} />}
@@ -100,8 +101,8 @@ export function FitTable({ of }: { of: OomStory }) {
   return (
     <div class="block">
       <div class="phead">
-        <h2>What would have fitted</h2>
-        <span class="note">without new driver memory, by the allocator's own rules</span>
+        <h2>Largest requests that would have fitted</h2>
+        <span class="note">without new driver memory, by the allocator's rules</span>
       </div>
       <div class="tablebox">
         <Table
@@ -121,7 +122,7 @@ export function FitTable({ of }: { of: OomStory }) {
       </div>
       {!of.verdict.pool_recorded && (
         <p class="dim">
-          The file does not name the pool of the request; the default one is assumed.
+          The file does not name the pool of the request; the default pool is assumed.
         </p>
       )}
       {rest}
@@ -134,7 +135,7 @@ function PieceRow({ of, step, scale }: { of: FreePiece; step: number; scale: num
   return (
     <tr>
       <td class="mono">
-        <a class="plain" href={formatHash(state)} title="Its segment in State">
+        <a class="plain" href={formatHash(state)} title="Show its segment in State">
           {of.address}
         </a>
       </td>
@@ -158,10 +159,10 @@ export function PieceTable({ of }: { of: OomStory }) {
   return (
     <div class="block">
       <div class="phead">
-        <h2>The pieces</h2>
+        <h2>Free pieces</h2>
         <span class="note">
-          {counted(pieces.total, "free piece")}, <Bytes value={of.verdict.sum.free_bytes} />; the
-          bar's end is {of.requested_bytes === null ? "the largest piece" : "the request"}
+          {counted(pieces.total, "piece")}, <Bytes value={of.verdict.sum.free_bytes} />; a full bar
+          is {of.requested_bytes === null ? "the largest piece" : "the request"}
         </span>
       </div>
       <div class="tablebox">
@@ -169,7 +170,7 @@ export function PieceTable({ of }: { of: OomStory }) {
           heads={[
             { text: "Address" },
             { text: "Free", class: "r" },
-            { text: "as a bar", class: "barcell", unseen: true },
+            { text: "Free as a bar", class: "barcell", unseen: true },
             { text: "Size class, pool, stream", class: "wide" },
           ]}
         >
@@ -197,7 +198,7 @@ function PinRow({ of, step, telling }: { of: StackPins; step: number; telling: s
         <a
           class="plain"
           href={block(of.smallest_allocation_id)}
-          title="Its smallest block in State"
+          title="Show its smallest block in State"
         >
           <FrameLabel label={of.label} caller={of.caller} telling={telling} />
         </a>
@@ -216,7 +217,7 @@ function PinRow({ of, step, telling }: { of: StackPins; step: number; telling: s
       </td>
       <td class="r num">{perLiveByte(pins, of.block_bytes)}</td>
       <td class="r num">
-        <a href={block(of.oldest_allocation_id)} title="The oldest block in State">
+        <a href={block(of.oldest_allocation_id)} title="Show the oldest block in State">
           {of.oldest_step === null ? "before" : integer(of.oldest_step)}
         </a>
       </td>
@@ -231,10 +232,10 @@ export function PinTable({ of }: { of: OomStory }) {
   return (
     <div class="block">
       <div class="phead">
-        <h2>Who pins it</h2>
+        <h2>What pins free memory</h2>
         <span class="note">
           <Bytes value={pinned.pinned_bytes} /> free in {counted(pinned.segments, "segment")} with
-          live blocks, <Bytes value={pinned.releasable_bytes} /> could go back
+          live blocks; <Bytes value={pinned.releasable_bytes} /> can be returned
         </span>
       </div>
       {rows.length > 0 && (
@@ -242,20 +243,20 @@ export function PinTable({ of }: { of: OomStory }) {
           <div class="tablebox">
             <Table
               heads={[
-                { text: "Frame, and what tells it apart", class: "wide" },
+                { text: "Frame and caller", class: "wide" },
                 { text: "Blocks", class: "r" },
-                { text: "Live in them", class: "r" },
+                { text: "Live bytes", class: "r" },
                 {
                   text: "Pinned alone",
                   class: "r",
-                  title: "would go back if these blocks were gone",
+                  title: "free bytes that could be returned if these blocks were freed",
                 },
                 {
-                  text: "shared",
+                  text: "Pinned shared",
                   class: "r",
-                  title: "together with blocks of other stacks: not to be added up",
+                  title: "together with blocks of other stacks; the rows overlap",
                 },
-                { text: "per live byte", class: "r" },
+                { text: "Per live byte", class: "r" },
                 {
                   text: "Oldest",
                   class: "r",
@@ -274,9 +275,9 @@ export function PinTable({ of }: { of: OomStory }) {
             </Table>
           </div>
           <p class="dim">
-            Alone: would go back to the driver if these blocks were gone. Shared: pinned by blocks
-            of several stacks, <Bytes value={pinned.shared_bytes} /> in all; it stands in the row of
-            each of them, so the column must not be added up. {PIN_ORDER}.
+            Alone: could be returned to the driver if these blocks were freed. Shared: pinned by
+            blocks of several stacks, <Bytes value={pinned.shared_bytes} /> in total. Each of these
+            stacks lists them, so the column does not add up. {PIN_ORDER}.
           </p>
         </>
       )}

@@ -1,4 +1,4 @@
-// One device at the end of the recording: a lying staff with what is live, free and reserved.
+// One device at the end of the recording: a horizontal gauge of live, free and reserved bytes.
 import { useSignal } from "@preact/signals";
 import { useCallback } from "preact/hooks";
 import type { DeviceInfo } from "../../api/contract";
@@ -11,7 +11,7 @@ import { ShowAll } from "../../ui/list_table";
 import { axisLabel, axisUnit, font, hatch, label, type Surface, vertical } from "../../ui/plot";
 import { Bytes } from "../../ui/text";
 
-function drawTank(s: Surface, of: DeviceInfo): void {
+function drawGauge(s: Surface, of: DeviceInfo): void {
   const { c, width } = s;
   const most = Math.max(of.peak.reserved.bytes, of.ceiling_bytes ?? 0, of.final.active_bytes, 1);
   const full = most * 1.045;
@@ -37,8 +37,8 @@ function drawTank(s: Surface, of: DeviceInfo): void {
   c.lineTo(x + 4, y - 8);
   c.fill();
   font(s);
-  const roomLeft = x > 80;
-  label(s, "high water", x + (roomLeft ? -8 : 8), y - 7, {
+  const roomLeft = x > 90;
+  label(s, "peak reserved", x + (roomLeft ? -8 : 8), y - 7, {
     align: roomLeft ? "right" : "left",
     colour: s.token("reserved-text"),
   });
@@ -62,8 +62,8 @@ function drawTank(s: Surface, of: DeviceInfo): void {
   }
 }
 
-export function DeviceCard({ of }: { of: DeviceInfo }) {
-  const draw = useCallback((s: Surface) => drawTank(s, of), [of]);
+function DeviceCard({ of }: { of: DeviceInfo }) {
+  const draw = useCallback((s: Surface) => drawGauge(s, of), [of]);
   const free = Math.max(0, of.final.reserved_bytes - of.final.active_bytes);
   const state = { ...page.value, device: of.ordinal, x: null, y: null, at: null, sel: null };
   const mine = of.ordinal === device.value?.ordinal;
@@ -78,7 +78,7 @@ export function DeviceCard({ of }: { of: DeviceInfo }) {
       </div>
       <div class="plot">
         <Canvas
-          label={`${of.label}: ${bytesText(of.final.active_bytes)} live of ${bytesText(of.final.reserved_bytes)} reserved, high water ${bytesText(of.peak.reserved.bytes)}`}
+          label={`${of.label}: ${bytesText(of.final.active_bytes)} live of ${bytesText(of.final.reserved_bytes)} reserved, peak reserved ${bytesText(of.peak.reserved.bytes)}`}
           draw={draw}
         />
       </div>
@@ -87,7 +87,7 @@ export function DeviceCard({ of }: { of: DeviceInfo }) {
         <dd>
           <Bytes value={of.final.active_bytes} />
         </dd>
-        <dt>Free inside</dt>
+        <dt>Free in segments</dt>
         <dd>
           <Bytes value={free} />
         </dd>
@@ -95,7 +95,7 @@ export function DeviceCard({ of }: { of: DeviceInfo }) {
         <dd>
           <Bytes value={of.final.reserved_bytes} />
         </dd>
-        <dt>Most live</dt>
+        <dt>Peak live</dt>
         <dd>
           <Bytes value={of.peak.active.bytes} />
         </dd>

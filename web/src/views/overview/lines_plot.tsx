@@ -84,7 +84,7 @@ function drawLines(s: Surface, { list, of }: Drawn): void {
       halo: true,
     });
   }
-  drawHighWater(s, { list, of, toX, toY, left, ceiling });
+  drawPeak(s, { list, of, toX, toY, left, ceiling });
   for (const oom of of.ooms) {
     vertical(s, toX(oom.step + 0.5), 4, bottom, s.token("danger"), [], 1.5);
   }
@@ -108,18 +108,18 @@ function drawLines(s: Surface, { list, of }: Drawn): void {
   }
 }
 
-interface HighWater extends Drawn {
+interface PeakLabel extends Drawn {
   toX: (step: number) => number;
   toY: (bytes: number) => number;
   left: number;
   ceiling: number | null;
 }
 
-function drawHighWater(s: Surface, { list, of, toX, toY, left, ceiling }: HighWater): void {
+function drawPeak(s: Surface, { list, of, toX, toY, left, ceiling }: PeakLabel): void {
   const { bytes, step } = of.peak.reserved;
   if (bytes === 0) return;
   const [x, y] = [toX(step), toY(bytes)];
-  const text = `high water ${bytesText(bytes)}`;
+  const text = `peak reserved ${bytesText(bytes)}`;
   font(s, 11, 500);
   const wide = s.c.measureText(text).width + 24;
   const side = x - left > wide ? -1 : 1;
@@ -154,7 +154,7 @@ export function LinesPlot() {
   const draw = useCallback((s: Surface) => drawn && drawLines(s, drawn), [drawn]);
   if (error) return <p class="dim">{error.what}</p>;
   const text = of
-    ? `Most allocated ${bytesText(of.peak.active.bytes)} at step ${integer(of.peak.active.step)}, most reserved ${bytesText(of.peak.reserved.bytes)} at step ${integer(of.peak.reserved.step)}`
+    ? `Peak allocated ${bytesText(of.peak.active.bytes)} at step ${integer(of.peak.active.step)}, peak reserved ${bytesText(of.peak.reserved.bytes)} at step ${integer(of.peak.reserved.step)}`
     : "Allocated and reserved bytes";
   return <Canvas label={text} draw={draw} />;
 }

@@ -1,4 +1,4 @@
-// Findings, biggest holders, phases, oddities of the file: the lists below the story.
+// The lists below the story: findings, largest holders, phases, import issues.
 
 import { useMemo } from "preact/hooks";
 import type { Finding, Holder, Issue, Overview, Phase } from "../../api/contract";
@@ -134,7 +134,7 @@ export function Holders({ of, incomplete }: HoldersProps) {
   return (
     <div class="block">
       <div class="phead">
-        <h2>Who held it</h2>
+        <h2>Who held the memory</h2>
         <span class="note">
           {WHEN[of.at]}, step {integer(of.step)}, <Bytes value={of.total_bytes} /> live
         </span>
@@ -143,10 +143,10 @@ export function Holders({ of, incomplete }: HoldersProps) {
       <div class="tablebox">
         <Table
           heads={[
-            { text: "Frame, and what tells it apart" },
+            { text: "Frame and caller" },
             { text: "Blocks", class: "r" },
             { text: "Live", class: "r" },
-            { text: "as a bar", class: "barcell", unseen: true },
+            { text: "Live as a bar", class: "barcell", unseen: true },
             { text: "Share of live", class: "r" },
           ]}
         >
@@ -227,7 +227,7 @@ function IssueRow({ of }: { of: Issue }) {
   const where = [
     of.device === null ? "" : `device ${of.device}`,
     of.first_step === null ? "" : `first at step ${integer(of.first_step)}`,
-    of.first_offset === null ? "" : `byte ${integer(of.first_offset)}`,
+    of.first_offset === null ? "" : `at byte ${integer(of.first_offset)}`,
   ].filter((one) => one !== "");
   return (
     <li>
@@ -251,11 +251,9 @@ export function Issues({ list }: { list: readonly Issue[] }) {
   return (
     <div class="block" id="issues">
       <div class="phead">
-        <h2>Oddities of the file</h2>
+        <h2>Import issues</h2>
         <span class="note">
-          {list.length === 0
-            ? "none: every event and block has its place"
-            : `${counted(list.length, "kind")}, none dropped`}
+          {list.length === 0 ? "none" : `${counted(list.length, "kind")}; no event was dropped`}
         </span>
       </div>
       {list.length > 0 && (

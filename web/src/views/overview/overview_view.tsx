@@ -12,8 +12,8 @@ import { AdviceList, SentenceItems } from "../../ui/advice";
 import { Icon } from "../../ui/icons";
 import { IncompleteTag, OF_MEMORY } from "../../ui/incomplete";
 import { ErrorNotice, Notice, RECORD_CODE } from "../../ui/notice";
-import { BrimGauge } from "./brim";
 import { DeviceCards } from "./device_card";
+import { FailedRequestGauge } from "./failed_request";
 import { LinesPlot } from "./lines_plot";
 import { Findings, Holders, Issues, Phases, Settings } from "./lists";
 
@@ -47,7 +47,7 @@ function Eyebrow({ of, issues, incomplete }: EyebrowProps) {
           class="tag issuebadge"
           onClick={() => document.getElementById("issues")?.scrollIntoView({ block: "start" })}
         >
-          {counted(issues, "oddity", "oddities")} in the file
+          {counted(issues, "import issue")}
         </button>
       )}
     </div>
@@ -60,8 +60,8 @@ function Exported() {
   if (!of || of.whole) return null;
   return (
     <p class="dim">
-      This tells about the whole recording. The page was exported for steps {integer(of.from)} –{" "}
-      {integer(of.to)}: there the timeline can be zoomed, and the flame graphs are of them.
+      This overview covers the whole recording. The page was exported for steps {integer(of.from)} –{" "}
+      {integer(of.to)}: the timeline has full detail there, and the flame graphs cover these steps.
     </p>
   );
 }
@@ -72,8 +72,8 @@ function LinesBlock() {
       <div class="block">
         <Notice icon="timeline" title="No history, only the final state" code={RECORD_CODE}>
           <p>
-            {device.value?.label ?? "This file"} has no events, so there are no lines and no
-            timeline. To record them:
+            {device.value?.label ?? "This file"} has no events, so it has no timeline. To record
+            events:
           </p>
         </Notice>
       </div>
@@ -109,7 +109,7 @@ function LinesBlock() {
 
 function Skeleton() {
   return (
-    <div class="skeleton" role="progressbar" aria-label="Reading the story of the file">
+    <div class="skeleton" role="progressbar" aria-label="Loading the overview">
       <div class="sk a" />
       <div class="sk b" />
       <div class="sk c" />
@@ -119,7 +119,7 @@ function Skeleton() {
 
 export function OverviewView() {
   const { data, error } = overview.value;
-  // the lines are asked for beside the story, not after it
+  // the lines are requested together with the story, not after it
   useSignalEffect(wantDeviceLines);
   useSignalEffect(() => {
     if (!overview.value.loading && (deviceLines.value.data || device.value?.events === 0)) {
@@ -156,7 +156,7 @@ export function OverviewView() {
                   </ol>
                   <Exported />
                 </div>
-                {data.brim && <BrimGauge brim={data.brim} />}
+                {data.brim && <FailedRequestGauge of={data.brim} />}
               </div>
               <LinesBlock />
               <div class="block two">

@@ -1,15 +1,15 @@
-// A picture as a machine: it holds what is seen and paints at most once per frame, when something
-// changed. It knows nothing of components; a view feeds it and listens.
+// A picture without components: it holds what is visible and paints at most once per frame, when
+// something changed. A view feeds it and listens.
 //
 //   back canvas   grid, staff, hatch          redrawn per frame, cheap
-//   glass         the quads, WebGL2           two uniforms per tile and frame
+//   blocks canvas the quads, WebGL2           two uniforms per tile and frame
 //   front canvas  lines, marks, selection     redrawn per frame, cheap
 import { RETRY_AFTER_MS } from "../../gl/answer_cache";
-import { type Disposable, Glass, type Makers } from "../../gl/glass";
+import { type Disposable, PainterCanvas, type PainterFactories } from "../../gl/painter_canvas";
 
 export interface Canvases {
   back: HTMLCanvasElement;
-  glass: HTMLCanvasElement;
+  blocks: HTMLCanvasElement;
   front: HTMLCanvasElement;
   minimap: HTMLCanvasElement;
 }
@@ -27,10 +27,10 @@ export interface Stats {
   tiles: number;
   frames: number;
   lastTileMs: number;
-  /** questions on their way */
-  waiting: number;
-  /** nothing is asked, and no frame is to be painted */
-  idle: boolean;
+  /** requests to the server that have no answer yet */
+  readonly waiting: number;
+  /** no request is open, and no frame is to be painted */
+  readonly idle: boolean;
   /** side by side: what is in sight, CSS pixels of the picture */
   lanes?: readonly { key: string; top: number; bottom: number; bytesPerPixel: number }[];
 }
@@ -43,52 +43,49 @@ declare global {
 }
 
 export abstract class PictureScene<P extends Disposable> {
-  readonly stats: Stats = {
-    quads: 0,
-    tiles: 0,
-    frames: 0,
-    lastTileMs: 0,
-    waiting: 0,
-    idle: false,
-  };
-  protected readonly glass: Glass<P>;
+  readonly stats: Stats = this.newStats();
+  protected readonly blocks: PainterCanvas<P>;
   private ticket = 0;
   private retry = 0;
   private readonly observer = new ResizeObserver(() => this.redraw());
 
   constructor(
-    canvases: Pick<Canvases, "glass" | "front">,
-    makers: Makers<P>,
+    canvases: Pick<Canvases, "blocks" | "front">,
+    factories: PainterFactories<P>,
     protected readonly listener: Listener,
     allowGl: boolean,
   ) {
-    this.glass = new Glass<P>(canvases.glass, makers, allowGl, listener.onDrawnBy, () =>
-      this.redraw(),
+    this.blocks = new PainterCanvas<P>(
+      canvases.blocks,
+      factories,
+      allowGl,
+      listener.onDrawnBy,
+      () => this.redraw(),
     );
     this.observer.observe(canvases.front);
   }
 
   dispose(): void {
     cancelAnimationFrame(this.ticket);
+    this.ticket = 0;
     window.clearTimeout(this.retry);
     this.observer.disconnect();
-    this.glass.dispose();
-    this.stats.idle = true;
+    this.blocks.dispose();
   }
 
   redraw(): void {
     if (this.ticket !== 0) return;
-    this.stats.idle = false;
     this.ticket = requestAnimationFrame((now) => {
       this.ticket = 0;
-      const moves = this.paint(now);
-      if (moves) this.redraw();
-      this.stats.idle = this.ticket === 0 && this.stats.waiting === 0;
+      if (this.paint(now)) this.redraw();
     });
   }
 
-  /** True: it moves on in the next frame. */
+  /** True: the next frame shows more of the same movement. */
   protected abstract paint(now: number): boolean;
+
+  /** How many requests have no answer yet. */
+  protected abstract get waiting(): number;
 
   /** A tile is here, with the time that the engine took; null: something else. */
   protected arrived(engineMs: number | null): void {
@@ -99,9 +96,26 @@ export abstract class PictureScene<P extends Disposable> {
     this.redraw();
   }
 
+  private newStats(): Stats {
+    const waiting = () => this.waiting;
+    const isIdle = () => this.ticket === 0 && this.waiting === 0;
+    return {
+      quads: 0,
+      tiles: 0,
+      frames: 0,
+      lastTileMs: 0,
+      get waiting() {
+        return waiting();
+      },
+      get idle() {
+        return isIdle();
+      },
+    };
+  }
+
   protected failed(error: unknown): void {
     this.listener.onError(error);
-    // nobody may move the picture: look again when the server may be asked again
+    // the user may not move the picture: retry when the server may be asked again
     window.clearTimeout(this.retry);
     this.retry = window.setTimeout(() => this.redraw(), RETRY_AFTER_MS + 50);
   }

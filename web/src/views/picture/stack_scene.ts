@@ -1,9 +1,9 @@
-// A picture of strata over steps or times: one store of tiles, one window, one height. The timeline
-// draws one device with it, the lanes several.
+// A picture of stacked blocks over steps or times: one store of tiles, one window, one height. The
+// timeline draws one device with it, the lanes several.
 import type { Painter } from "../../gl/painter";
 import type { Range } from "../../state/link/url";
 import type { Domain } from "../../state/recording/domain";
-import { STACK_PAINTERS } from "./layers/strata";
+import { STACK_PAINTERS } from "./layers/blocks";
 import { type Canvases, type Listener, PictureScene } from "./scene";
 import { TileStore } from "./tiles/tile_store";
 import { XWindow } from "./window/glide";
@@ -14,11 +14,8 @@ export abstract class StackScene extends PictureScene<Painter> {
 
   protected readonly window = new XWindow();
   protected readonly store = new TileStore(
-    (tile) => {
-      this.stats.waiting = this.store.waiting;
-      this.arrived(tile?.engineMs ?? null);
-    },
-    (tile) => this.glass.painter.forget(tile),
+    (tile) => this.arrived(tile?.engineMs ?? null),
+    (tile) => this.blocks.painter.forget(tile),
     (error) => this.failed(error),
   );
 
@@ -33,6 +30,10 @@ export abstract class StackScene extends PictureScene<Painter> {
   override dispose(): void {
     super.dispose();
     this.store.dispose();
+  }
+
+  protected override get waiting(): number {
+    return this.store.waiting;
   }
 
   abstract get domain(): Domain | null;

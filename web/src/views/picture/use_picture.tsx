@@ -3,7 +3,7 @@ import { type Signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { type ApiError, asApiError } from "../../api/client";
-import { glAllowed } from "../../gl/glass";
+import { glAllowed } from "../../gl/painter_canvas";
 import { drawnBy, pictured, tileMs } from "../../state/page/store";
 import { ErrorNotice } from "../../ui/notice";
 import type { Canvases, Listener, Stats } from "./scene";
@@ -17,7 +17,7 @@ export interface Picture {
   error: Signal<ApiError | null>;
 }
 
-/** What stands on the canvases, and how it is taken off. */
+/** A scene that runs on the canvases, and how to stop it. */
 interface Started {
   stats: Stats;
   stop: () => void;
@@ -53,7 +53,11 @@ export function usePicture<N extends Name>(
     };
     const { stats, stop } = begin(found.current as Given<N>, listener, glAllowed());
     window.tidegaugeStats = stats;
-    return stop;
+    return () => {
+      stop();
+      // another picture may have started already
+      if (window.tidegaugeStats === stats) delete window.tidegaugeStats;
+    };
   }, [error]);
   return { canvas: put.current, error };
 }
@@ -75,7 +79,7 @@ export function PictureLayers({ picture, id, label, hasBack, error, children }: 
   return (
     <>
       {hasBack && <canvas ref={picture.canvas("back")} aria-hidden="true" />}
-      <canvas ref={picture.canvas("glass")} class="glass" aria-hidden="true" />
+      <canvas ref={picture.canvas("blocks")} class="blocks" aria-hidden="true" />
       <canvas
         ref={picture.canvas("front")}
         id={id}

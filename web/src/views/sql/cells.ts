@@ -14,7 +14,7 @@ export function hexOf(cell: number | string): string | null {
   return whole ? `0x${BigInt.asUintN(64, BigInt(cell)).toString(16)}` : null;
 }
 
-/** "−9,223,372,036,854,775,807"; what is no number stays as it is. */
+/** "−9,223,372,036,854,775,807"; other texts stay as they are. */
 export function longInteger(text: string): string {
   if (!WHOLE.test(text)) return text;
   return BigInt(text).toLocaleString("en-US").replace("-", "−");

@@ -95,19 +95,17 @@ function Strip() {
     );
   }
   if (!answer || answer.file !== file.value?.id) {
-    return <div class="strip">Ctrl and Enter run the query, Esc leaves the editor.</div>;
+    return <div class="strip">Ctrl+Enter runs the query, Esc leaves the editor.</div>;
   }
   const { result } = answer;
-  const limit = result.truncated
-    ? `, more exist: the limit of ${integer(ROW_LIMIT)} rows was met`
-    : "";
+  const limit = result.truncated ? `; limited to ${integer(ROW_LIMIT)} rows, more exist` : "";
   return (
     <div class="strip" role="status">
       <b class="strong">{counted(result.rows.length, "row")}</b>
       <span>
         {result.elapsed_ms < 10 ? result.elapsed_ms.toFixed(1) : integer(result.elapsed_ms)} ms
         {limit}
-        {sqlIsOlder.value && ", of the recording before it grew: run it again"}
+        {sqlIsOlder.value && "; the recording has grown since, run the query again"}
       </span>
       <span class="spacer" />
       <span class="opt">
@@ -119,7 +117,7 @@ function Strip() {
   );
 }
 
-/** What stands below the strip: rows, that there are none, or why not. Old rows fade. */
+/** Shown below the strip: rows, that there are none, or why not. Old rows fade. */
 function Outcome({ answer }: { answer: SqlAnswer | null }) {
   if (sqlError.value && sqlRunning.value === null) {
     return (
@@ -155,7 +153,7 @@ export function SqlView() {
   const { data, error } = schema.value;
   const answer = sqlAnswer.value;
   const mine = answer && answer.file === file.value?.id ? answer : null;
-  // what the buttons would take is on its way to be something else
+  // while a query runs, the buttons have no result to use
   const usable = sqlRunning.value === null ? mine : null;
 
   // a link to another query, while this view is open

@@ -20,7 +20,7 @@ import { integer } from "../../text/units";
 import { visible } from "../../text/visible";
 import { Menu } from "../../ui/menu";
 import { Bytes } from "../../ui/text";
-import { setPixels, useRows } from "../../ui/use_rows";
+import { useRows } from "../../ui/use_rows";
 import { signOf } from "./words";
 
 const ROW = 24;
@@ -128,13 +128,13 @@ function Row({ row, index }: { row: EventRow | null; index: number }) {
 function Nothing() {
   const { data, error } = events.value;
   if (error) return <p class="evnote">{visible(`${error.what} ${error.hint}`)}</p>;
-  if (!data) return <p class="evnote">Looking through the events…</p>;
+  if (!data) return <p class="evnote">Loading events…</p>;
   if (data.total > 0) return null;
   return (
     <div class="evnote">
       <p>
-        <b class="strong">No event matches.</b> {integer(data.events)} were searched by kind, size,
-        address and the text of their stacks.
+        <b class="strong">No event matches.</b> {integer(data.events)} were searched by type, size,
+        address and stack.
       </p>
       <button type="button" class="btn" onClick={() => go({ act: "", ev: "" })}>
         Clear the filter
@@ -185,8 +185,8 @@ export function EventRows() {
         tabIndex={0}
         onScroll={onScroll}
       >
-        <li class="room" role="presentation" ref={(el) => setPixels(el, "height", part.height)}>
-          <ul class="slice" role="presentation" ref={(el) => setPixels(el, "top", part.offset)}>
+        <li class="room" role="presentation" style={{ height: `${part.height}px` }}>
+          <ul class="slice" role="presentation" style={{ top: `${part.offset}px` }}>
             {rows}
           </ul>
         </li>

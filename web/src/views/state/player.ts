@@ -1,5 +1,5 @@
-// Plays the recording: the cursor walks from where it stands to the end, in about twelve seconds
-// for a whole recording, and never faster than one can see.
+// Plays the recording: the cursor moves from its step to the end, in about twelve seconds for a
+// whole recording, and never faster than the eye can follow.
 import { signal } from "@preact/signals";
 import { goStep } from "../../state/answers/layout";
 import { cursorStep } from "../../state/page/cursor";

@@ -1,5 +1,5 @@
-// Where the segments stand in the list: groups under each other, each with a head. Only those on
-// the screen exist.
+// The positions of the segments in the list: groups under each other, each with a head. Only those
+// on the screen exist.
 //
 //   ┌ pool default, stream 0 ┐   34 px
 //   │ segment 0              │   24 px each
@@ -12,7 +12,7 @@ export const GROUP_HEAD = 34;
 /** Browsers cannot scroll further than some 30 million pixels. */
 const MAX_PIXELS = 16_000_000;
 
-export interface GroupRows {
+interface GroupRows {
   /** index of the group in the answer */
   index: number;
   top: number;

@@ -9,7 +9,6 @@ import { go, page } from "../../state/page/store";
 import { bytesText, counted } from "../../text/units";
 import { visible } from "../../text/visible";
 import { Bytes } from "../../ui/text";
-import { setPixels } from "../../ui/use_rows";
 import { BarCanvas } from "./bar_canvas";
 import { GROUP_HEAD, groupRows, heightOf, ROW, seenSegments, topOf, windowFor } from "./rows";
 import { groupName, pinText, shortAddress } from "./words";
@@ -51,7 +50,7 @@ function SegmentRow({ shown: { data, begins }, index }: { shown: Shown; index: n
       <span class="mono faint cut" role="gridcell" title={where}>
         {shortAddress(of)}
       </span>
-      <span class="r" role="gridcell" title={`${bytesText(of.owned_bytes)} owned`}>
+      <span class="r" role="gridcell" title={`${bytesText(of.owned_bytes)} reserved`}>
         <Bytes value={of.owned_bytes} />
       </span>
       <span role="gridcell" class="barbox2">
@@ -80,7 +79,7 @@ function GroupHead({ group }: { group: LayoutGroup }) {
         <b>{visible(groupName(group))}</b>
         <span>{counted(group.count, "segment")}</span>
         <span>
-          <Bytes value={group.owned_bytes} /> owned
+          <Bytes value={group.owned_bytes} /> reserved
         </span>
         <span>
           <Bytes value={group.free_bytes} /> free
@@ -174,7 +173,7 @@ export function SegmentRows({ data }: { data: Layout }) {
       ref={box}
       tabIndex={0}
       role="grid"
-      aria-label={`Segments after step ${data.step}, ${counted(data.total, "segment")}. Arrow up and down choose one.`}
+      aria-label={`Segments after step ${data.step}, ${counted(data.total, "segment")}. Arrow up and down select one.`}
       aria-rowcount={data.total}
       aria-activedescendant={
         active !== null && active >= first && active < last ? `segment-${active}` : undefined
@@ -196,7 +195,7 @@ export function SegmentRows({ data }: { data: Layout }) {
         </span>
         <span role="columnheader">
           {page.value.scale
-            ? `Blocks, all bars in one scale: ${bytesText(data.widest_bytes)}`
+            ? `Blocks, all bars on one scale: ${bytesText(data.widest_bytes)}`
             : "Blocks, each bar one segment"}
         </span>
         <span role="columnheader" class="r">
@@ -204,7 +203,7 @@ export function SegmentRows({ data }: { data: Layout }) {
         </span>
         <span role="columnheader">Pinned by</span>
       </div>
-      <div class="room" role="rowgroup" ref={(el) => setPixels(el, "height", heightOf(rows))}>
+      <div class="room" role="rowgroup" style={{ height: `${heightOf(rows)}px` }}>
         {rows.map((row) => {
           const from = Math.max(row.first, first);
           const to = Math.min(row.first + row.count, last);
@@ -215,10 +214,7 @@ export function SegmentRows({ data }: { data: Layout }) {
               key={row.index}
               class="seggroup"
               role="presentation"
-              ref={(el) => {
-                setPixels(el, "top", row.top);
-                setPixels(el, "height", row.height);
-              }}
+              style={{ top: `${row.top}px`, height: `${row.height}px` }}
             >
               {heads && group && <GroupHead group={group} />}
               {Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i).map((index) => {
@@ -228,7 +224,7 @@ export function SegmentRows({ data }: { data: Layout }) {
                     key={of?.segment?.id ?? `at${index}`}
                     class="segplace"
                     role="presentation"
-                    ref={(el) => setPixels(el, "top", (topOf(rows, index, heads) ?? 0) - row.top)}
+                    style={{ top: `${(topOf(rows, index, heads) ?? 0) - row.top}px` }}
                   >
                     <SegmentRow shown={shown} index={index} />
                   </div>

@@ -92,7 +92,7 @@ function Head() {
             {event && `, ${signOf(event.action)[1]}`}
           </>
         ) : (
-          "as the file ends; it has no events"
+          "final state; the file has no events"
         )}
       </span>
       {hasEvents && <Steps />}
@@ -101,13 +101,13 @@ function Head() {
         class="pick"
         items={[
           { key: "pool", label: "pool, stream" },
-          { key: "none", label: "nothing" },
+          { key: "none", label: "none" },
         ]}
         chosen={flat ? "none" : "pool"}
         onChoose={(key) => go({ flat: key === "none" })}
       >
         <span class="k">Group</span>
-        {flat ? "nothing" : "pool, stream"}
+        {flat ? "none" : "pool, stream"}
       </Menu>
       <Menu
         label="Sort the segments"
@@ -177,19 +177,19 @@ function Foot() {
       <span>
         <i class="sw l-live" /> live <Bytes value={sums.live_bytes} />
       </span>
-      <span title={`${percent(share)} of ${bytesText(sums.owned_bytes)} owned`}>
+      <span title={`${percent(share)} of ${bytesText(sums.owned_bytes)} reserved`}>
         <i class="sw l-free" /> free <Bytes value={sums.free_bytes} />
       </span>
-      <span title="freed, but other streams still use it">
+      <span title="freed, but still in use on another stream">
         <i class="sw l-pend" /> pending <Bytes value={sums.pending_bytes} />
       </span>
-      <span title="blocks minus what was requested">
+      <span title="block bytes minus requested bytes">
         <i class="sw l-round" /> rounding <Bytes value={sums.rounding_bytes} />
       </span>
       <span class="opt" title="older than the recording">
         <i class="sw cat9" /> older
       </span>
-      <span class="end faint" title="free parts that no live block keeps from going back">
+      <span class="end faint" title="free memory that can be returned to the driver">
         releasable <Bytes value={sums.releasable_bytes} />
       </span>
     </div>
@@ -221,13 +221,13 @@ export function StateView() {
           {data && data.total > 0 && <SegmentRows data={data} />}
           {data && data.total === 0 && (
             <p class="evnote">
-              <b class="strong">Nothing was owned after this step.</b> No segment had come from the
-              driver yet, and no block was live.
+              <b class="strong">No memory was reserved after this step.</b> There was no segment and
+              no live block.
             </p>
           )}
           {!data && !error && (
             <div class="center">
-              <div class="progress" role="progressbar" aria-label="Laying out the segments" />
+              <div class="progress" role="progressbar" aria-label="Loading the segments" />
             </div>
           )}
           {hasEvents && <Scrubber />}

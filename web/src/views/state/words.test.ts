@@ -16,7 +16,7 @@ describe("the words of the state", () => {
     expect(pinText(SEGMENT)).toBe("rotary.py:47");
     expect(pinText({ ...SEGMENT, blocks: 0 })).toBe("nothing");
     expect(pinText({ ...SEGMENT, free_bytes: 0 })).toBe("no free part");
-    expect(pinText({ ...SEGMENT, pinned_bytes: 0 })).toBe("free pages could go back");
+    expect(pinText({ ...SEGMENT, pinned_bytes: 0 })).toBe("free pages can be returned");
     expect(pinText({ ...SEGMENT, pins: [] })).toBe("unknown");
   });
   it("are short where the whole stands in the tooltip", () => {
@@ -36,6 +36,6 @@ describe("the words of the state", () => {
     } as LayoutGroup;
     expect(groupName(group)).toBe("Pool default, stream 3");
     expect(groupName({ ...group, pool: null })).toBe("No pool, stream 3");
-    expect(groupName({ ...group, known: false })).toBe("Outside of every known segment");
+    expect(groupName({ ...group, known: false })).toBe("Outside all known segments");
   });
 });

@@ -12,8 +12,8 @@ export const SORT_NAMES: Record<StateSort, string> = {
 const SIGNS: Record<string, readonly [string, string]> = {
   alloc: ["+", "alloc"],
   free: ["−", "free"],
-  free_requested: ["−", "free asked"],
-  free_completed: ["·", "free done"],
+  free_requested: ["−", "free requested"],
+  free_completed: ["·", "free completed"],
   segment_alloc: ["▲", "segment alloc"],
   segment_free: ["▼", "segment free"],
   segment_map: ["△", "segment map"],
@@ -28,7 +28,7 @@ export function signOf(action: string): readonly [string, string] {
 }
 
 export function groupName(group: LayoutGroup): string {
-  if (!group.known) return "Outside of every known segment";
+  if (!group.known) return "Outside all known segments";
   const pool = group.pool === null ? "No pool" : `Pool ${group.pool.text}`;
   return group.stream === null ? pool : `${pool}, stream ${group.stream.id}`;
 }
@@ -48,6 +48,6 @@ export function placeOfLabel(label: string): string {
 export function pinText(of: LayoutSegment): string {
   if (of.blocks === 0) return "nothing";
   if (of.free_bytes === 0) return "no free part";
-  if (of.pinned_bytes === 0) return "free pages could go back";
+  if (of.pinned_bytes === 0) return "free pages can be returned";
   return of.pins[0] ? placeOfLabel(of.pins[0].label) || "unknown stack" : "unknown";
 }

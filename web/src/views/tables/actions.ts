@@ -7,7 +7,7 @@ import { isView, page } from "../../state/page/store";
 import { cellOf } from "./columns";
 import { question } from "./pages";
 
-export interface RowAction {
+interface RowAction {
   name: string;
   title: string;
   href: string;
@@ -38,7 +38,7 @@ function filterTerm(answer: TableAnswer, row: Row): [string, string] | null {
   }
 }
 
-/** What a row selects: an allocation by itself, of a stack the first one. */
+/** What a row selects: its allocation, or the first allocation of its stack. */
 export function selects(answer: TableAnswer, row: Row): number | null {
   if (answer.name === "allocations") return numberIn(answer, row, "id");
   return answer.name === "stacks" ? numberIn(answer, row, "first_id") : null;
@@ -64,11 +64,11 @@ function quoted(text: string): string {
 }
 
 /** What asks for the counts that a row of kernels or copies adds up; null: other tables. */
-export function sqlOf(answer: TableAnswer, row: Row): string | null {
+function sqlOf(answer: TableAnswer, row: Row): string | null {
   const text = (column: string) => String(cellOf(answer, row as TableCell[], column) ?? "");
   if (answer.name === "kernels") {
     const name = text("name");
-    // a kernel without a name is told by its handle
+    // a kernel without a name is known by its handle
     const which = /^0x[0-9a-f]+$/.test(name)
       ? `k.name IS NULL AND hex_address(k.handle) = ${quoted(name)}`
       : `k.name = ${quoted(name)}`;
@@ -87,27 +87,28 @@ export function rowActions(answer: TableAnswer, row: Row): RowAction[] {
     if (isView(view)) actions.push({ name, title, href: formatHash({ ...from, ...patch }) });
   };
   const timeline = inTimeline(answer, row, from);
-  if (timeline) add("Timeline", "Show it there  Enter", { ...timeline, view: "timeline" });
+  if (timeline)
+    add("Timeline", "Show it in the timeline  Enter", { ...timeline, view: "timeline" });
   const step = numberIn(answer, row, "first_step") ?? numberIn(answer, row, "peak_step");
   if (step !== null) {
     const seg = answer.name === "segments" ? numberIn(answer, row, "id") : null;
     const sel = selects(answer, row);
-    add("State", "The segments after its step", { view: "state", at: step, sel, seg });
+    add("State", "Show the segments after this step", { view: "state", at: step, sel, seg });
   }
   if (answer.name === "phases") {
     const [begin, end] = [numberIn(answer, row, "begin_step"), numberIn(answer, row, "end_step")];
     if (begin !== null && end !== null) {
       const span: [number, number] = [begin, Math.max(begin + 1, end - 1)];
-      add("Flame", "What grew in it", { view: "flame", flame: "growth", span });
+      add("Flame", "Show what grew in this phase", { view: "flame", flame: "growth", span });
     }
   }
   const sql = sqlOf(answer, row);
-  if (sql !== null) add("SQL", "The counts behind this row", { view: "sql", sql });
+  if (sql !== null) add("SQL", "The counts that this row adds up", { view: "sql", sql });
   const term = filterTerm(answer, row);
   if (term) {
     const filter = withTerm(from.filter, ...term);
-    add("Flame", "Who allocated there", { view: "flame", filter });
-    add("Filter", "Only its allocations pass, in every view", { filter });
+    add("Flame", "Show the stacks that allocated there", { view: "flame", filter });
+    add("Filter", "Show only its allocations, in every view", { filter });
     add("Its allocations", "As a table", { table: "allocations", sort: null, filter });
   }
   return actions;

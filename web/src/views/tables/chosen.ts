@@ -27,7 +27,7 @@ effect(() => {
   asked = now;
 });
 
-/** What a row is, whatever its place: by table, the columns that tell. */
+/** What identifies a row, wherever it is: the columns, by table. */
 const IDENTITY: Partial<Record<string, readonly string[]>> = {
   stacks: ["stack_id"],
   kernels: ["name"],

@@ -1,5 +1,5 @@
-// What the page knows about the columns of the engine's tables: words for their heads, and which it
-// does not show by themselves. A column that is not known here is shown as it is.
+// What the page knows about the columns of the engine's tables: their heads, and which columns are
+// hidden. A column that is not known here is shown as it is.
 import type { CellKind, TableAnswer } from "../../api/views_contract";
 import type { Sort, TableName } from "../../state/link/url";
 
@@ -10,7 +10,7 @@ export interface ShownColumn {
   kind: CellKind;
   /** index in the rows of the answer */
   at: number;
-  /** goes on narrow screens */
+  /** hidden on narrow screens */
   extra: boolean;
 }
 
@@ -24,10 +24,10 @@ const KNOWN: Record<string, Known> = {
   id: { head: "Id" },
   address: { head: "Address" },
   block_bytes: { head: "Block", title: "Bytes of the block, rounded as the allocator does" },
-  requested_bytes: { head: "Requested", title: "Bytes that were asked for", extra: true },
+  requested_bytes: { head: "Requested", title: "Bytes that the program requested", extra: true },
   first_step: { head: "From step" },
-  last_step: { head: "Freed at", title: "The step; absent: live at the end" },
-  life_steps: { head: "Life", title: "Steps from its birth to its end" },
+  last_step: { head: "Freed at", title: "Step; empty: live at the end" },
+  life_steps: { head: "Life", title: "Steps from allocation to free" },
   stream: { head: "Stream", extra: true },
   pool: { head: "Pool", extra: true },
   segment: { head: "Segment", title: "Number of its segment", extra: true },
@@ -36,12 +36,12 @@ const KNOWN: Record<string, Known> = {
   label: { head: "Allocated by" },
   caller: { head: "Called by", extra: true },
   kind: { head: "Kind" },
-  total_bytes: { head: "Total", title: "Bytes of all of them" },
-  blocks: { head: "Blocks", title: "Blocks that ever lay in it" },
-  passing_blocks: { head: "Passing", title: "Of these, blocks that pass the filter", extra: true },
+  total_bytes: { head: "Total", title: "Total bytes" },
+  blocks: { head: "Blocks", title: "Blocks that were ever in it" },
+  passing_blocks: { head: "Passing", title: "Blocks that pass the filter", extra: true },
   count: { head: "Allocations" },
   largest_bytes: { head: "Largest", extra: true },
-  peak_bytes: { head: "Own peak", title: "Most that was live of it at once" },
+  peak_bytes: { head: "Own peak", title: "Most bytes live at once" },
   peak_step: { head: "Peak at", title: "Step of its peak", extra: true },
   at_peak_bytes: { head: "At the peak", title: "Live at the peak of the device" },
   at_end_bytes: { head: "At the end", title: "Live at the end of the recording" },
@@ -49,41 +49,45 @@ const KNOWN: Record<string, Known> = {
   mean_life_steps: { head: "Mean life", title: "Steps", extra: true },
   stack_id: { head: "Stack", extra: true },
   name: { head: "Phase" },
-  depth: { head: "Depth", title: "0: in no other phase", extra: true },
+  depth: { head: "Depth", title: "0: outermost", extra: true },
   begin_step: { head: "From step" },
   end_step: { head: "Ends before", title: "The first step after it" },
   events: { head: "Events" },
   begin_us: { head: "From", title: "Time since the first event", extra: true },
   end_us: { head: "To", title: "Time since the first event", extra: true },
-  peak_active_bytes: { head: "Peak", title: "Most live bytes in it" },
-  peak_reserved_bytes: { head: "Reserved", title: "Most reserved bytes in it", extra: true },
-  grew_bytes: { head: "Grew", title: "Live bytes after it less those before it" },
-  raw: { head: "Handle", title: "The stream as the program knows it" },
+  peak_active_bytes: { head: "Peak", title: "Most live bytes during the phase" },
+  peak_reserved_bytes: {
+    head: "Reserved",
+    title: "Most reserved bytes during the phase",
+    extra: true,
+  },
+  grew_bytes: { head: "Grew", title: "Live bytes after the phase minus those before it" },
+  raw: { head: "Handle", title: "Handle of the stream in the program" },
   segments: { head: "Segments" },
   reserved_at_end_bytes: { head: "Reserved at end" },
   launches: { head: "Launches" },
-  per_second: { head: "Per second", title: "From the first of them to the last" },
-  geometry: { head: "Grid of blocks", title: "Blocks of threads, as launched most often" },
-  geometries: { head: "Geometries", title: "How many different ones", extra: true },
+  per_second: { head: "Per second", title: "Average from the first launch to the last" },
+  geometry: { head: "Grid of blocks", title: "Thread blocks of the most frequent launch" },
+  geometries: { head: "Geometries", title: "Number of different grids", extra: true },
   function: { head: "By", title: "The function that was called" },
   process: { head: "Process", extra: true },
-  first_us: { head: "First", title: "Time since the first event; counted by the second" },
-  last_us: { head: "Last", title: "Time since the first event; counted by the second" },
+  first_us: { head: "First", title: "Time since the first event, to the second" },
+  last_us: { head: "Last", title: "Time since the first event, to the second" },
   direction: { head: "Direction" },
   copies: { head: "Copies", title: "Calls that succeeded" },
-  size_bytes: { head: "Size", title: "Bytes of all of them" },
+  size_bytes: { head: "Size", title: "Total bytes" },
   host_ns: { head: "Host time", title: "Time inside the calls, added up" },
   bytes_per_s: {
     head: "Bandwidth",
     title:
-      "Bytes by host time, where the call returns when the bytes are there; else the call has only submitted them",
+      "Bytes per host time, for calls that return when the copy is done; other calls only submit it",
   },
   failures: { head: "Failures", title: "Calls that failed" },
 };
 
 /** Where a name means something else in one of the tables. */
 const OWN: Partial<Record<TableName, Record<string, Known>>> = {
-  kernels: { name: { head: "Kernel", title: "As the compiler mangled it" } },
+  kernels: { name: { head: "Kernel", title: "Mangled name" } },
 };
 
 /** Part of others: the version belongs to the address, the caller to its label. */

@@ -31,7 +31,7 @@ interface CellProps {
 
 function Text({ text, column }: { text: string; column: ShownColumn }) {
   if (text === "") return <span class="faint">–</span>;
-  // names of the program stay as they are; "before_recording" is a word of ours
+  // names of the program stay as they are; "before_recording" is a word of Tidegauge
   const words =
     column.name === "provenance" || column.name === "kind" ? text.replaceAll("_", " ") : text;
   return (
@@ -181,7 +181,7 @@ export function Grid({ answer }: { answer: TableAnswer }) {
       ref={box}
       tabIndex={0}
       role="region"
-      aria-label={`Rows of ${answer.name}. Arrows choose, Enter shows in the timeline.`}
+      aria-label={`Rows of ${answer.name}. Arrow keys select, Enter shows the row in the timeline.`}
       onScroll={onScroll}
       onKeyDown={onKeyDown}
     >

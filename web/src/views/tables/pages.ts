@@ -40,7 +40,7 @@ interface Held {
 
 const NONE: Held = { key: "", first: null, pages: new Map(), error: null };
 export const held = signal<Held>(NONE);
-/** an answer to the last question is on its way */
+/** the last request has no answer yet */
 export const waiting = computed(() => held.value.first === null || held.value.key !== keyNow.value);
 const keyNow = computed(() => JSON.stringify(question.value));
 let flights = new Map<number, AbortController>();

@@ -28,7 +28,7 @@ const NAMES: Record<TableName, string> = {
   copies: "Copies",
 };
 
-/** What else than memory and who holds it the rows tell of. */
+/** Which figures the rows hold, where that is not memory and its holders. */
 const FIGURES: Partial<Record<TableName, readonly FigureName[]>> = {
   kernels: OF_LAUNCHES,
   copies: OF_COPIES,
@@ -42,11 +42,11 @@ const NOUNS: Record<TableName, string> = {
   phases: "phase",
   streams: "stream",
   kernels: "kernel",
-  copies: "way of copying",
+  copies: "kind of copy",
 };
 
 /** Where that is not the noun with an s. */
-const PLURALS: Partial<Record<TableName, string>> = { copies: "ways of copying" };
+const PLURALS: Partial<Record<TableName, string>> = { copies: "kinds of copy" };
 
 /** "1,523 of 4,102 allocations" */
 function Count() {
@@ -89,14 +89,14 @@ function Actions() {
           ))}
         </>
       ) : (
-        <span class="faint cut">Choose a row to see where it is in the pictures</span>
+        <span class="faint cut">Select a row to open it in other views</span>
       )}
       <span class="spacer" />
       <IncompleteTag rows={file.value?.incomplete} figures={FIGURES[table] ?? OF_HOLDERS} />
       <button
         type="button"
         class="btn"
-        title={chosen.value ? "The chosen rows  Ctrl C" : "The first 1,000 rows"}
+        title={chosen.value ? "Copy the selected rows  Ctrl C" : "Copy the first 1,000 rows"}
         onClick={() => void copyChosen()}
       >
         <Icon name="copy" />
@@ -106,7 +106,7 @@ function Actions() {
         class="btn"
         href={csvUrl()}
         download={`${page.value.table}.csv`}
-        title="All rows that pass, up to a million"
+        title="All rows that pass the filter, up to a million"
       >
         <Icon name="out" />
         CSV
@@ -118,12 +118,14 @@ function Actions() {
 /** Launches and copies are seen by the recorder only. */
 function NoWork({ table }: { table: TableName }) {
   const recorded = file.value?.recording != null || /^recording/.test(file.value?.format ?? "");
-  const what = table === "kernels" ? "launch of a kernel" : "copy";
+  const what = table === "kernels" ? "kernel launch" : "copy";
   return (
     <Notice
       icon="tables"
       title={
-        recorded ? `No ${what} was recorded` : `A snapshot holds no ${NAMES[table].toLowerCase()}`
+        recorded
+          ? `No ${what} was recorded`
+          : `A snapshot contains no ${NAMES[table].toLowerCase()}`
       }
       {...(recorded
         ? {}
@@ -131,8 +133,8 @@ function NoWork({ table }: { table: TableName }) {
     >
       <p>
         {recorded
-          ? "This process made none while it was watched, or made them by functions that are not watched: inside a CUDA graph they are not seen one by one."
-          : "They are counted while the program runs, by the recorder:"}
+          ? "This process made none while it was watched, or used functions that are not watched. Inside a CUDA graph they are not counted one by one."
+          : "The recorder counts them while the program runs:"}
       </p>
     </Notice>
   );
@@ -166,8 +168,8 @@ function Nothing() {
     >
       <p>
         {phases
-          ? "Phases are annotations of the program. They are recorded where it names its parts:"
-          : "Nothing of the kind was recorded. The other tables may hold more."}
+          ? "Phases are annotations of the program. To record them:"
+          : "No rows of this type were recorded."}
       </p>
     </Notice>
   );
@@ -206,7 +208,7 @@ export function TablesView() {
           <ErrorNotice
             error={error}
             retry={() => go({ sort: null, filter: "" })}
-            retryLabel="Show the table as it comes"
+            retryLabel="Reset order and filter"
           />
         </div>
       )}

@@ -14,10 +14,7 @@ import { absolute, isEverything, lifeOf, relative, reveal } from "../picture/win
 import type { TimelineScene } from "./scene";
 
 export class TimelineFeed extends PictureFeed<TimelineScene, "x" | "y"> {
-  private readonly outline = new Outline((shape) => {
-    this.scene.shape = shape;
-    this.scene.redraw();
-  });
+  private readonly outline = new Outline(this.scene);
 
   constructor(scene: TimelineScene) {
     super(scene);
@@ -39,8 +36,7 @@ export class TimelineFeed extends PictureFeed<TimelineScene, "x" | "y"> {
   protected windowNow() {
     const domain = this.scene.subject?.domain;
     if (!domain) return null;
-    const y = this.scene.y ? ([...this.scene.y] as unknown as Range) : null;
-    return { x: absolute(this.scene.target, domain), y };
+    return { x: absolute(this.scene.target, domain), y: this.scene.y };
   }
 
   protected override windowWritten(): void {

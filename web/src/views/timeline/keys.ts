@@ -3,7 +3,7 @@ import { selection, stepCursor } from "../../state/page/cursor";
 import { attempt } from "../../state/page/notes";
 import { neighbour, nextColour } from "../picture/input/choose";
 import { pictureKey, stepBack } from "../picture/input/keys";
-import { showEverything } from "../picture/input/moves";
+import { fitAll } from "../picture/input/moves";
 import { lifeOf, withMargin } from "../picture/window/window";
 import type { TimelineScene } from "./scene";
 
@@ -15,7 +15,7 @@ export function timelineKey(
 ): boolean {
   if (!scene.subject) return false;
   return pictureKey(event, scene, [scene.hover?.position, scene.cursor], moved, {
-    f: () => showAll(scene, moved),
+    f: () => fitAll(scene, moved),
     z: () => zoomToSelection(scene, moved),
     x: changeAxis,
     g: nextColour,
@@ -27,13 +27,7 @@ export function timelineKey(
   });
 }
 
-/** All steps, and as high as what they hold. */
-export function showAll(scene: TimelineScene, moved: () => void): void {
-  scene.y = null;
-  showEverything(scene, moved);
-}
-
-/** From its birth to its end, with a quarter of its life on both sides. */
+/** From its allocation to its free, with a quarter of its life on both sides. */
 function zoomToSelection(scene: TimelineScene, moved: () => void): void {
   const chosen = selection.value.data;
   const domain = scene.subject?.domain;

@@ -1,6 +1,5 @@
-// The timeline: every allocation of one device, stacked in order of birth.
+// The timeline: every allocation of one device, stacked in order of allocation.
 import type { Annotation, LegendBy } from "../../api/contract";
-import type { Shape } from "../../api/tile";
 import { palette } from "../../gl/colours";
 import { type Filter, type Look, NO_FILTER, parseRgba } from "../../gl/painter";
 import { columnsPerPicture, MAX_TILES_ACROSS, quadsPerTile } from "../../gl/quad_budget";
@@ -10,9 +9,9 @@ import { pixelRatio, surface, Tokens } from "../../ui/plot";
 import { type Under, underPixel } from "../picture/input/pick";
 import { drawBack } from "../picture/layers/back_layer";
 import { drawable } from "../picture/layers/bands";
+import { placeTiles } from "../picture/layers/blocks";
 import { drawFront } from "../picture/layers/front_layer";
 import { drawMinimap } from "../picture/layers/minimap";
-import { placeTiles } from "../picture/layers/strata";
 import { isDark } from "../picture/scene";
 import { StackScene } from "../picture/stack_scene";
 import { samples } from "../picture/tiles/line_sampler";
@@ -25,7 +24,14 @@ import {
   Source,
   type Subject,
 } from "../picture/tiles/source";
-import { type Frame, lanesOf, type OomMark, type Plot, plotOf } from "../picture/window/frame";
+import {
+  type Frame,
+  lanesOf,
+  type OomMark,
+  type Plot,
+  plotOf,
+  type ShapeMark,
+} from "../picture/window/frame";
 import { stillWanted } from "../picture/window/glide";
 import { between, fittedBytes, zoomedBytes } from "../picture/window/window";
 
@@ -36,7 +42,7 @@ export class TimelineScene extends StackScene {
   cursor: number | null = null;
   hover: { position: number; id: number | null } | null = null;
   selected: number | null = null;
-  shape: { shape: Shape; x0: number; column: number; slot: number } | null = null;
+  shape: ShapeMark | null = null;
   frame: Frame | null = null;
 
   private readonly source = new Source(this.store);
@@ -204,14 +210,13 @@ export class TimelineScene extends StackScene {
       coarse: this.source.coarse(),
       ooms: this.ooms,
     });
-    this.stats.waiting = this.store.waiting;
     this.stats.frames += 1;
     return moving;
   }
 
   private paintStrata(frame: Frame, plot: Plot, ratio: number, width: number, height: number) {
-    const { painter } = this.glass;
-    this.glass.place(plot.left, plot.top, width, height, ratio);
+    const { painter } = this.blocks;
+    this.blocks.place(plot.left, plot.top, width, height, ratio);
     painter.resize(width, height, ratio);
     painter.draw([{ tiles: placeTiles(frame, width, height), look: this.currentLook(frame) }]);
     const widest = (value: (one: Shown) => number) => Math.max(0, ...frame.shown.map(value));

@@ -1,24 +1,25 @@
-// Every allocation, stacked and exact: the frame round the pictures that scene.ts draws.
+// Every allocation as a block of a stack: the frame around the picture that scene.ts draws.
 import type { LegendBy } from "../../api/contract";
-import { colourings, selection } from "../../state/page/cursor";
+import { colourings } from "../../state/page/cursor";
 import { onKey } from "../../state/page/keys";
-import { addNotes, attempt } from "../../state/page/notes";
+import { attempt } from "../../state/page/notes";
 import { device, go, hoverStep, page, place, resolution } from "../../state/page/store";
-import { noTimeBecause } from "../../state/recording/domain";
-import { bytesText, counted, integer } from "../../text/units";
+import { counted, integer } from "../../text/units";
 import { Menu } from "../../ui/menu";
 import { chooseBlock } from "../picture/input/choose";
+import { fitAll } from "../picture/input/moves";
 import type { Under } from "../picture/input/pick";
-import { AxisSwitch } from "../picture/panels/axis_switch";
+import { AxisSwitch, withTimeAxis } from "../picture/panels/axis_switch";
 import { LegendBar } from "../picture/panels/legend_bar";
 import { MarkChip } from "../picture/panels/mark_chip";
 import { NoHistory } from "../picture/panels/no_history";
+import { Spoken } from "../picture/panels/spoken";
 import { showTip, Tooltip } from "../picture/panels/tooltip";
 import type { Canvases, Listener } from "../picture/scene";
 import { PictureLayers, usePicture } from "../picture/use_picture";
 import { otherAxis, TimelineFeed } from "./feed";
 import { attachInput } from "./input";
-import { showAll, timelineKey } from "./keys";
+import { timelineKey } from "./keys";
 import { TimelineScene } from "./scene";
 
 const NAMES: Record<LegendBy, string> = {
@@ -38,7 +39,7 @@ function Head({ onAxis, onFit }: { onAxis: () => void; onFit: () => void }) {
   return (
     <header class="viewhead">
       <h1>Timeline</h1>
-      <span class="sub cut">Every allocation, stacked in order of birth</span>
+      <span class="sub cut">Every allocation as a block, stacked in order of allocation</span>
       <MarkChip />
       <Menu
         label={`Colour by ${NAMES[colour]}`}
@@ -58,12 +59,8 @@ function Head({ onAxis, onFit }: { onAxis: () => void; onFit: () => void }) {
   );
 }
 
-/** Steps or time; where there is no time the page says why instead of doing nothing. */
 function changeAxis(): void {
-  if (!scene || !device.value) return;
-  const because = noTimeBecause(device.value);
-  if (because === null) attempt(otherAxis(scene));
-  else addNotes(`There is no axis of time: ${because}.`);
+  withTimeAxis(() => scene && attempt(otherAxis(scene)));
 }
 
 function choose(under: Under | null): void {
@@ -85,17 +82,6 @@ function timeOf(under: Under): number | null {
   return domain?.axis === "time" ? domain.base + under.position : null;
 }
 
-function Spoken() {
-  const of = selection.value.data;
-  return (
-    <p class="vh" role="status">
-      {of
-        ? `Selected allocation ${of.address_id}, ${bytesText(of.block_bytes)}, ${of.live_at_end ? "live at the end" : `freed at step ${of.last_step}`}`
-        : ""}
-    </p>
-  );
-}
-
 let feed: TimelineFeed | null = null;
 
 function start(canvases: Canvases, listener: Listener, allowGl: boolean) {
@@ -108,8 +94,8 @@ function start(canvases: Canvases, listener: Listener, allowGl: boolean) {
   const mineFeed = new TimelineFeed(mine);
   feed = mineFeed;
   const moved = () => mineFeed.moved();
-  const hands = { onMoved: moved, onHover: hover, onClick: choose };
-  const offInput = attachInput(mine, canvases.front, canvases.minimap, hands);
+  const handlers = { onMoved: moved, onHover: hover, onClick: choose };
+  const offInput = attachInput(mine, canvases.front, canvases.minimap, handlers);
   const offKeys = onKey((event) => timelineKey(event, mine, moved, changeAxis));
   const stop = () => {
     offKeys();
@@ -124,18 +110,18 @@ function start(canvases: Canvases, listener: Listener, allowGl: boolean) {
 }
 
 function Picture() {
-  const picture = usePicture(["back", "glass", "front", "minimap"], start);
+  const picture = usePicture(["back", "blocks", "front", "minimap"], start);
   const events = device.value?.events ?? 0;
   return (
     <section class="view on" aria-label="Timeline">
-      <Head onAxis={changeAxis} onFit={() => scene && showAll(scene, () => feed?.moved())} />
+      <Head onAxis={changeAxis} onFit={() => scene && fitAll(scene, () => feed?.moved())} />
       <LegendBar />
       <div class="body fill tlbody">
         <div class="plot grow">
           <PictureLayers
             picture={picture}
             id="timeline"
-            label={`Allocations stacked over ${integer(events)} ${page.value.axis === "time" ? "events in time" : "steps"}. Arrow up and down go from block to block, square brackets from event to event.`}
+            label={`Allocations stacked over ${integer(events)} ${page.value.axis === "time" ? "events in time" : "steps"}. Arrow up and down select the next block, square brackets the next event.`}
             hasBack
           />
         </div>
@@ -154,9 +140,9 @@ export function TimelineView() {
   return (
     <NoHistory title="Timeline" icon="timeline">
       <p>
-        It holds the final state, {counted(device.value.segments, "segment")} with{" "}
+        It contains the final state, {counted(device.value.segments, "segment")} with{" "}
         {counted(device.value.allocations, "live block")} on {device.value.label}, but no events. A
-        timeline needs events; they are recorded from the moment on that this is called:
+        timeline needs events. To record them:
       </p>
     </NoHistory>
   );

@@ -19,7 +19,7 @@ const MARGIN = 24;
 const LABEL_PIXELS = 100;
 const MAX_FAILURES = 200;
 
-export interface Chart {
+interface Chart {
   own: Replayed;
   chosen: Replayed;
   steps: number;

@@ -62,24 +62,24 @@ describe("the rows of a what-if", () => {
     expect(rowsOf(whatIf(replayed("", 100), replayed("a:1", 90))).at(-1)?.key).toBe(OWN);
     expect(rowsOf(whatIf(replayed("", 100), replayed("a:1", 110)))[0]?.key).toBe(OWN);
   });
-  it("ranks by the most over ways to place, and tells that range", () => {
+  it("ranks by the most over ways to place, and shows that range", () => {
     const spread = { ...replayed("a:1", 90), ooms_range: { least: 0, most: 2 } };
     const rows = rowsOf(whatIf(replayed("", 100, 1), spread));
     expect(rows.map(({ key }) => key)).toEqual([OWN, "a:1"]);
     expect(rows[1]).toMatchObject({ outcome: "0 to 2 failures", fails: true });
   });
-  it("says what its own settings are where another card is asked about", () => {
+  it("says what its own settings are with another capacity", () => {
     const data = whatIf(replayed("", 100));
     expect(ownText(data)).toBe("as recorded");
     expect(ownText({ ...data, recorded: { ...data.recorded, own_is_as_recorded: false } })).toBe(
-      "its own settings",
+      "own settings",
     );
   });
   it("says how each differs, and draws all in one scale", () => {
     const [own, more] = rowsOf(whatIf(replayed("", 100), replayed("", 125)));
     expect(own?.change).toBeNull();
     expect(more?.change).toEqual({ number: "+25.0", unit: "MiB" });
-    expect(more?.settings).toBe("nothing set");
+    expect(more?.settings).toBe("no settings");
     expect(more?.live).toBeCloseTo(50 / 125);
     expect(own?.unused).toBeCloseTo(0.08);
   });

@@ -21,22 +21,22 @@ export interface Row {
 export const OWN = "own";
 
 export function settingsText(settings: string): string {
-  return settings === "" ? "nothing set" : settings;
+  return settings === "" ? "no settings" : settings;
 }
 
 /**
- * "as recorded" only where its replay met the same: another card or an untold limit makes it
- * something else.
+ * "as recorded" only if the replay had the recorded outcome: with another capacity, or an unknown
+ * limit, it is a different run.
  */
 export function ownText(data: WhatIf): string {
-  return data.recorded.own_is_as_recorded ? "as recorded" : "its own settings";
+  return data.recorded.own_is_as_recorded ? "as recorded" : "own settings";
 }
 
 function outcomeOf({ ooms, ooms_range: range, stopped_at_step: end }: Replayed): string {
-  if (end !== null) return `not known from step ${integer(end)}`;
+  if (end !== null) return `unknown from step ${integer(end)}`;
   if (range && range.least !== range.most)
     return `${integer(range.least)} to ${counted(range.most, "failure")}`;
-  return ooms === 0 ? "none fails" : counted(ooms, "failure");
+  return ooms === 0 ? "no failure" : counted(ooms, "failure");
 }
 
 /** However the driver places what it gives, as the engine ranks them. */
@@ -101,6 +101,6 @@ export function proofOf(data: WhatIf): { text: string; whole: boolean; title: st
     : `${integer(exact)} of ${integer(checked)} events proven`;
   const title = first
     ? `First difference at step ${integer(first.step)}: ${first.cause}`
-    : "Replayed under its own settings, every event is what PyTorch's allocator did, to the address";
+    : "The replay under the recording's own settings matches every event, including addresses";
   return { text, whole, title };
 }

@@ -61,7 +61,7 @@ function Head({ data }: { data: WhatIf | null }) {
           Try
         </button>
         <label class="note" for="wicap">
-          Card, GiB
+          Capacity, GiB
         </label>
         <input
           class="field num"
@@ -70,7 +70,7 @@ function Head({ data }: { data: WhatIf | null }) {
           defaultValue={data?.capacity_bytes ? String(+(data.capacity_bytes / GIB).toFixed(2)) : ""}
           placeholder="any"
           inputMode="decimal"
-          title="Memory that the process could have; empty: as recorded"
+          title="Memory available to the process; empty: as recorded"
           onChange={(event) => go({ cap: capacityOf(event.currentTarget.value) })}
         />
       </form>
@@ -79,12 +79,12 @@ function Head({ data }: { data: WhatIf | null }) {
 }
 
 function UnusedSpark({ row }: { row: Row }) {
-  const text = `Reserved and in no block: at most ${bytesText(Math.max(0, ...unusedLine(row.of)))}`;
+  const text = `Reserved but not in a block: at most ${bytesText(Math.max(0, ...unusedLine(row.of)))}`;
   return <Spark values={unusedLine(row.of)} width={WIDTH} height={HEIGHT} text={text} />;
 }
 
 function Bar({ row }: { row: Row }) {
-  const text = `At the most ${bytesText(row.of.peak_active_bytes)} in blocks, and ${bytesText(row.of.unused_at_peak_bytes)} reserved beside`;
+  const text = `At the peak: ${bytesText(row.of.peak_active_bytes)} in blocks, ${bytesText(row.of.unused_at_peak_bytes)} reserved but unused`;
   return (
     <span class="wibar" role="img" aria-label={text} title={text}>
       <i class="wilive" style={{ width: `${row.live * 100}%` }} />
@@ -118,15 +118,15 @@ function Table({ rows, chosen, own }: { rows: readonly Row[]; chosen: Row; own: 
             <th class="r fit">Peak reserved</th>
             <th
               class="fit hide-s"
-              title="When most was in blocks: that, and what was reserved beside"
+              title="At the peak of block memory: bytes in blocks, and bytes reserved but unused"
             >
-              In blocks, not
+              In blocks, unused
             </th>
             <th class="r fit">Change</th>
-            <th class="r fit hide-s" title="All that was cached was given back to serve a request">
+            <th class="r fit hide-s" title="How often the cache was flushed to serve a request">
               Retries
             </th>
-            <th class="fit hide-s">Unused, over steps</th>
+            <th class="fit hide-s">Unused over steps</th>
             <th class="r fit hide-s" title="cudaMalloc, cudaFree, mapping and unmapping">
               Driver calls
             </th>
@@ -181,7 +181,7 @@ function OpenReplay({ settings }: { settings: string }) {
         type="button"
         class="btn"
         disabled={busy !== null}
-        title="Every view shows it beside the recording: state, timeline, map, diff"
+        title="Adds the replay to the open files, for every view"
         onClick={() => void openReplay(settings)}
       >
         <Icon name="state" /> {busy === settings ? "Opening…" : "Open as a recording"}
@@ -265,19 +265,19 @@ export function WhatIfView() {
           <ErrorNotice
             error={error}
             retry={() => go({ set: "", conf: "" })}
-            retryLabel="Without it"
+            retryLabel="Remove the setting"
           />
         </div>
       )}
       {nothing && (
         <Notice icon="whatif" title="There is nothing to replay" code={RECORD_CODE}>
-          <p>A replay needs the allocator's events. They are recorded by</p>
+          <p>A replay needs allocator events. To record them:</p>
         </Notice>
       )}
       {data && row && !nothing && (
         <>
           {data.sentences.length > 0 && (
-            <ul class="told">
+            <ul class="sentences">
               {data.sentences.map((text) => (
                 <li key={text}>
                   <span>{visible(text)}</span>

@@ -28,7 +28,7 @@ export function marksWithin(marks: readonly SizeMark[], most: number): SizeMark[
 }
 
 /** The most of all windows; 1 of none, so that it can be divided by. */
-export function mostOf(curve: readonly CurvePoint[]): number {
+function mostOf(curve: readonly CurvePoint[]): number {
   return curve.reduce((most, { bytes }) => Math.max(most, bytes), 1);
 }
 

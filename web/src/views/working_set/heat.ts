@@ -28,7 +28,7 @@ export function runsOf(names: readonly string[]): { name: string; begin: number;
   return runs;
 }
 
-export function gutterOf(width: number): number {
+function gutterOf(width: number): number {
   return width < 700 ? 120 : 180;
 }
 

@@ -1,4 +1,4 @@
-// What each mapping holds, and how much of it was touched in the last window.
+// The mappings: resident memory, and how much of it was touched in the last window.
 
 import type { WorkingSet } from "../../api/working_set";
 import { integer, percent } from "../../text/units";
@@ -20,8 +20,8 @@ export function MappingTable({ of }: { of: WorkingSet }) {
       <div class="phead">
         <h2>Mappings</h2>
         <span class="note">
-          of the last row, most {touched} first
-          {more > 0 && `; ${integer(more)} that were ${touched} least are not listed`}
+          in the last window, most {touched} first
+          {more > 0 && `; the ${integer(more)} least ${touched} are not listed`}
         </span>
       </div>
       <Table
@@ -29,15 +29,15 @@ export function MappingTable({ of }: { of: WorkingSet }) {
         heads={[
           { text: "Mapping" },
           { text: "Kind", class: "fit hide-s" },
-          { text: "Begins at", class: "fit hide-s" },
+          { text: "Start", class: "fit hide-s" },
           { text: touchedWord(of), class: "r fit" },
           { text: "Of RSS", class: "r fit" },
           { text: "RSS", class: "r fit" },
-          { text: "Cold", class: "r fit", title: `In memory, and not ${touched}` },
+          { text: "Cold", class: "r fit", title: `Resident, but not ${touched}` },
           {
             text: "THP",
             class: "r fit",
-            title: "Share in huge pages: touched as a whole or not at all",
+            title: "Share in huge pages; a huge page counts as a whole",
           },
         ]}
       >
@@ -59,7 +59,7 @@ export function MappingTable({ of }: { of: WorkingSet }) {
               <Size value={one.cold} />
             </td>
             <td class="r num">
-              {one.huge === null ? <span class="faint">not told</span> : share(one.huge, one.rss)}
+              {one.huge === null ? <span class="faint">unknown</span> : share(one.huge, one.rss)}
             </td>
           </tr>
         ))}

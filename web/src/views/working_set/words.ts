@@ -11,14 +11,14 @@ export function windowText(seconds: number): string {
 const COURSES = {
   single: "one window",
   cumulative: "growing windows",
-  snapshots: "windows one after the other",
+  snapshots: "consecutive windows",
   profile: "a profile",
   rolling: "rolling windows",
 } as const;
 
 export function headText(of: WorkingSet): string {
   const who = of.cgroup === "" ? `${of.process} · pid ${of.pid}` : of.cgroup;
-  const writes = of.tells_writes ? "what was written" : "";
+  const writes = of.tells_writes ? "writes" : "";
   const parts = [who, writes, COURSES[of.course], counted(of.samples, "row"), `by ${of.backend}`];
   return parts.filter((part) => part !== "").join(" · ");
 }
@@ -28,7 +28,7 @@ export function touchedWord(of: WorkingSet): string {
   return of.tells_writes ? "Written" : "Touched";
 }
 
-/** Beside the picture, what it shows to who cannot see it. */
+/** What the picture shows, for screen readers. */
 export function curveText(of: WorkingSet, bytes: (value: number) => string): string {
   const last = of.curve.at(-1);
   if (!last) return "No profile";

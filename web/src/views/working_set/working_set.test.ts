@@ -56,7 +56,7 @@ describe("heat", () => {
     expect(edgesOf([])).toEqual([0]);
   });
 
-  it("tells untouched from absent, and a little from nothing", () => {
+  it("distinguishes untouched from absent, and a little from nothing", () => {
     expect([-1, 0, 1, 16, 17, 100].map(shadeOf)).toEqual([-1, 0, 1, 1, 2, 6]);
   });
   it("names neighbours of one mapping once", () => {
@@ -92,7 +92,7 @@ describe("words", () => {
   it("names who was measured", () => {
     expect(headText(SET)).toBe("mysqld · pid 4711 · a profile · 3 rows · by pte");
     expect(headText({ ...SET, tells_writes: true })).toBe(
-      "mysqld · pid 4711 · what was written · a profile · 3 rows · by pte",
+      "mysqld · pid 4711 · writes · a profile · 3 rows · by pte",
     );
     expect(headText({ ...SET, cgroup: "/db", samples: 1 })).toMatch(/^\/db · a profile · 1 row ·/);
   });

@@ -1,5 +1,5 @@
-// What a process really touches: by length of window, by address and time, by mapping. Of a file
-// that `tidegauge wss -o` wrote.
+// Memory that a process touches: by length of window, by address and time, by mapping. The file was
+// written by `tidegauge wss -o`.
 
 import { useCallback, useEffect } from "preact/hooks";
 import type { WorkingSet } from "../../api/working_set";
@@ -25,7 +25,7 @@ sudo tidegauge wss -P 10 -o profile.jsonl PID 0.01           # windows of 10 ms 
 tidegauge view wss.jsonl`;
 const MAX_ROWS = 12;
 /** Whether memory was short in a window: then the kernel takes accessed bits away. */
-const SHORTAGES = { none: "", near: "searched", short: "short" } as const;
+const SHORTAGES = { none: "", near: "reclaiming", short: "short" } as const;
 
 function next(by: number): void {
   const count = workingSets.peek().length;
@@ -74,7 +74,7 @@ function Notes({ data }: { data: WorkingSet }) {
         </div>
       )}
       {words.length > 0 && (
-        <ul class="told">
+        <ul class="sentences">
           {words.map((text) => (
             <li key={text}>
               <span>{visible(text)}</span>
@@ -89,7 +89,7 @@ function Notes({ data }: { data: WorkingSet }) {
 function Windows({ data }: { data: WorkingSet }) {
   const rows = data.windows.slice(-MAX_ROWS);
   const rss = data.windows.at(-1)?.rss ?? 0;
-  // a rolling row's window is its shortest; the curve tells them all
+  // a rolling row's window is its shortest; the curve has all of them
   const shown =
     data.course === "rolling"
       ? data.curve.map((point) => ({ ...point, rss, ci95: 0 as number | null, shortage: null }))
@@ -106,7 +106,11 @@ function Windows({ data }: { data: WorkingSet }) {
         heads={[
           { text: "Window" },
           { text: touchedWord(data), class: "r" },
-          { text: "±", class: "r", title: "With 95 %; 0: all pages were looked at; –: not known" },
+          {
+            text: "±",
+            class: "r",
+            title: "95 % confidence interval; 0: all pages were checked; –: unknown",
+          },
           { text: "Of RSS", class: "r" },
         ]}
       >
@@ -117,7 +121,7 @@ function Windows({ data }: { data: WorkingSet }) {
               {SHORTAGES[row.shortage ?? "none"] && (
                 <span
                   class="tag wsshort"
-                  title="Memory was short, or searched for room: what was touched may be more"
+                  title="Memory was short, or the kernel reclaimed pages: more may have been touched"
                 >
                   {SHORTAGES[row.shortage ?? "none"]}
                 </span>
@@ -143,7 +147,7 @@ function Profile({ data }: { data: WorkingSet }) {
     <div class="left">
       <div class="phead">
         <h2>Profile</h2>
-        <span class="note">{touchedWord(data).toLowerCase()} within a window of so long</span>
+        <span class="note">{touchedWord(data).toLowerCase()} memory by window length</span>
       </div>
       {data.curve.length > 1 ? (
         <div class="plot wscurve">
@@ -167,7 +171,7 @@ function Heat({ data }: { data: WorkingSet }) {
       <div class="phead">
         <h2>Heat</h2>
         <span class="note">
-          {heat ? `by address, a row is ${bytesText(heat.row_bytes)}` : "by address and time"}
+          {heat ? `by address; one row is ${bytesText(heat.row_bytes)}` : "by address and time"}
         </span>
         {heat && (
           <span class="end ramp">
@@ -185,14 +189,14 @@ function Heat({ data }: { data: WorkingSet }) {
       {heat ? (
         <div class="plot wsheat">
           <Canvas
-            label={`Which of ${heat.rows.length} rows of addresses were touched in ${windowText(heat.ends_s.at(-1) ?? 0)}`}
+            label={`Touched addresses in ${heat.rows.length} rows over ${windowText(heat.ends_s.at(-1) ?? 0)}`}
             draw={draw}
           />
         </div>
       ) : (
         <p class="wsnote">
-          Which addresses were touched when is told by <span class="fn">--rolling 16</span>, which
-          takes root.
+          <span class="fn">--rolling 16</span> records which addresses were touched when. It needs
+          root.
         </p>
       )}
     </>
@@ -231,7 +235,7 @@ export function WorkingSetView() {
         </div>
       )}
       {data && data.samples > 0 && (
-        <div class="body" tabIndex={0} role="region" aria-label="What was touched">
+        <div class="body" tabIndex={0} role="region" aria-label="Touched memory">
           <Notes data={data} />
           <div class="fraggrid wsgrid">
             <Profile data={data} />
@@ -252,7 +256,9 @@ export function WorkingSetView() {
         <div class="body">
           <div class="center">
             <Notice icon="workingset" title="No working set was measured" code={MEASURE_COMMANDS}>
-              <p>How much of its memory on the host a process touches is kept in a file by</p>
+              <p>
+                To measure how much of its host memory a process touches, and keep it in a file:
+              </p>
             </Notice>
           </div>
         </div>

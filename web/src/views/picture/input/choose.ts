@@ -12,6 +12,29 @@ import type { Place } from "../tiles/source";
 import type { Frame } from "../window/frame";
 import { neighbourIn, type Under } from "./pick";
 
+/** Whether the page still shows the device, and has chosen the block, that it had at this call. */
+export function unchanged(): () => boolean {
+  const { file, device, sel } = page.peek();
+  return () => {
+    const now = page.peek();
+    return now.sel === sel && now.file === file && now.device === device;
+  };
+}
+
+/**
+ * Puts the cursor on a step and selects what the server finds there, unless that comes too late.
+ */
+export async function chooseFound(
+  step: number,
+  ask: () => Promise<{ allocation: Allocation | null }>,
+  more: Partial<PageState> = {},
+): Promise<void> {
+  go({ ...more, at: step });
+  const same = unchanged();
+  const { allocation } = await ask();
+  if (same() && page.peek().at === step) go({ sel: allocation?.id ?? null });
+}
+
 /** `more`: what else changes with it, another recording for one. */
 export function chooseBlock(at: Place, under: Under, more: Partial<PageState> = {}): void {
   const { quad, step, bytes } = under;
@@ -19,26 +42,18 @@ export function chooseBlock(at: Place, under: Under, more: Partial<PageState> = 
     go({ ...more, sel: quad.id, at: step });
     return;
   }
-  // merged blocks have no id in the picture: the server, if there is one, knows which lies there
-  go(frozen === null ? { ...more, at: step } : { ...more, at: step, sel: null });
-  if (frozen !== null) return;
-  const asked = page.peek();
-  const found = getJson<{ allocation: Allocation | null }>("pick", { ...at, step, y: bytes });
-  attempt(
-    found.then(({ allocation }) => {
-      const now = page.peek();
-      // unless something else was chosen while the server looked
-      const same = now.sel === asked.sel && now.at === step;
-      if (same && now.file === asked.file && now.device === asked.device) {
-        go({ sel: allocation?.id ?? null });
-      }
-    }),
-  );
+  // an exported page has no server to ask which of the merged blocks lies there
+  if (frozen !== null) {
+    go({ ...more, at: step, sel: null });
+    return;
+  }
+  const question = { ...at, step, y: bytes };
+  attempt(chooseFound(step, () => getJson("pick", question), more));
 }
 
 const PICTURES = ["timeline", "lanes", "map", "segments"];
 
-/** Where the focus goes when what had it is gone: the picture, if there is one. */
+/** Moves the focus to the picture, if there is one: what had the focus is removed. */
 export function focusPicture(): void {
   for (const id of PICTURES) document.getElementById(id)?.focus({ preventScroll: true });
 }
@@ -49,7 +64,8 @@ export async function neighbour(direction: "up" | "down", frame: Frame | null): 
   if (!at) return;
   const step = cursorStep.value;
   const id = page.value.sel;
-  // what is chosen speaks through the picture: the keys go on from there
+  const same = unchanged();
+  // the next key starts from the picture, which shows what is chosen
   focusPicture();
   if (frozen !== null) {
     const next = frame && neighbourIn(frame, id, direction === "up");
@@ -61,13 +77,10 @@ export async function neighbour(direction: "up" | "down", frame: Frame | null): 
     id === null
       ? (await getJson<{ allocation: Allocation | null }>("pick", { ...at, step, y: 0 })).allocation
       : await getJson<Allocation | null>("neighbour", { ...at, step, id, direction });
-  // unless something else was chosen while the server looked
-  const now = place.peek();
-  const same = page.peek().sel === id && now?.file === at.file && now.device === at.device;
-  if (found && same) go({ sel: found.id });
+  if (found && same()) go({ sel: found.id });
 }
 
-/** Colours by the next thing that this file can be coloured by. */
+/** The next colouring that this file allows. */
 export function nextColour(): void {
   const list = colourings.value;
   const next = list[(list.indexOf(page.value.colour) + 1) % list.length];

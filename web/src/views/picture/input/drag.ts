@@ -1,7 +1,7 @@
 // A press on a picture is a click until it has moved; then it drags. The same in every picture.
 
 /** U: what a picture has under a pixel of its canvas. */
-export interface Hands<U> {
+export interface DragHandlers<U> {
   /** the window was moved by hand */
   onMoved: () => void;
   /** null: the pointer has left, or drags */
@@ -25,7 +25,7 @@ const CLICK_SLACK = 4;
 export function attachDrag<U, T>(
   scene: Pointed<U>,
   el: HTMLElement,
-  { onMoved, onHover }: Hands<U>,
+  { onMoved, onHover }: DragHandlers<U>,
   grip: Grip<T>,
   signal: AbortSignal,
 ): void {

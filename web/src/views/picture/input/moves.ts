@@ -1,4 +1,4 @@
-// Wheel and minimap move the window of a picture in the same way wherever it stands.
+// Wheel and minimap move the window of every picture in the same way.
 
 import type { Range } from "../../../state/link/url";
 import type { Domain } from "../../../state/recording/domain";
@@ -64,8 +64,10 @@ export function attachWheel(
   el.addEventListener("wheel", wheel, { passive: false, signal });
 }
 
-export function showEverything(scene: Movable, moved: () => void): void {
+/** All steps, and as high as what they hold. */
+export function fitAll(scene: Movable & { y: Range | null }, moved: () => void): void {
   if (!scene.domain) return;
+  scene.y = null;
   scene.moveTo(everything(scene.domain), true);
   moved();
 }

@@ -14,7 +14,7 @@ export interface Under {
   quad: Quad | null;
 }
 
-/** The block drawn above or below `id` where the cursor stands; without one the lowest. */
+/** The block drawn above or below `id` at the cursor; without an id the lowest. */
 export function neighbourIn(frame: Frame, id: number | null, up: boolean): number | null {
   const position = frame.cursor ?? (frame.x[0] + frame.x[1]) / 2;
   const column: Quad[] = [];

@@ -1,4 +1,4 @@
-// Below the strata: grid, staff, and the hatch of what is reserved but not live.
+// Below the blocks: grid, staff, and the hatch of what is reserved but not live.
 import { hatch, type Surface, staff } from "../../../ui/plot";
 import type { Sample } from "../tiles/line_sampler";
 import { type Frame, toX, toY } from "../window/frame";
@@ -82,8 +82,8 @@ export function traceLine(
 const WIDE_COLUMN = 3;
 
 /**
- * The allocated line: the upper edge of the strata. Where columns are narrow only their tops are
- * drawn, because a line that goes up and down in every pixel would hide the strata under it.
+ * The allocated line: the upper edge of the blocks. Where columns are narrow only their tops are
+ * drawn, because a line that goes up and down in every pixel would hide the blocks under it.
  */
 export function traceTop(s: Surface, frame: Frame): void {
   let end = Number.NaN;

@@ -14,7 +14,7 @@ export function drawBands(s: Surface, frame: XFrame): void {
   font(s);
   label(s, "phase", plot.left - 11, plot.head + LANE_HEIGHT / 2, { align: "right" });
   if (frame.lanes > 1) {
-    label(s, "within", plot.left - 11, plot.head + LANE_HEIGHT * 1.5 + 1, { align: "right" });
+    label(s, "nested", plot.left - 11, plot.head + LANE_HEIGHT * 1.5 + 1, { align: "right" });
   }
   s.c.save();
   s.c.beginPath();

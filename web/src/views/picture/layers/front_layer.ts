@@ -1,4 +1,4 @@
-// Above the strata: lines, ceiling, high water, out-of-memory, selection, cursor, axis labels.
+// Above the blocks: lines, ceiling, peak, out-of-memory events, selection, cursor, axis labels.
 
 import { bytesText } from "../../../text/units";
 import { font, horizontal, label, plate, type Surface, vertical } from "../../../ui/plot";
@@ -18,7 +18,7 @@ export function drawFront(s: Surface, frame: Frame): void {
   veilHovered(s, frame);
   drawSelected(s, frame);
   drawCursor(s, frame);
-  drawHighWater(s, frame);
+  drawPeak(s, frame);
   drawOlder(s, frame);
   s.c.restore();
   if (frame.y[0] > 0) drawTornEdge(s, frame);
@@ -55,10 +55,16 @@ export function drawCeiling(s: Surface, frame: Frame, words = true): void {
   horizontal(s, plot.left, plot.right, y, s.token("ink-3"), [1, 3]);
   if (!words) return;
   font(s);
-  label(s, `Ceiling ${bytesText(bytes)}  what this process could reach`, plot.left + 10, y - 9, {
-    colour: s.token("ink-2"),
-    halo: true,
-  });
+  label(
+    s,
+    `Ceiling ${bytesText(bytes)}  the most that this process could have`,
+    plot.left + 10,
+    y - 9,
+    {
+      colour: s.token("ink-2"),
+      halo: true,
+    },
+  );
 }
 
 function drawCursor(s: Surface, frame: Frame): void {
@@ -75,10 +81,10 @@ function drawCursor(s: Surface, frame: Frame): void {
 }
 
 /** pixels from the left that the words of the ceiling take */
-const CEILING_LABEL = 290;
+const CEILING_LABEL = 310;
 
 /** A triangle that points at the highest reserved level, with words. */
-export function drawHighWater(s: Surface, frame: Frame, words = true): void {
+export function drawPeak(s: Surface, frame: Frame, words = true): void {
   const { bytes, step } = frame.device.peak.reserved;
   const { plot } = frame;
   const at = frame.samples.find((one) => one.reservedMax >= bytes);
@@ -89,7 +95,7 @@ export function drawHighWater(s: Surface, frame: Frame, words = true): void {
   if (to <= frame.x[0] || from >= frame.x[1]) return;
   const position = frame.domain.axis === "step" ? Math.max(at.x0, step) : at.x0;
   const x = Math.max(plot.left, Math.min(plot.right, toX(frame, position)));
-  const text = `High water ${bytesText(bytes)}`;
+  const text = `Peak reserved ${bytesText(bytes)}`;
   font(s, 11, 500);
   const wide = s.c.measureText(text).width + 24;
   const left = x - plot.left > wide;

@@ -6,7 +6,7 @@ import { font, label, surface, type Tokens, vertical } from "../../../ui/plot";
 import { highest, type LineTile, samples } from "../tiles/line_sampler";
 import { GUTTER, type OomMark } from "../window/frame";
 
-export interface MinimapFrame {
+interface MinimapFrame {
   domain: Domain;
   /** where the recording that is drawn ends */
   end: number;

@@ -1,6 +1,6 @@
-// Out of memory: a red line over the full height, a plate in the lanes, and the request as a box
-// that stands on the reserved level. What rises above the ceiling is solid red: the answer to
-// "why".
+// Out of memory: a red line over the full height, a plate above the picture, and the request as a
+// box on the reserved level. The part above the ceiling is solid red: it shows why the request
+// failed.
 import type { DeviceInfo, Oom } from "../../../api/contract";
 import type { Domain } from "../../../state/recording/domain";
 import { worstOom } from "../../../state/recording/ooms";
@@ -29,7 +29,7 @@ import {
 const BOX_WIDTH = 24;
 const BOX_GAP = 7;
 
-/** Where the out-of-memory events stand; one without a time has no place on an axis of time. */
+/** Positions of the out-of-memory events; one without a time has none on a time axis. */
 export function oomMarks(of: DeviceInfo, domain: Domain): OomMark[] {
   return of.ooms.flatMap((oom) => {
     if (domain.axis === "step") return [{ position: oom.step + 0.5, oom }];
@@ -47,8 +47,8 @@ export function drawOoms(s: Surface, frame: Frame): void {
     vertical(s, toX(frame, one.position), plot.top, plot.bottom, s.token("danger"), [], 1.5);
   }
   const worst = worstOom(seen.map((one) => one.oom));
-  const told = seen.find((one) => one.oom === worst);
-  if (told) drawRequest(s, frame, told);
+  const shown = seen.find((one) => one.oom === worst);
+  if (shown) drawRequest(s, frame, shown);
   drawPlates(s, frame, seen);
 }
 
@@ -69,10 +69,10 @@ function drawRequest(s: Surface, frame: Frame, { position, oom }: OomMark): void
   s.c.fillRect(left, top, width, bottom - top);
   s.c.fillStyle = hatch(s.c, s.token("danger-line"));
   s.c.fillRect(left, top, width, bottom - top);
-  const brim = Math.min(bottom, Math.max(top, toY(frame, ceiling)));
+  const edge = Math.min(bottom, Math.max(top, toY(frame, ceiling)));
   if (stands > ceiling) {
     s.c.fillStyle = red;
-    s.c.fillRect(left, top, width, Math.max(2, brim - top));
+    s.c.fillRect(left, top, width, Math.max(2, edge - top));
   }
   s.c.strokeStyle = red;
   s.c.lineWidth = 1;
@@ -112,12 +112,12 @@ function drawRequestText(s: Surface, frame: Frame, oom: Oom, box: RequestBox): v
   }
   if (box.line - plot.left < wide + LEADER + 26) return;
   const right = box.line - LEADER;
-  const water = toY(frame, frame.device.peak.reserved.bytes) + 33;
+  const below = toY(frame, frame.device.peak.reserved.bytes) + 33;
   const data = toY(
     frame,
     highestWithin(frame.samples, fromX(frame, right - wide - 6), fromX(frame, right)),
   );
-  const under = Math.max(middle + 12, water);
+  const under = Math.max(middle + 12, below);
   const y =
     under + TEXT_HEIGHT - 8 < data
       ? under
@@ -129,16 +129,14 @@ function drawRequestText(s: Surface, frame: Frame, oom: Oom, box: RequestBox): v
 }
 
 function requestText(oom: Oom): [string, string] {
-  if (oom.requested_bytes === null) return ["Request of unknown size", "the file does not say"];
+  if (oom.requested_bytes === null)
+    return ["Request of unknown size", "the file does not state it"];
   if (oom.device_free_bytes === null) {
-    return [
-      `Request ${bytesText(oom.requested_bytes)}`,
-      "what the driver had left is not recorded",
-    ];
+    return [`Request ${bytesText(oom.requested_bytes)}`, "free driver memory is not recorded"];
   }
   const over = oom.requested_bytes - oom.device_free_bytes;
   const [asked, short] = together(oom.requested_bytes, Math.abs(over));
-  if (over > 0) return [`Request ${asked}`, `on the reserved level, ${short} over`];
+  if (over > 0) return [`Request ${asked}`, `${short} more than the driver had free`];
   return [`Request ${asked}`, `the driver had ${short} more, but not in one piece`];
 }
 

@@ -16,7 +16,7 @@ export class Outline {
   /** counts the questions: only the last answer is shown */
   private asked = 0;
 
-  constructor(private readonly onShape: (shape: ShapeMark) => void) {}
+  constructor(private readonly scene: { shape: ShapeMark | null; redraw(): void }) {}
 
   dispose(): void {
     window.clearTimeout(this.timer);
@@ -40,7 +40,9 @@ export class Outline {
         const { device: _, ...of } = place;
         const params = { ...of, id: chosen.id, axis: domain.axis, ...range };
         const shape = decodeShape(await getBuffer("shape", params));
-        if (this.asked === mine) this.onShape({ shape, x0, column, slot: chosen.slot });
+        if (this.asked !== mine) return;
+        this.scene.shape = { shape, x0, column, slot: chosen.slot };
+        this.scene.redraw();
       } catch {
         // the outline of the tiles stays
       }

@@ -13,7 +13,7 @@ interface Box {
 }
 
 /** Every box of an allocation in the tiles that are drawn; a scan of the ids, no index needed. */
-export function boxesOf(frame: Frame, id: number): Box[] {
+function boxesOf(frame: Frame, id: number): Box[] {
   const out: Box[] = [];
   for (const shown of frame.shown) collect(frame, shown, id, out);
   return out.sort((a, b) => a.left - b.left);

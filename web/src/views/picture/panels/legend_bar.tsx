@@ -1,5 +1,5 @@
-// Live bytes by colour at the cursor; each entry is a switch. What does not fit waits behind
-// "more".
+// Live bytes by colour at the cursor; each entry is a switch. A button shows the entries that do
+// not fit.
 import { signal, useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { LegendBy, LegendRow } from "../../../api/contract";
@@ -15,7 +15,7 @@ import { Icon } from "../../../ui/icons";
 import { Bytes, FrameText, Name } from "../../../ui/text";
 
 /** Keys that are switched off; they belong to one way of colouring. */
-export const switchedOff = signal<{ by: LegendBy; keys: ReadonlySet<string> }>({
+const switchedOff = signal<{ by: LegendBy; keys: ReadonlySet<string> }>({
   by: "stack",
   keys: new Set(),
 });
@@ -24,7 +24,7 @@ export function hiddenKeys(): ReadonlySet<string> {
   return switchedOff.value.by === page.value.colour ? switchedOff.value.keys : new Set();
 }
 
-export function showAll(): void {
+function showAll(): void {
   switchedOff.value = { by: page.value.colour, keys: new Set() };
 }
 
@@ -93,21 +93,19 @@ export function LegendBar({ still = false }: { still?: boolean }) {
     rows.map((row) => ({ ...row, stack_id: stack(row) < 0 ? null : stack(row) })),
   );
 
+  const count = () => {
+    const children = [...(list.current?.children ?? [])] as HTMLElement[];
+    const firstRow = (children[0]?.offsetTop ?? 0) + 8;
+    overflow.value = children.filter((child) => child.offsetTop > firstRow).length;
+  };
+  // other rows, or another width
+  useLayoutEffect(count);
   useLayoutEffect(() => {
-    const el = list.current;
-    if (!el) return;
-    const count = () => {
-      const first = el.firstElementChild as HTMLElement | null;
-      const below = [...el.children].filter(
-        (child) => (child as HTMLElement).offsetTop > (first?.offsetTop ?? 0) + 8,
-      );
-      overflow.value = below.length;
-    };
-    count();
+    if (!list.current) return;
     const observer = new ResizeObserver(count);
-    observer.observe(el);
+    observer.observe(list.current);
     return () => observer.disconnect();
-  });
+  }, []);
 
   return (
     <div
@@ -116,7 +114,7 @@ export function LegendBar({ still = false }: { still?: boolean }) {
       aria-label={still ? "Legend" : "Legend and filter"}
     >
       {frozen !== null && data && (
-        <span class="lgstep faint" title="The nearest step of which this page holds the legend">
+        <span class="lgstep faint" title="The nearest step with a legend in this page">
           step {integer(data.step)}
         </span>
       )}

@@ -4,7 +4,7 @@ import { getJson } from "../../../api/client";
 import type { Allocation } from "../../../api/contract";
 import { frozen } from "../../../api/frozen";
 import { NO_ID, QuadFlag } from "../../../api/tile";
-import { place } from "../../../state/page/store";
+import { place, session } from "../../../state/page/store";
 import { counted, integer } from "../../../text/units";
 import { Bytes, FrameLabel, Name } from "../../../ui/text";
 import { Tip } from "../../../ui/tip";
@@ -28,7 +28,7 @@ const undescribed = signal<number | null>(null);
 let timer = 0;
 let asked = "";
 
-/** Shows what is known at once; the rest is asked for when the pointer rests. */
+/** Shows what is known at once; the rest is requested when the pointer rests. */
 export function showTip(next: Shown | null): void {
   tip.value = next;
   const quad = next?.under.quad;
@@ -38,7 +38,9 @@ export function showTip(next: Shown | null): void {
     return;
   }
   const file = next.file ?? place.value?.file ?? 0;
-  const key = `${file}/${quad.id}`;
+  // the numbers of allocations belong to one reading of a recording that grows
+  const gen = session.peek()?.files.find((one) => one.id === file)?.gen ?? 0;
+  const key = `${file}/${gen}/${quad.id}`;
   details.value = known.get(key) ?? null;
   if (details.value || asked === key) return;
   asked = key;
@@ -68,7 +70,7 @@ export function lifeText(of: Allocation): string {
 const PROVENANCE = [
   "Allocation",
   "Older than the recording",
-  "Lost to the ring",
+  "Overwritten in the ring buffer",
   "Older than the recording",
 ];
 
@@ -106,14 +108,14 @@ export function Tooltip() {
             {(quad.flags & QuadFlag.pending) !== 0 && (
               <>
                 <dt>State</dt>
-                <dd>free asked, other streams use it</dd>
+                <dd>freed, still in use on another stream</dd>
               </>
             )}
           </>
         )}
         {!Number.isNaN(now.under.step) && (
           <>
-            <dt>Step here</dt>
+            <dt>Step</dt>
             <dd>{integer(now.under.step)}</dd>
           </>
         )}
@@ -124,7 +126,7 @@ export function Tooltip() {
           </>
         ) : (
           <>
-            <dt>Live after it</dt>
+            <dt>Live after the step</dt>
             <dd>
               <Bytes value={now.under.activeBytes} />
             </dd>

@@ -18,7 +18,7 @@ export interface LineTile {
   /** position of column 0, and width of a column */
   x0: number;
   column: number;
-  /** what this tile shall answer for */
+  /** the part of the axis that this tile covers */
   from: number;
   to: number;
 }

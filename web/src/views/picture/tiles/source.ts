@@ -40,7 +40,7 @@ export interface Subject {
 /** How many readings back lines are looked for, until those of the newest are here. */
 const OLDER_READINGS = 3;
 
-/** A tile and the part of the axis that it shall fill. */
+/** A tile and the part of the axis that it fills. */
 export interface Shown {
   tile: Tile;
   /** position of column 0 and width of a column, from the domain's base */
@@ -48,7 +48,7 @@ export interface Shown {
   column: number;
   from: number;
   to: number;
-  /** until the tile that was asked for is here */
+  /** until the requested tile arrives */
   standsIn: boolean;
 }
 
@@ -75,7 +75,7 @@ export function quadsIn(list: readonly Shown[]): number {
   return list.reduce((total, one) => total + one.tile.quads, 0);
 }
 
-/** The tiles that were asked for always fit together; what stands in for them may not. */
+/** The requested tiles always fit together; their stand-ins may not. */
 export function drawnOf(list: readonly Shown[]): Shown[] {
   const exact = quadsIn(list.filter((one) => !one.standsIn));
   const others = list.filter((one) => one.standsIn);

@@ -1,6 +1,5 @@
-// Tiles and lines that are here or on their way, of every place that is on the screen. One store
-// for a picture, however many recordings stand in it: what is kept has one bound, and what is asked
-// for one order.
+// Tiles and lines that have arrived or are requested, for every device on the screen. A picture has
+// one store, however many recordings it shows: one bound for what is kept, one order of requests.
 
 import { getBuffer, type Params } from "../../../api/client";
 import { decodeLines, decodeTile, type Lines, type Tile } from "../../../api/tile";
@@ -20,7 +19,7 @@ export interface Held {
   choice: string;
 }
 
-export type StackPlace = Pick<Held, "place" | "level" | "index">;
+type StackPlace = Pick<Held, "place" | "level" | "index">;
 
 export interface Wants {
   tiles: readonly Want<Held>[];

@@ -23,13 +23,13 @@ export const LANE_HEIGHT = 16;
 export const MAX_LANES = 3;
 const HEAD = 4;
 
-/** An out-of-memory and where it stands on the axis. */
+/** An out-of-memory event and its position on the axis. */
 export interface OomMark {
   position: number;
   oom: Oom;
 }
 
-export interface HoverMark {
+interface HoverMark {
   position: number;
   id: number | null;
 }
@@ -41,7 +41,7 @@ export interface ShapeMark {
   slot: number;
 }
 
-/** What stands over and under every picture of the recording: bands, marks, the lower axis. */
+/** What is drawn above and below every picture of the recording: bands, marks, the lower axis. */
 export interface XFrame {
   domain: Domain;
   x: Range;

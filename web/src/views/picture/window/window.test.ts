@@ -114,7 +114,7 @@ describe("samples of the lines", () => {
     expect(highest(list)).toBe(9);
     expect(samples([tile], 121, 139)).toHaveLength(1);
   });
-  it("tell how high a part of them reaches", () => {
+  it("say how high a part of them reaches", () => {
     const list = samples([tile], 100, 300);
     expect(highestWithin(list, 100, 300)).toBe(highest(list));
     expect(highestWithin(list, 300, 400)).toBe(0);

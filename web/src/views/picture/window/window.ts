@@ -1,4 +1,4 @@
-// The visible part of the timeline as arithmetic: what is there, what is seen, how it moves.
+// The visible part of a picture as arithmetic: what there is, what is visible, how it moves.
 import type { Allocation } from "../../../api/contract";
 import type { Range } from "../../../state/link/url";
 import { type Domain, seesEnd } from "../../../state/recording/domain";
@@ -114,9 +114,9 @@ export function lifeOf(of: Allocation, domain: Domain): Range {
 const AIR = 1.055;
 
 /**
- * How high the picture reaches when nobody has chosen it, with a little air above: the highest
- * level seen, and what stands on it: an out-of-memory's request. A request far above everything
- * (torch.empty(10**15)) must not press the picture flat: then it is drawn cut off.
+ * The visible bytes when the user has not chosen them, with a little air above: the highest
+ * level seen, and the request of an out-of-memory event on top of it. A request far above
+ * everything (torch.empty(10**15)) must not press the picture flat: then it is drawn cut off.
  */
 export function fittedBytes(
   samples: readonly Sample[],

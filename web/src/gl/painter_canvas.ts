@@ -1,23 +1,23 @@
-// The canvas of a picture and who paints on it: WebGL2 where it works, else Canvas 2D. A lost
-// context comes back by itself; what was uploaded to it is uploaded again.
+// The canvas of a picture and its painter: WebGL2 where it works, else Canvas 2D. The browser
+// restores a lost context; a new painter then uploads everything again.
 
 export interface Disposable {
   readonly name: string;
   dispose(): void;
 }
 
-export interface Makers<P> {
+export interface PainterFactories<P> {
   webGl: (canvas: HTMLCanvasElement) => P | null;
   canvas: (canvas: HTMLCanvasElement) => P;
 }
 
-export class Glass<P extends Disposable> {
+export class PainterCanvas<P extends Disposable> {
   painter: P;
   private readonly off = new AbortController();
 
   constructor(
     readonly canvas: HTMLCanvasElement,
-    private readonly makers: Makers<P>,
+    private readonly factories: PainterFactories<P>,
     allowGl: boolean,
     private readonly onDrawnBy: (name: string) => void,
     onRestored: () => void,
@@ -32,7 +32,7 @@ export class Glass<P extends Disposable> {
     canvas.addEventListener("webglcontextrestored", restore, { signal });
   }
 
-  /** Where the glass lies: CSS pixels, and its size in device pixels. */
+  /** Places the canvas: its corner in CSS pixels, its size in device pixels. */
   place(left: number, top: number, width: number, height: number, ratio: number): void {
     const { style } = this.canvas;
     style.left = `${left}px`;
@@ -48,7 +48,7 @@ export class Glass<P extends Disposable> {
 
   private make(allowGl: boolean): P {
     const painter =
-      (allowGl ? this.makers.webGl(this.canvas) : null) ?? this.makers.canvas(this.canvas);
+      (allowGl ? this.factories.webGl(this.canvas) : null) ?? this.factories.canvas(this.canvas);
     this.onDrawnBy(painter.name);
     return painter;
   }

@@ -1,19 +1,19 @@
-// The strata on the glass: who paints them, and where each tile lies. Between the arrivals of tiles
-// a pan changes these numbers only.
+// The stacked blocks on their canvas: who paints them, and where each tile lies. Between the
+// arrivals of tiles a pan changes these numbers only.
 import { CanvasPainter } from "../../../gl/canvas_painter";
-import type { Makers } from "../../../gl/glass";
 import type { Painter, Placed } from "../../../gl/painter";
+import type { PainterFactories } from "../../../gl/painter_canvas";
 import { WebGlPainter } from "../../../gl/webgl_painter";
 import type { Shown } from "../tiles/source";
 import type { Frame } from "../window/frame";
 
-export const STACK_PAINTERS: Makers<Painter> = {
+export const STACK_PAINTERS: PainterFactories<Painter> = {
   webGl: (canvas) => WebGlPainter.create(canvas),
   canvas: (canvas) => new CanvasPainter(canvas),
 };
 
 /**
- * In device pixels: a picture of `width` × `height` that stands `lift` above the glass's lower
+ * In device pixels: a picture of `width` × `height` that lies `lift` above the canvas's lower
  * edge.
  */
 export function placeTiles(frame: Frame, width: number, height: number, lift = 0): Placed[] {

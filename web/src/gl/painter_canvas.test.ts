@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { Glass } from "./glass";
+import { PainterCanvas } from "./painter_canvas";
 
 it("paints anew when its context comes back, until it is disposed of", () => {
   const canvas = new EventTarget() as HTMLCanvasElement;
@@ -10,13 +10,13 @@ it("paints anew when its context comes back, until it is disposed of", () => {
     return painter;
   };
   const restored = vi.fn();
-  const glass = new Glass(canvas, { webGl: make, canvas: make }, true, () => {}, restored);
+  const blocks = new PainterCanvas(canvas, { webGl: make, canvas: make }, true, () => {}, restored);
   const lost = new Event("webglcontextlost", { cancelable: true });
   canvas.dispatchEvent(lost);
   expect(lost.defaultPrevented).toBe(true);
   canvas.dispatchEvent(new Event("webglcontextrestored"));
   expect(painters).toHaveLength(2);
-  glass.dispose();
+  blocks.dispose();
   canvas.dispatchEvent(new Event("webglcontextrestored"));
   expect(painters).toHaveLength(2);
   expect(restored).toHaveBeenCalledTimes(1);

@@ -1,49 +1,49 @@
-// Over the brim: the top of the gauge at the moment of the request, magnified.
+// A failed request against the available memory: the upper part of the device, magnified.
 //
 //   driver free │        │ ▓▓ over
 //               │        │ ░░ request
 //   free, holes │////////│
 //   live        │████████│
 import { useCallback } from "preact/hooks";
-import type { Brim } from "../../api/contract";
+import type { FailedRequest } from "../../api/contract";
 import { bytesIn, bytesText, counted, sharedUnit } from "../../text/units";
 import { Canvas } from "../../ui/canvas";
 import { font, hatch, horizontal, label, type Surface, staff } from "../../ui/plot";
 
 /** What part of the gauge is shown: the request and the free parts fill most of it. */
-export function brimRange(brim: Brim): [number, number] {
-  const top = Math.max(brim.reserved_bytes + brim.requested_bytes, brim.ceiling_bytes);
-  const shown = top - Math.min(brim.active_bytes, brim.reserved_bytes);
+function shownRange(of: FailedRequest): [number, number] {
+  const top = Math.max(of.reserved_bytes + of.requested_bytes, of.ceiling_bytes);
+  const shown = top - Math.min(of.active_bytes, of.reserved_bytes);
   const low = Math.max(0, top - shown * 1.22);
   return [low < top * 0.12 ? 0 : low, top + (top - low) * 0.07];
 }
 
-function drawBrim(s: Surface, brim: Brim): void {
+function drawRequest(s: Surface, of: FailedRequest): void {
   const { c, width, height } = s;
-  const [low, high] = brimRange(brim);
+  const [low, high] = shownRange(of);
   const [left, top, bottom] = [66, 8, height - 14];
   const toY = staff(s, { x: left, top, bottom, low, high, labelPixels: 32 });
-  const tank = left + 8;
-  const room = width - tank - 15 - wordsWidth(s, wordsOf(s, brim));
-  const tankWidth = Math.max(24, Math.min(78, Math.round(room * 0.57)));
-  const box = tank + tankWidth + 6;
+  const gauge = left + 8;
+  const room = width - gauge - 15 - wordsWidth(s, wordsOf(s, of));
+  const gaugeWidth = Math.max(24, Math.min(78, Math.round(room * 0.57)));
+  const box = gauge + gaugeWidth + 6;
   const boxWidth = Math.max(18, Math.min(58, Math.round(room * 0.43) - 6));
-  const reserved = toY(brim.reserved_bytes);
-  const active = toY(Math.max(low, brim.active_bytes));
-  const ceiling = toY(brim.ceiling_bytes);
-  const stands = toY(brim.reserved_bytes + brim.requested_bytes);
+  const reserved = toY(of.reserved_bytes);
+  const active = toY(Math.max(low, of.active_bytes));
+  const ceiling = toY(of.ceiling_bytes);
+  const stands = toY(of.reserved_bytes + of.requested_bytes);
   const red = s.token("danger");
 
   c.fillStyle = s.token("surface");
-  c.fillRect(tank, ceiling, tankWidth, bottom - ceiling);
+  c.fillRect(gauge, ceiling, gaugeWidth, bottom - ceiling);
   c.fillStyle = s.token("accent");
-  c.fillRect(tank, active, tankWidth, bottom - active);
+  c.fillRect(gauge, active, gaugeWidth, bottom - active);
   c.fillStyle = s.token("reserved-weak");
-  c.fillRect(tank, reserved, tankWidth, active - reserved);
+  c.fillRect(gauge, reserved, gaugeWidth, active - reserved);
   c.fillStyle = hatch(c, s.token("reserved"), 6);
-  c.fillRect(tank, reserved, tankWidth, active - reserved);
-  horizontal(s, tank, tank + tankWidth, reserved, s.token("reserved"), [], 2);
-  if (low > 0) tornEdge(s, tank, tankWidth, bottom);
+  c.fillRect(gauge, reserved, gaugeWidth, active - reserved);
+  horizontal(s, gauge, gauge + gaugeWidth, reserved, s.token("reserved"), [], 2);
+  if (low > 0) tornEdge(s, gauge, gaugeWidth, bottom);
 
   c.fillStyle = s.token("danger-weak");
   c.fillRect(box, Math.max(ceiling, stands), boxWidth, reserved - Math.max(ceiling, stands));
@@ -56,24 +56,24 @@ function drawBrim(s: Surface, brim: Brim): void {
   }
   horizontal(s, left, box + boxWidth + 8, ceiling, s.token("ink-2"), [1, 3]);
   c.strokeStyle = s.token("line-2");
-  c.strokeRect(tank + 0.5, Math.round(ceiling) + 0.5, tankWidth - 1, reserved - ceiling);
+  c.strokeRect(gauge + 0.5, Math.round(ceiling) + 0.5, gaugeWidth - 1, reserved - ceiling);
 
-  drawWords(s, brim, { x: box + boxWidth + 9, ceiling, stands, reserved, active });
+  drawWords(s, of, { x: box + boxWidth + 9, ceiling, stands, reserved, active });
   font(s, 11, 500);
   const middle = (ceiling + reserved) / 2;
   if (bottom - active > 22) {
-    label(s, "live", tank + tankWidth / 2, Math.min(active + 14, (active + bottom) / 2), {
+    label(s, "live", gauge + gaugeWidth / 2, Math.min(active + 14, (active + bottom) / 2), {
       align: "center",
       colour: s.token("on-accent"),
     });
   }
   if (reserved - ceiling > 34) {
-    const free = shared(brim)(brim.device_free_bytes);
-    label(s, "driver free", tank + tankWidth / 2, middle - 7, {
+    const free = shared(of)(of.device_free_bytes);
+    label(s, "driver free", gauge + gaugeWidth / 2, middle - 7, {
       align: "center",
       colour: s.token("ink-2"),
     });
-    label(s, free, tank + tankWidth / 2, middle + 8, { align: "center", colour: s.token("ink") });
+    label(s, free, gauge + gaugeWidth / 2, middle + 8, { align: "center", colour: s.token("ink") });
   }
   const foot = Math.max(stands, ceiling);
   if (reserved - foot > 16 && c.measureText("request").width < boxWidth - 4) {
@@ -99,17 +99,17 @@ interface Word {
 }
 
 /** From top to bottom: what is missing, what was asked, what was free. */
-function wordsOf(s: Surface, brim: Brim): [Word, Word, Word] {
-  const say = shared(brim);
-  const ceiling = `ceiling ${bytesText(brim.ceiling_bytes)}`;
+function wordsOf(s: Surface, of: FailedRequest): [Word, Word, Word] {
+  const say = shared(of);
+  const ceiling = `ceiling ${bytesText(of.ceiling_bytes)}`;
   return [
-    brim.over_bytes > 0
-      ? { strong: `${say(brim.over_bytes)} over`, plain: ceiling, colour: s.token("danger") }
+    of.over_bytes > 0
+      ? { strong: `${say(of.over_bytes)} over`, plain: ceiling, colour: s.token("danger") }
       : { strong: ceiling, plain: "not reached", colour: s.token("ink") },
-    { strong: say(brim.requested_bytes), plain: "asked for", colour: s.token("ink") },
+    { strong: say(of.requested_bytes), plain: "requested", colour: s.token("ink") },
     {
-      strong: say(brim.free_bytes),
-      plain: `free, in ${counted(brim.holes, "piece")}`,
+      strong: say(of.free_bytes),
+      plain: `free, in ${counted(of.holes, "piece")}`,
       colour: s.token("reserved-text"),
     },
   ];
@@ -127,14 +127,14 @@ function wordsWidth(s: Surface, words: readonly Word[]): number {
 }
 
 /** Words at the right of the gauge, kept apart from each other. */
-function drawWords(s: Surface, brim: Brim, at: Words): void {
+function drawWords(s: Surface, of: FailedRequest, at: Words): void {
   const heights = [
     Math.min(at.stands, at.ceiling) - 1,
     (at.stands + at.reserved) / 2 - 4,
     (at.reserved + at.active) / 2 - 7,
   ];
   let floor = 8;
-  wordsOf(s, brim).forEach((word, i) => {
+  wordsOf(s, of).forEach((word, i) => {
     const y = Math.max(floor, heights[i] ?? 0);
     font(s, 12, 600);
     label(s, word.strong, at.x, y, { colour: word.colour });
@@ -145,8 +145,8 @@ function drawWords(s: Surface, brim: Brim, at: Words): void {
 }
 
 /** Numbers that are compared share a unit, unless one of them would read as zero in it. */
-function shared(brim: Brim): (bytes: number) => string {
-  const unit = sharedUnit(brim.requested_bytes, brim.device_free_bytes);
+function shared(of: FailedRequest): (bytes: number) => string {
+  const unit = sharedUnit(of.requested_bytes, of.device_free_bytes);
   return (bytes) => {
     const { number } = bytesIn(bytes, unit);
     return Number(number) === 0 ? bytesText(bytes) : `${number} ${unit}`;
@@ -166,30 +166,30 @@ function tornEdge(s: Surface, x: number, width: number, bottom: number): void {
   c.fill();
 }
 
-function verdict(brim: Brim): string {
-  if (brim.free_bytes >= brim.requested_bytes) {
-    return `Joined, the free ${brim.holes === 1 ? "piece" : `${brim.holes} pieces`} would have been enough.`;
+function verdict(of: FailedRequest): string {
+  if (of.free_bytes >= of.requested_bytes) {
+    return "In one piece, the free memory would have been enough.";
   }
-  if (brim.free_bytes + brim.device_free_bytes >= brim.requested_bytes) {
-    return "Free pieces and driver together would have been enough.";
+  if (of.free_bytes + of.device_free_bytes >= of.requested_bytes) {
+    return "The free pieces and the driver's memory together would have been enough.";
   }
-  return "Even joined, all free memory would not have been enough.";
+  return "All free memory together would not have been enough.";
 }
 
-export function BrimGauge({ brim }: { brim: Brim }) {
-  const draw = useCallback((s: Surface) => drawBrim(s, brim), [brim]);
-  const over = brim.over_bytes > 0 ? `, ${bytesText(brim.over_bytes)} above the ceiling` : "";
+export function FailedRequestGauge({ of }: { of: FailedRequest }) {
+  const draw = useCallback((s: Surface) => drawRequest(s, of), [of]);
+  const over = of.over_bytes > 0 ? `, ${bytesText(of.over_bytes)} above the ceiling` : "";
   return (
-    <aside class="brim" aria-label="Why it did not fit">
-      <h2>Over the brim</h2>
-      <p>The top of the gauge at the moment of the request.</p>
+    <aside class="shortage" aria-label="Why the request failed">
+      <h2>Request against available memory</h2>
+      <p>Memory of the device when the request failed.</p>
       <div class="plot">
         <Canvas
-          label={`Reserved ${bytesText(brim.reserved_bytes)} plus the request of ${bytesText(brim.requested_bytes)}${over}`}
+          label={`Reserved ${bytesText(of.reserved_bytes)} plus the request of ${bytesText(of.requested_bytes)}${over}`}
           draw={draw}
         />
       </div>
-      <p class="faint">{verdict(brim)}</p>
+      <p class="faint">{verdict(of)}</p>
     </aside>
   );
 }
