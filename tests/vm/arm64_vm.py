@@ -66,8 +66,10 @@ def programs():
     folder.mkdir(parents=True, exist_ok=True)
     embedded = folder / "object.S"
     embedded.write_text(EMBEDDED.format(object=OBJECT))
-    ours = sorted(path for folder in ("base", "wss") for path in (SOURCE / "src" / folder).glob("*.cpp"))
-    flags = ("-DFMT_HEADER_ONLY", "-DTIDEGAUGE_BPF", f"-I{SOURCE}/src", f"-I{SOURCE}")
+    ours = sorted(path for folder in ("base", "model", "wss")
+                  for path in (SOURCE / "src" / folder).rglob("*.cpp"))
+    flags = ("-DFMT_HEADER_ONLY", "-DTIDEGAUGE_BPF", '-DTIDEGAUGE_VERSION="arm64"', f"-I{SOURCE}/src",
+             f"-I{SOURCE}")
     return {"arm64_wss": arm64.compile_program([*ours, HERE / "arm64_wss.cpp", embedded], folder / "arm64_wss",
                                                CACHE, flags),
             "touched": arm64.compile_program([HERE.parent / "wss" / "touch.c"], folder / "touched", CACHE),
