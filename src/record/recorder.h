@@ -46,6 +46,7 @@ struct RecorderOptions {
   bool let_go_unused = false;
 };
 
+// It has one member for each thing of the kernel that it reads, and the state of what runs.
 class Recorder final : public Source {
  public:
   static base::Result<std::unique_ptr<Recorder>> start(const RecorderOptions& options,

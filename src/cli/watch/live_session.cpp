@@ -35,7 +35,7 @@ base::Result<std::unique_ptr<LiveSession>> LiveSession::start(const LiveTargets&
   options.programs.watch_all = targets.pids.empty();
   options.let_go_unused = true;
   options.programs.take_stacks = wishes.stacks;
-  options.programs.take_block_stacks = false;  // who holds driver memory is told, at less cost
+  options.programs.take_block_stacks = false;  // only holders of driver memory are shown
   if (!targets.cgroup.empty()) {
     TG_ASSIGN_OR_RETURN(record::Cgroup cgroup, record::findCgroup(targets.cgroup));
     options.programs.cgroup = cgroup.id;

@@ -68,7 +68,7 @@ std::optional<int> Screen::key() {
   };
   if (pressed_.starts_with("\x1b[A") || pressed_.starts_with("\x1bOA")) return take(3, Key::kUp);
   if (pressed_.starts_with("\x1b[B") || pressed_.starts_with("\x1bOB")) return take(3, Key::kDown);
-  if (pressed_.starts_with("\x1b[") || pressed_.starts_with("\x1bO")) {  // another: none of ours
+  if (pressed_.starts_with("\x1b[") || pressed_.starts_with("\x1bO")) {  // another key: ignored
     take(pressed_.size(), 0);
     return std::nullopt;
   }

@@ -20,7 +20,7 @@ bool isWssFile(const WssOptions& options) {
   if (options.words.size() != 1 || !options.targets.comm.empty() || !options.targets.cgroup.empty())
     return false;
   const std::string& word = options.words.front();
-  // A number is a process, unless a file of that name is one of ours.
+  // A number is a process, unless it names a file of `wss -o`.
   std::error_code ignored;
   bool is_number = word.find_first_not_of("0123456789.") == std::string::npos;
   return wss::isMeasurementFile(word) || (!is_number && std::filesystem::exists(word, ignored));
@@ -48,7 +48,7 @@ int runWssFile(const WssOptions& options) {
   Output out;
   out.write(
       wss::measurementText(measurement.value(), options.form.top, pageColumns(), usesColours()));
-  // Cut off before a window was over, it tells nothing.
+  // A file that ends inside its first window has no result.
   bool is_nothing = measurement.value().is_cut && measurement.value().samples.empty();
   return out.finish(is_nothing ? kNotRead : 0);
 }

@@ -1,4 +1,4 @@
-// Effect: what one memory call changed, as the ledger tells it. A driver block, a block of the
+// Effect: what one memory call changed, as the ledger reports it. A driver block, a block of the
 // framework inside it, and their ends:
 //
 //   reserved 2 MiB at 0x7f00 (place 1) · block 4,000 at 0x7f00 (place 1) · block freed · returned
@@ -41,8 +41,8 @@ struct Effect {
   uint64_t pool = 0;   // handle of the pool; 0: none, or the device's default pool
   uint64_t place = 0;  // what the driver gave as a whole: a block, or a reservation of addresses;
                        // 0: not known
-  uint64_t physical =
-      0;  // mapped, unmapped: the place of the memory behind it; 0: an alias, or older
+  // For a mapping, the place of its physical memory; 0: an alias, or older than the recording.
+  uint64_t physical = 0;
   uint32_t process = 0;
   uint32_t thread = 0;
   uint32_t stack = kNoStackOfCall;  // of what comes: its own; of what goes: of the call

@@ -4,7 +4,8 @@
 //   row 1  free                                              the next add() takes it
 //   row 2  physical memory, 2 MiB, device 0, place 3         outlives contexts
 //
-// A place is a number that is given once, so it tells a row from one that had its number before.
+// A place is a number that is given once, so it distinguishes a row from an earlier one of that
+// number.
 // Cost: O(log rows) per add, remove and move to another device.
 #pragma once
 

@@ -7,7 +7,7 @@
 namespace tidegauge::model {
 namespace {
 
-// Found again by address, so a runtime call and the driver call inside it can be told to be one.
+// Found again by address, so a runtime call and the driver call inside it count as one.
 bool hasAddress(MemoryKind kind) {
   return kind == MemoryKind::kDevice || kind == MemoryKind::kManaged ||
          kind == MemoryKind::kPinnedHost || kind == MemoryKind::kRegisteredHost ||
@@ -43,10 +43,11 @@ void ProcessLedger::take(const MemoryCall& call) {
 void ProcessLedger::takeRuntime(const MemoryCall& call) {
   bool driver_seen = call.inner > 0;
   if (call.code != 0) {
-    // The driver's own failure inside it has been told already.
+    // The driver's own failure inside it is counted already.
     auto failed = failures_.last.find(call.thread);
-    bool told = driver_seen && failed != failures_.last.end() && failed->second >= call.start_ns;
-    if (!told) fail(call);
+    bool is_counted =
+        driver_seen && failed != failures_.last.end() && failed->second >= call.start_ns;
+    if (!is_counted) fail(call);
     return;
   }
   if (call.verb == Verb::kSet || call.verb == Verb::kReset) {
@@ -181,8 +182,8 @@ void ProcessLedger::freeAddress(const MemoryCall& call) {
   countOlderFree(call);
 }
 
-// A call that began before what is here now came gives back what was here before: of that it is the
-// end, or, if nothing was here, the end of something older.
+// Whether a free began before the present memory came, so that it ends what was here before. If
+// nothing was here, that is older than the recording.
 bool ProcessLedger::isOfBefore(uint32_t row, const MemoryCall& call) {
   Holding& holding = holdings_[row];
   if (holding.since_ns <= call.start_ns) return false;

@@ -155,7 +155,7 @@ class ProcessLedger {
   void addCarriedHoldings(std::vector<MemoryCall>& calls) const;
   void addCarriedMappings(std::vector<MemoryCall>& calls) const;
 
-  // src/model/ledger/ledger_holdings.cpp: keeps the rows, sums and pools right and tells the sink.
+  // src/model/ledger/ledger_holdings.cpp: keeps the rows, sums and pools right and calls the sink.
   uint32_t addHolding(const MemoryCall& call, uint64_t address, Cause cause);
   void endHolding(uint32_t row, const MemoryCall& call, Cause cause);
   bool isLiveAt(uint64_t address) const { return by_address_.contains(address); }

@@ -78,7 +78,7 @@ void ProcessLedger::endHolding(uint32_t row, const MemoryCall& call, Cause cause
   if (holding.kind == MemoryKind::kArray) {
     arrays_.erase(holding.address);
   } else if (holding.kind != MemoryKind::kPhysical) {
-    // A framework gives back only what it does not use: frees of blocks inside went unseen.
+    // A framework returns only unused memory, so frees of blocks inside were not seen.
     Cause why = cause == Cause::kImplicit ? Cause::kImplicit : Cause::kMissed;
     endBlocks(holding.address, holding.address + holding.size_bytes, call, why);
     by_address_.erase(holding.address);
@@ -146,7 +146,7 @@ void ProcessLedger::endBlocks(uint64_t begin, uint64_t end, const MemoryCall& ca
   while (at != blocks_.end() && at->first < end) at = endBlock(at, call, cause);
 }
 
-// The place that a block lies in, and what the block tells about its device.
+// The place that a block lies in; the block's device becomes that of the place if it has none.
 uint64_t ProcessLedger::placeOf(uint64_t address, int32_t device, const MemoryCall& call) {
   auto at = by_address_.upper_bound(address);
   if (at != by_address_.begin()) {

@@ -20,7 +20,7 @@ namespace tidegauge::model {
 // No process has more than this, and no call more than base::kMaxSizeBytes: so no sum overflows.
 inline constexpr uint64_t kMaxProcessBytes = uint64_t{1} << 60;
 
-// Of one kind of memory on one device.
+// The sums for one kind of memory on one device.
 struct MemorySum {
   uint64_t bytes = 0;  // live
   uint64_t peak_bytes = 0;

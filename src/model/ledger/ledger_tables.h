@@ -41,7 +41,7 @@ struct Reservation {
   uint64_t place = 0;
 };
 
-// Of physical memory; stale once its row has another place.
+// A handle of physical memory; stale once its row has another place.
 struct PhysicalHandle {
   uint32_t row = 0;
   uint64_t place = 0;

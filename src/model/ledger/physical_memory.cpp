@@ -224,7 +224,7 @@ void ProcessLedger::tellOlderUnmap(uint64_t begin, uint64_t end, const MemoryCal
   tell_part(begin, end);
 }
 
-// Of a device that is reset: with its mappings, whoever holds handles.
+// A device was reset: its memory goes with all mappings and handles.
 void ProcessLedger::dropPhysical(uint32_t row, const MemoryCall& call) {
   uint64_t place = holdings_[row].place;
   while (holdings_[row].place == place) {

@@ -7,7 +7,7 @@
 //
 // A call that fails (a device that fell off the bus) leaves out what it would have said. A call
 // that hangs costs news, never the recorder: nobody waits for that thread, at its end neither.
-// Devices are numbered as NVML does, by bus: a program may be told to count otherwise
+// Devices are numbered as NVML does, by bus: a program may count otherwise
 // (CUDA_VISIBLE_DEVICES). Cost: a few ms of that thread per second.
 #pragma once
 
@@ -30,10 +30,10 @@ struct ProcessUse {
 
 struct DeviceUse {
   int32_t device = 0;
-  std::string name, uuid;                            // empty: not told
-  uint64_t total_bytes = 0;                          // 0: not told
+  std::string name, uuid;                            // empty: unknown
+  uint64_t total_bytes = 0;                          // 0: unknown
   std::optional<uint64_t> used_bytes;                // by all, and what the driver keeps for itself
-  std::optional<std::vector<ProcessUse>> processes;  // by pid, each once; none: not told
+  std::optional<std::vector<ProcessUse>> processes;  // by pid, each once; none: unknown
 };
 
 struct DeviceSample {

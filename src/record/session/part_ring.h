@@ -30,7 +30,8 @@ class PartRing {
   PartRing(std::string path, uint64_t max_bytes, uint64_t fresh_bytes = 0);
 
   // Before anything is written: parts of an older ring of this name, which are to be removed.
-  // Refused: any, unless they may be replaced; then what is no recording or is being written.
+  // An error if there are any and they may not be replaced, or if one is not a recording or is
+  // being written.
   static base::Result<std::vector<std::string>> older(const std::string& path, bool replace);
   static base::Status remove(const std::vector<std::string>& parts);
 
@@ -39,7 +40,7 @@ class PartRing {
   void setCarried(uint64_t bytes) { carried_bytes_ = bytes; }
   uint64_t foldBytes() const { return max_bytes_ / 32; }                // of the journal
   uint64_t partBytes() const { return carried_bytes_ + fresh_bytes_; }  // then it ends
-  // The newest is about to take so much: the oldest go until it fits.
+  // Removes the oldest parts until the newest can have this size.
   void makeRoom(uint64_t newest_bytes);
   // The newest is closed: it gets its number as well, and the next begins (WriterOptions::follows).
   base::Status keep(int64_t next_began_ns);

@@ -9,7 +9,8 @@
 //   SessionUnwatched  calls that are not seen         SessionDevices    the driver's own figures
 //
 // tick() belongs to the same thread as Recorder::poll(). The first error of the file ends the
-// session: what was written stays.
+// session: what was written stays. It has one member for each part above and for each count that
+// the commands show.
 #pragma once
 
 #include <cstddef>
@@ -61,7 +62,7 @@ class Session final : public RecorderSink {
   void askDevices() { devices_.ask(); }
   void devicesSeen(DeviceSample sample) { devices_.add(std::move(sample)); }
   const std::optional<DeviceSample>& devices() const { return devices_.newest(); }
-  // Of all devices together; none: it is not known.
+  // The sum over all devices; none: it is not known.
   std::optional<uint64_t> driversFigureOf(uint32_t pid) const { return devices_.usedBy(pid); }
 
   // Every few milliseconds: counters every second, a transaction every 100 ms.

@@ -19,7 +19,7 @@ inline Frame frameOf(uint64_t number, bool is_touched) { return number * 2 + (is
 struct Once {
   uint64_t rss = 0, referenced = 0;  // bytes
 };
-// Of all lists together. Sorts: some 80 ns per page.
+// The sums of all lists together. Sorts: some 80 ns per page.
 Once onceOf(const std::vector<std::span<const Frame>>& lists);
 
 // All lists together as tables of 512 frames, in order: as page_history.h wants pages, but by where

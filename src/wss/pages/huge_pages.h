@@ -1,9 +1,9 @@
 // Huge pages that page tables do not show: the one of zeros, and those smaller than 2 MiB.
 //
 // HugeZero: the kernel's huge page of zeros, which a program gets that reads 2 MiB it has never
-// written to. It is nobody's memory (in no RSS), as the page of zeros is not, which its entry tells
-// (kEntrySpecial). Of the huge one the entry tells it only since Linux 6.17 or so; before,
-// /proc/kpageflags does, of its frame.
+// written to. It is in no RSS. The entry of the small page of zeros is marked
+// (kEntrySpecial), that of the huge one only since Linux 6.17 or so; before, the frame is marked in
+// /proc/kpageflags.
 //
 //   entry clean, frame 0x12a00 → kpageflags: zero page → no memory
 //

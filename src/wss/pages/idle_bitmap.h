@@ -1,5 +1,5 @@
-// /sys/kernel/mm/page_idle/bitmap: a bit for each frame of memory. Who sets it marks the page as
-// idle; who reads it is told whether nobody has touched the page since.
+// /sys/kernel/mm/page_idle/bitmap: a bit for each frame of memory. Setting it marks the page as
+// idle; it stays set until the page is touched.
 //
 //   word 0: frames 0 to 63    word 1: frames 64 to 127 …       8 bytes each, read and written whole
 //

@@ -32,7 +32,7 @@ std::optional<uint64_t> linearMapOf(std::span<const std::byte> headers, uint64_t
     auto part = headerAt<Elf64_Phdr>(headers, file->e_phoff + i * sizeof(Elf64_Phdr));
     if (!part) return std::nullopt;
     uint64_t begin = part->p_vaddr | kPointerMarks;
-    // Of what is not memory as such (vmalloc) the physical address is all ones.
+    // Parts that are not plain memory (vmalloc) have a physical address of all ones.
     bool is_memory = part->p_type == PT_LOAD && part->p_paddr != ~uint64_t{0};
     if (is_memory && address >= begin && address - begin < part->p_memsz)
       return begin - part->p_paddr;

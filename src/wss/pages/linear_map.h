@@ -1,6 +1,5 @@
-// Where the kernel has all memory mapped, told rather than searched for: of an arm64 machine, whose
-// kernel maps the registers of devices among its memory, so that to read at a guess might reach
-// one.
+// Where the kernel has mapped all memory, as it reports it. An arm64 kernel maps the registers of
+// devices among its memory, so reading at a guess might reach one.
 //
 //   /proc/kcore   LOAD  virtual 0xffff000040000000  physical 0x80000000
 //                 → physical 0 is at 0xfffeffffc0000000
@@ -18,10 +17,10 @@
 
 namespace tidegauge::wss {
 
-// What is to be added to a physical address; out of the ELF headers of /proc/kcore, the one for the
-// memory in which `address` lies. None: they do not tell.
+// The number to add to a physical address, from the ELF headers of /proc/kcore: that for the memory
+// in which `address` lies. None: no header covers it.
 std::optional<uint64_t> linearMapOf(std::span<const std::byte> headers, uint64_t address);
-// The same of the running kernel.
+// The same for the running kernel.
 std::optional<uint64_t> linearMapAt(uint64_t address, const std::string& path = "/proc/kcore");
 
 // How many levels the tables have that begin at `top`, by the bits of an address that are not all

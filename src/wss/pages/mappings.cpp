@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 4> kDevicePaths{"/dev/nvidia", "/dev/dri/
 constexpr std::array<std::string_view, 5> kSharedPaths{"/dev/shm/", "/memfd:", "/SYSV", "/dev/zero",
                                                        "[anon_shmem:"};
 
-// Takes a number off the front of `text`, and the character behind it, which must be `end`.
+// Takes a number off the front of `text`, and the next character, which must be `end`.
 bool takeNumber(std::string_view& text, int base, char end, uint64_t& value) {
   auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
   if (error != std::errc() || rest == text.data() + text.size() || *rest != end) return false;
@@ -29,7 +29,7 @@ bool takeNumber(std::string_view& text, int base, char end, uint64_t& value) {
   return true;
 }
 
-// Takes a field off the front of `text`, and the blank behind it; empty: there is none.
+// Takes a field off the front of `text`, and the blank after the field; empty: there is none.
 std::string_view takeField(std::string_view& text) {
   size_t blank = text.find(' ');
   if (blank == std::string_view::npos) return {};

@@ -43,7 +43,7 @@ struct Mapping {
   std::string path;  // as the kernel names it, may hold any bytes; empty: it has none
 };
 
-// Of no file, and no other process's but those that were forked: heap, stacks, anonymous memory.
+// Memory without a file that only forked processes share: heap, stacks, anonymous memory.
 bool isPrivateMemory(const Mapping& mapping);
 
 // In bytes.
@@ -54,7 +54,7 @@ struct MappingSums {
   uint64_t shared = 0;      // of rss, mapped by others too: they may have touched it
   uint64_t dirty = 0;       // of rss, not as on disk
   uint64_t huge = 0;        // of rss, in huge pages: touched as a whole or not at all
-  uint64_t hugetlb = 0;     // beside rss; the kernel does not tell whether it was touched
+  uint64_t hugetlb = 0;     // beside rss; the kernel does not report whether it was touched
   uint64_t swap = 0;        // beside rss, not in memory
   uint64_t locked = 0;
   void add(const MappingSums& other);
@@ -82,12 +82,12 @@ struct MappingUse {
 };
 
 // Reads the text of smaps, or of maps, which has the heads alone. Lines of no known form are passed
-// over; numbers that overflow are taken as the largest. `hugetlb_devices`: hugetlb_devices.h; smaps
-// tells them by itself. It is asked at the first file that is on no disk. Cost: 10 ns per line.
+// over; numbers that overflow are taken as the largest. `hugetlb_devices`: hugetlb_devices.h, asked
+// at the first file that is on no disk; smaps marks them itself. Cost: 10 ns per line.
 using HugetlbDevices = std::function<std::vector<std::string>()>;
 class MappingsParser {
  public:
-  // `about`: so many mappings will come.
+  // `about`: the expected number of mappings.
   explicit MappingsParser(HugetlbDevices hugetlb_devices = {}, size_t about = 0);
   void add(std::string_view lines);  // whole ones
   std::vector<MappingUse> take() { return std::move(uses_); }

@@ -44,8 +44,8 @@ void cutAt(std::vector<MappingUse>& uses, std::span<const Mark> marks, uint64_t&
       uint64_t from = std::max(it->start, at), to = std::min(it->end, use.mapping.end);
       part(use.mapping, at, from);
       part(use.mapping, from, to);
-      // What is known of memory by its kind stays known: whether such pages were touched is not
-      // told.
+      // Memory whose kind is known keeps it: the kernel does not report whether such pages were
+      // touched.
       bool is_special =
           use.mapping.kind == MappingKind::kHugetlb || use.mapping.kind == MappingKind::kDevice;
       if (!is_special) cut.back().mapping.kind = it->kind;

@@ -1,6 +1,5 @@
-// Marks: parts of a process's memory of which somebody else knows what they are, as pinned host
-// memory that CUDA allocated. Mappings are cut there, so that every list, sum and picture has them
-// by themselves.
+// Marks: parts of a process's memory whose use is known from elsewhere, as pinned host memory that
+// CUDA allocated. Mappings are cut there, so every list, sum and picture shows them separately.
 //
 //   anonymous  ├───────────────────────────┤
 //   marks            ├──pinned──┤
@@ -26,7 +25,7 @@ struct Mark {
 // another.
 std::vector<Mark> orderedMarks(std::vector<Mark> marks);
 
-// `uses` in the order of addresses and without sums, as readMaps() tells them; `marks` as
+// `uses` in the order of addresses and without sums, as readMaps() gives them; `marks` as
 // orderedMarks() does. Bytes of marks where nothing is mapped are added to `unmapped_bytes`.
 void cutAt(std::vector<MappingUse>& uses, std::span<const Mark> marks, uint64_t& unmapped_bytes);
 

@@ -1,5 +1,5 @@
-// A page of our own, written just now, and what /proc/self/pagemap says of it: how the kernel
-// treats pages, found out without touching anybody else's.
+// A page of this process, written just now, and what /proc/self/pagemap says of it: how the kernel
+// treats pages, found out without touching another process.
 //
 //   bit 55         has soft-dirty bits (mappings are born with them)
 //   bits 0 to 54   where it lies in memory; 0 for who lacks CAP_SYS_ADMIN
@@ -35,8 +35,8 @@ class OwnPage {
 //
 // Else those that get there while it is measured seem touched: of eight runs on two processors one
 // had 6 pages too many, with it none. No call is made for it, but MADV_COLLAPSE (Linux 6.1) does it
-// before anything else, here on a range of our own that has nothing to collapse. Older kernels do
-// without.
+// before anything else, here on a range of this process without anything to collapse. Older kernels
+// do without.
 void drainLists();
 
 }  // namespace tidegauge::wss

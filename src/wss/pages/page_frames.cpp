@@ -16,7 +16,7 @@
 namespace tidegauge::wss {
 namespace {
 
-// Of an entry of kpageflags.
+// Bits of an entry of kpageflags.
 constexpr uint64_t kDirty = 1 << KPF_DIRTY, kAnonymous = 1 << KPF_ANON,
                    kHead = 1 << KPF_COMPOUND_HEAD, kTail = 1 << KPF_COMPOUND_TAIL,
                    kHugetlb = 1 << KPF_HUGE, kNoPage = 1 << KPF_NOPAGE, kZero = 1 << KPF_ZERO_PAGE;

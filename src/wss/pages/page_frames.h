@@ -6,7 +6,7 @@
 //   page 7f401000 → frame 9729 ┘              → both the first of it, 9728: what the kernel knows
 //                                               of a large folio it knows of its first frame
 //
-// Root's (CAP_SYS_ADMIN): frames are told to nobody else. Source:
+// Needs root (CAP_SYS_ADMIN): the kernel shows frames to nobody else. Source:
 // Documentation/admin-guide/mm/pagemap.rst.
 #pragma once
 

@@ -82,7 +82,7 @@ PageBits bitsOf(uint64_t table, page_table_kind kind, Entries entries) {
   return bits;
 }
 
-// Of a page that is hidden x86 Linux writes the number inverted (L1TF).
+// For a hidden page, x86 Linux writes the number inverted (L1TF).
 static uint64_t frameNumberOf(uint64_t entry) {
   uint64_t place = (entry & kEntryPresent) != 0 ? entry : ~entry;
   return (place & kEntryPlace) / kPage;

@@ -18,12 +18,11 @@
 
 namespace tidegauge::wss {
 
-inline constexpr uint64_t kTable = kPage * PAGE_TABLE_ENTRIES;  // that one table tells of
-inline constexpr uint64_t kGiant =
-    kTable * PAGE_TABLE_ENTRIES;  // that a table of such tables tells of
+inline constexpr uint64_t kTable = kPage * PAGE_TABLE_ENTRIES;   // covered by one table
+inline constexpr uint64_t kGiant = kTable * PAGE_TABLE_ENTRIES;  // by a table of tables
 
-// Of an entry (SPECIAL: a bit that the processor ignores says "no page of RSS", as the shared page
-// of zeros is; HIDDEN: a page that NUMA balancing hides keeps its place).
+// Bits of an entry (SPECIAL: a bit that the processor ignores says "no page of RSS", as the shared
+// page of zeros is; HIDDEN: a page that NUMA balancing hides keeps its place).
 inline constexpr uint64_t kEntryPresent = PAGE_ENTRY_PRESENT, kEntryWritable = PAGE_ENTRY_WRITABLE,
                           kEntryHidden = PAGE_ENTRY_HIDDEN, kEntryAccessed = PAGE_ENTRY_ACCESSED,
                           kEntryDirty = PAGE_ENTRY_DIRTY, kEntrySpecial = PAGE_ENTRY_SPECIAL,
@@ -35,8 +34,8 @@ inline bool isThere(uint64_t entry) {
 }
 // … that was touched since its bit was taken.
 inline bool isTouched(uint64_t entry) { return isThere(entry) && (entry & kEntryAccessed) != 0; }
-// Of private memory: no other memory maps it, or the kernel would have to see the write, and copy
-// it. Of arm64 never.
+// Private memory that no other process maps: else the kernel would have to see the write, and copy
+// the page. Never on arm64.
 inline bool isOwn(uint64_t entry) {
   return (entry & (kEntryPresent | kEntryWritable)) == (kEntryPresent | kEntryWritable);
 }

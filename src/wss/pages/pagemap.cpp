@@ -116,8 +116,8 @@ base::Status readPagemap(const Process& process, const std::vector<MappingUse>& 
       else
         ranges.back().end = range.end;
     };
-    // Of one that may be reserved for the most part: CUDA, sanitizers and garbage collectors have
-    // TB of them.
+    // Large mappings may be mostly reserved: CUDA, sanitizers and garbage collectors have TB of
+    // them.
     if (mapping.end - mapping.start <= 2 * kShortHole || scan(pagemap, mapping, true, join) != 0)
       ranges = {{mapping.start, mapping.end}};
     for (const AddressRange& range : ranges)

@@ -10,7 +10,7 @@
 namespace tidegauge::wss {
 
 // In the order of addresses; without the kernel's own ([vsyscall]), which is in no table of the
-// process. `about`: so many it may have.
+// process. `about`: the expected number.
 base::Result<std::vector<MappingUse>> readMaps(const Process& process, size_t about = 0);
 
 }  // namespace tidegauge::wss
