@@ -115,7 +115,7 @@ describe("recordings side by side", { skip, timeout: 600_000 }, () => {
       assert.equal(await page.locator(".failed").innerText(), "");
     }));
 
-  it("have one scale, and figures at the cursor that are the server's", () =>
+  it("have one scale, and show the server's figures at the cursor", () =>
     use(here.browser, at("#lanes?at=900"), async (page) => {
       await settled(page);
       const now = await stats(page);

@@ -127,7 +127,7 @@ describe("the map", { skip, timeout: 600_000 }, () => {
       }
     }));
 
-  it("reddens what was live at the out-of-memory, small blocks as well", () =>
+  it("colours the blocks live at the out-of-memory event red, small ones too", () =>
     use(here.browser, at("#map"), async (page) => {
       await settled(page);
       const filters = [];

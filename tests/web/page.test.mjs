@@ -130,7 +130,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
       await waitForParam(page, "sel", (now) => now === null);
     }));
 
-  it("picks on the screen the block that the server names there", () =>
+  it("picks the block that the server reports at the pointer", () =>
     use(here.browser, at("#timeline"), async (page) => {
       await settled(page);
       const { box } = await centre(page, "#timeline");
