@@ -3,7 +3,7 @@
 docs/formats/json-recording.md, types from what the
 program prints for many files. Review the diff, as of a golden file.
 
-    tools/make_schema.py --binary build/dev/tidegauge FILE… --with SNAPSHOT RECORDING
+    python3 tools/make_schema.py --binary build/dev/tidegauge FILE… --with SNAPSHOT RECORDING
 
 A key that no file shows is an error: give one that does.
 """
