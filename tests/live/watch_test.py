@@ -78,7 +78,7 @@ class Watch(MonitorTest):
         run = subprocess.run(["setpriv", "--bounding-set=-all", "--inh-caps=-all", BINARY, "doctor"],
                              capture_output=True, text=True, check=False)
         self.assertEqual(run.returncode, 4, run.stdout + run.stderr)
-        self.assertIn("This machine cannot record as it is, but by a library", run.stdout)
+        self.assertIn("This machine cannot record with eBPF, but with a library", run.stdout)
         self.assertRegex(run.stdout, r"missing +CAP_BPF +not held")
         self.assertRegex(run.stdout, r"missing +CAP_PERFMON +not held")
         self.assertRegex(run.stdout, r"limited +CAP_SYS_PTRACE +not held")
@@ -266,7 +266,7 @@ class Watch(MonitorTest):
         shows("filter: zzz_", b"/zzz")
         shows("None of this name", b"\r")
         shows("holds", b"\x1b")
-        shows("What holds device memory", b"\r")
+        shows("Call sites that hold device memory", b"\r")
         shows("Kernels", b"j")
         shows("sort (peak)", b"\x1b")
         shows("\x1b[?1049l", b"q")
