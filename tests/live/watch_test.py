@@ -264,7 +264,7 @@ class Watch(MonitorTest):
         shows("2.0 MiB")
         shows("PEAK*", b"s")
         shows("filter: zzz_", b"/zzz")
-        shows("None of this name", b"\r")
+        shows("No process matches the filter", b"\r")
         shows("holds", b"\x1b")
         shows("Call sites that hold device memory", b"\r")
         shows("Kernels", b"j")
