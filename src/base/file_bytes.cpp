@@ -22,8 +22,8 @@ Error fileError(int number) {
   if (number == ENOENT) error.what = "no such file";
   if (number == EACCES) error.what = "no permission to read this file";
   if (number == EISDIR) {
-    error.what = "this is a directory";
-    error.hint = "Name a snapshot file inside it.";
+    error.what = "this is a folder";
+    error.hint = "Give the name of a snapshot file inside it.";
   }
   return error;
 }
@@ -69,12 +69,11 @@ Status readAll(int descriptor, const StreamLimits& limits, ByteBuffer& buffer) {
     if (!more) return okStatus();
     return Error{
         ErrorKind::kLimit,
-        fmt::format("more than {}, half of the memory that is free, came in without an end",
-                    humanBytes(most_bytes)),
-        buffer.size(), "Save it to a file and open that: files are read in place."};
+        fmt::format("the input is longer than {}, half of the free memory", humanBytes(most_bytes)),
+        buffer.size(), "Save it to a file and open the file, which needs less memory."};
   } catch (const std::bad_alloc&) {
     return Error{ErrorKind::kLimit, "not enough memory to read this input", buffer.size(),
-                 "Save it to a file and open that: files are read in place."};
+                 "Save it to a file and open the file, which needs less memory."};
   }
 }
 

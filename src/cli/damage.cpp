@@ -16,17 +16,17 @@ std::string damageOf(const model::Trace& trace, const std::string& path) {
   uint64_t rows = trace.issues.count(model::IssueKind::kContradictoryRow);
   bool is_cut_short = trace.work->run->is_cut_short;
   if (unread.empty() && rows == 0 && !is_cut_short) return {};
-  std::string text = fmt::format("{} is damaged; figures from it may be wrong.", path);
-  if (is_cut_short) text += " It is cut short: its last page is not whole.";
+  std::string text = fmt::format("{} is damaged, so its figures may be wrong.", path);
+  if (is_cut_short) text += " It is truncated: its last page is incomplete.";
   for (size_t i = 0; i < std::min(unread.size(), kMaxNamed); ++i)
-    text += fmt::format("{} table {} ({})", i == 0 ? " Not read to the end:" : ",", unread[i].table,
-                        unread[i].why);
+    text += fmt::format("{} {} ({})", i == 0 ? " These tables could not be read to the end:" : ",",
+                        unread[i].table, unread[i].why);
   if (unread.size() > kMaxNamed) text += fmt::format(" and {} more", unread.size() - kMaxNamed);
   if (!unread.empty()) text += '.';
   if (rows > 0)
-    text += fmt::format(" Passed over: {} that contradict{} the rest.", base::counted(rows, "row"),
-                        rows == 1 ? "s" : "");
-  return text + " Copy it again, with the -wal file beside it if there is one.";
+    text += fmt::format(" Tidegauge ignored {} that contradict{} the rest.",
+                        base::counted(rows, "row"), rows == 1 ? "s" : "");
+  return text + " Copy it again, together with its -wal file if one exists.";
 }
 
 std::string unreadMembersOf(const model::Trace& trace, const std::string& path) {

@@ -33,9 +33,9 @@ int main(int argc, char** argv) {
   try {
     return runCommandLine(app, argc, argv, exit_code);
   } catch (const std::bad_alloc&) {
-    complain("tidegauge: not enough memory for this file.");
+    complain("tidegauge: there is not enough memory for this file.");
   } catch (const std::exception& error) {
-    complain(std::string("tidegauge: unexpected: ") + error.what());
+    complain(std::string("tidegauge: unexpected error: ") + error.what());
   }
   return 3;
 }

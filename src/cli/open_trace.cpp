@@ -70,8 +70,8 @@ base::Result<std::vector<model::Trace>> readFile(const std::string& path, FileKi
     return readers::recording::openRecording(path, {progress, driver_memory});
   if (kind == FileKind::kWorkingSet)
     return base::Error{base::ErrorKind::kUnreadable,
-                       "a host working-set measurement, not GPU memory", std::nullopt,
-                       "Open it with `tidegauge wss FILE` or `tidegauge view FILE`."};
+                       "this is a measurement of a working set of host memory, not of GPU memory",
+                       std::nullopt, "Open it with `tidegauge wss FILE` or `tidegauge view FILE`."};
   readers::torch::ReadOptions options;
   options.progress = progress;
   return readers::torch::openSnapshots(path, options);
@@ -122,13 +122,14 @@ Opened openTraces(const std::vector<std::string>& paths,
 }
 
 std::string whatAndWhere(const base::Error& error) {
-  if (!error.byte_offset) return error.what;
+  if (error.byte_offset.value_or(0) == 0) return error.what;  // byte 0 is no help
   return fmt::format("{} (at byte {})", error.what, base::withCommas(*error.byte_offset));
 }
 
 int reportError(const base::Error& error) {
   std::string text = whatAndWhere(error) + '.';
-  if (!error.hint.empty()) text += " " + error.hint;
+  bool is_sentence = error.hint.empty() || error.hint.ends_with('.') || error.hint.ends_with('?');
+  if (!error.hint.empty()) text += " " + error.hint + (is_sentence ? "" : ".");
   complain("tidegauge: " + base::printable(text));
   switch (error.kind) {
     case base::ErrorKind::kUsage:

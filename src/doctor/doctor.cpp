@@ -21,7 +21,7 @@ constexpr std::array<Capability, 3> kCapabilities = {{
     {39, "CAP_BPF", "BPF programs cannot be loaded", Verdict::kMissing},
     {38, "CAP_PERFMON", "probes cannot be attached", Verdict::kMissing},
     {19, "CAP_SYS_PTRACE",
-     "processes of other users cannot be watched: which libraries they map is hidden",
+     "record cannot watch processes of other users, because it cannot see which libraries they map",
      Verdict::kLimited},
 }};
 
@@ -40,18 +40,19 @@ Finding kernel(const MachineFacts& facts) {
   auto version = versionOf(facts.kernel_release);
   if (attaches(facts) || version >= std::pair{6U, 1U}) return it;
   it.verdict = Verdict::kMissing;
-  it.means = version < std::pair{5U, 8U} ? "it has no ring buffers"
-                                         : "its probes lack what the recorder needs";
-  it.remedy = "Use Linux 6.1 or newer; 6.6 attaches and detaches at once";
+  it.means = version < std::pair{5U, 8U} ? "this kernel has no ring buffers for BPF"
+                                         : "its probes lack functions that the recorder needs";
+  it.remedy = "Use Linux 6.1 or newer; 6.6 and newer attach all probes at once";
   return it;
 }
 
 Finding typeInformation(const MachineFacts& facts) {
   Finding it{Verdict::kOk, "type information", "/sys/kernel/btf/vmlinux", {}, {}};
   if (facts.has_type_information) return it;
-  return {Verdict::kMissing, it.what, "no /sys/kernel/btf/vmlinux",
-          "the programs cannot be fitted to this kernel",
-          "Use a kernel built with CONFIG_DEBUG_INFO_BTF, as all large distributions have"};
+  return {
+      Verdict::kMissing, it.what, "no /sys/kernel/btf/vmlinux",
+      "the BPF programs cannot be adapted to this kernel",
+      "Use a kernel built with CONFIG_DEBUG_INFO_BTF, such as those of all large distributions"};
 }
 
 Finding lockdown(const MachineFacts& facts) {
@@ -84,10 +85,10 @@ Finding capability(const MachineFacts& facts, const Capability& wanted) {
 Finding untried(const MachineFacts& facts, std::string what, std::pair<unsigned, unsigned> since) {
   bool expected = versionOf(facts.kernel_release) >= since;
   return {Verdict::kLimited, std::move(what),
-          fmt::format("not tried; Linux {}.{} and newer have it", since.first, since.second),
+          fmt::format("not tested; Linux {}.{} and newer have it", since.first, since.second),
           fmt::format("on {} it {}", facts.kernel_release,
-                      expected ? "should work" : "is not to be expected"),
-          "Run tidegauge doctor as root to know"};
+                      expected ? "should work" : "is unlikely to work"),
+          "Run tidegauge doctor as root to test it"};
 }
 
 Finding trial(const MachineFacts& facts, std::string what, std::string found,
@@ -107,31 +108,32 @@ std::optional<Trial> asked(const MachineFacts& facts, const std::optional<bool>&
 Finding processNumbers(const MachineFacts& facts) {
   if (!facts.own_pid_namespace)
     return {Verdict::kOk, "process numbers", "those of the kernel", {}, {}};
-  return {Verdict::kMissing, "process numbers", "a pid namespace of its own, as in a container",
+  return {Verdict::kMissing, "process numbers",
+          "this program is in its own PID namespace, as in a container",
           "processes have other PIDs than in the kernel and cannot be distinguished",
           "Run it outside, or in a container with --pid=host (Kubernetes: hostPID: true)"};
 }
 
 Finding links(const MachineFacts& facts) {
   if (facts.links_many.value_or(false))
-    return {Verdict::kOk, "uprobe_multi", "one link for many functions", {}, {}};
+    return {Verdict::kOk, "uprobe_multi", "one link can attach many functions", {}, {}};
   if (!facts.links_many) return untried(facts, "uprobe_multi", {6, 6});
-  return {Verdict::kLimited, "uprobe_multi", "not known to this kernel",
-          "each function needs a link of its own: a recording takes seconds to begin and to end",
+  return {Verdict::kLimited, "uprobe_multi", "this kernel does not have it",
+          "each function needs its own link, so a recording takes seconds to start and to stop",
           "Use Linux 6.6 or newer"};
 }
 
 Finding semaphores(const MachineFacts& facts) {
   if (facts.has_semaphores)
-    return {Verdict::kOk, "probes of PyTorch", "the kernel switches them on", {}, {}};
-  return {Verdict::kLimited, "probes of PyTorch", "the kernel does not switch them on",
-          "blocks inside PyTorch's segments stay unseen",
+    return {Verdict::kOk, "probes of PyTorch", "the kernel can enable them", {}, {}};
+  return {Verdict::kLimited, "probes of PyTorch", "the kernel cannot enable them",
+          "record cannot see blocks inside PyTorch's segments",
           "Use a kernel with CONFIG_UPROBE_EVENTS (perf's uprobe event source)"};
 }
 
 Finding cgroup(const MachineFacts& facts) {
   if (!facts.cgroup_mount.empty()) return {Verdict::kOk, "cgroup v2", facts.cgroup_mount, {}, {}};
-  return {Verdict::kLimited, "cgroup v2", "not mounted", "--cgroup cannot choose processes",
+  return {Verdict::kLimited, "cgroup v2", "not mounted", "--cgroup does not work",
           "Use -p, --comm or --all; or mount -t cgroup2 none /sys/fs/cgroup"};
 }
 
@@ -139,7 +141,7 @@ Finding nvml(const MachineFacts& facts) {
   if (facts.nvml_devices)
     return {Verdict::kOk, "NVML", base::counted(*facts.nvml_devices, "device"), {}, {}};
   return {Verdict::kLimited, "NVML", facts.nvml_problem,
-          "totals of the device cannot be compared with what was recorded",
+          "record cannot compare the totals of the device with the recorded memory",
           "libnvidia-ml.so.1 comes with NVIDIA's driver"};
 }
 
@@ -147,8 +149,8 @@ Finding python(const MachineFacts& facts) {
   if (facts.names_python_frames)
     return {Verdict::kOk, "Python frames", "PYTHONPERFSUPPORT is set", {}, {}};
   return {Verdict::kLimited, "Python frames", "PYTHONPERFSUPPORT is not set",
-          "a command after record -- gets it; stacks of programs that were started without it show "
-          "the interpreter, not the Python code",
+          "record sets it for the command that it starts; stacks of programs that were started "
+          "without it show the interpreter, not the Python code",
           "Start them with PYTHONPERFSUPPORT=1 or python -X perf (CPython 3.12 or newer)"};
 }
 
@@ -162,14 +164,14 @@ std::vector<Finding> judge(const MachineFacts& facts) {
   std::vector<Finding> all = {kernel(facts), typeInformation(facts), lockdown(facts)};
   for (const Capability& wanted : kCapabilities) all.push_back(capability(facts, wanted));
   all.push_back(trial(facts, "ring buffers", "work", asked(facts, facts.ring_buffers), {5, 8},
-                      "calls cannot be handed over", "Use Linux 5.8 or newer"));
+                      "calls cannot be passed to the recorder", "Use Linux 5.8 or newer"));
   all.push_back(trial(facts, "tp_btf", "works", asked(facts, facts.kernel_tracing), {5, 5},
-                      "starts and ends of processes stay unseen",
+                      "record cannot see starts and ends of processes",
                       "Use Linux 5.5 or newer, built with CONFIG_DEBUG_INFO_BTF"));
   all.push_back(processNumbers(facts));
-  all.push_back(trial(facts, "BPF programs", "loaded, and removed again", facts.programs, {6, 1},
-                      "nothing can be recorded", "Mend what is missing above"));
-  all.push_back(trial(facts, "probes", "attached, and removed again", facts.probes, {6, 1},
+  all.push_back(trial(facts, "BPF programs", "loaded and removed again", facts.programs, {6, 1},
+                      "nothing can be recorded", "First fix what is missing above"));
+  all.push_back(trial(facts, "probes", "attached and removed again", facts.probes, {6, 1},
                       "functions of libraries cannot be watched", "Use Linux 6.6 or newer"));
   all.push_back(links(facts));
   all.push_back(semaphores(facts));

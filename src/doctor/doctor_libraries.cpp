@@ -184,29 +184,31 @@ std::vector<Finding> judge(const std::vector<ExaminedLibrary>& libraries) {
       finding.means = it.problem;
     } else if (it.functions == 0) {
       finding.verdict = Verdict::kMissing;
-      finding.means = is_framework ? "it has no probes: PyTorch's blocks stay unseen"
-                                   : "none of the watched functions: it "
-                                     "is stripped, or of another kind";
+      finding.means =
+          is_framework
+              ? "it has no probes, so record cannot see PyTorch's blocks"
+              : "it contains none of the watched functions, because it is stripped or another "
+                "library";
       finding.remedy = is_framework ? "Use PyTorch's own builds, 2.2 or newer, for Linux" : "";
     } else if (it.locked > 0) {
       finding.verdict = Verdict::kLimited;
       finding.means = fmt::format(
-          "the kernel cannot probe {} of them (a lock prefix at the start): figures that need them "
-          "are marked as incomplete",
+          "the kernel cannot probe {} of them (a lock prefix at the start), so figures that need "
+          "them are marked as incomplete",
           it.locked);
     } else if (it.kind == record::Library::kDriver && it.after_stub == 0) {
       finding.verdict = Verdict::kLimited;
       finding.means =
-          "no stub was recognised: probes lie on the first instruction, and a call may "
-          "cost some 10 µs more";
+          "no stub was recognised, so probes are on the first instruction and a call may take "
+          "about 10 µs more";
     }
     all.push_back(std::move(finding));
   }
   if (!has_driver)
     all.insert(all.begin(),
-               {Verdict::kLimited, "libcuda.so.1", "not found by the loader, nor in any process",
-                "there is no CUDA here to record, unless a container brings its own",
-                "It comes with NVIDIA's driver; or name one: tidegauge doctor PATH"});
+               {Verdict::kLimited, "libcuda.so.1", "neither the loader nor any process has it",
+                "there is no CUDA to record, unless a container contains its own",
+                "Install NVIDIA's driver, or check a library with tidegauge doctor PATH"});
   return all;
 }
 

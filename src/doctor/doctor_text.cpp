@@ -52,7 +52,7 @@ nlohmann::json asJson(const std::vector<Finding>& findings) {
 std::string diagnosisText(const Diagnosis& diagnosis, size_t columns) {
   std::string text = canRecord(diagnosis.facts)
                          ? "This machine can record.\n\n"
-                         : "This machine cannot record as it is, but by a library in the "
+                         : "This machine cannot record with eBPF, but with a library in the "
                            "programs:\n"
                            "tidegauge record --preload -- COMMAND\n\n";
   add(text, judge(diagnosis.facts), columns);

@@ -72,7 +72,7 @@ Trial tryProbes(const record::Programs& programs) {
 void askNvml(MachineFacts& facts) {
   void* library = dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) {
-    facts.nvml_problem = "no libnvidia-ml.so.1";
+    facts.nvml_problem = "there is no libnvidia-ml.so.1";
     return;
   }
   auto find = [&]<class F>(const char* symbol, F& function) {
@@ -87,14 +87,14 @@ void askNvml(MachineFacts& facts) {
       !find("nvmlDeviceGetCount_v2", count)) {
     facts.nvml_problem = "libnvidia-ml.so.1 lacks functions";
   } else if (int code = begin(); code != 0) {
-    facts.nvml_problem = "it says: ";
+    facts.nvml_problem = "NVML reports: ";
     facts.nvml_problem += find("nvmlErrorString", words) ? words(code) : "an error";
   } else {
     unsigned devices = 0;
     if (count(&devices) == 0)
       facts.nvml_devices = devices;
     else
-      facts.nvml_problem = "it does not count its devices";
+      facts.nvml_problem = "NVML does not report the number of devices";
     end();
   }
   dlclose(library);

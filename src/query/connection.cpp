@@ -103,7 +103,7 @@ base::Result<Connection> Connection::open(const std::vector<VirtualTableSource>&
   Connection connection(db);
   if (rc != SQLITE_OK) {
     return base::Error{base::ErrorKind::kMissingFeature,
-                       fmt::format("SQLite does not open: {}", sqlite3_errstr(rc)),
+                       fmt::format("SQLite cannot be opened: {}", sqlite3_errstr(rc)),
                        {},
                        {}};
   }
@@ -130,7 +130,7 @@ base::Result<Statement> Connection::prepare(std::string_view sql, const Schema& 
     return base::Error{base::ErrorKind::kUsage, "the SQL is longer than 1 MiB", {}, {}};
   }
   if (size_t zero = sql.find('\0'); zero != std::string_view::npos) {
-    return base::Error{base::ErrorKind::kUsage, "a zero byte in the SQL", zero, {}};
+    return base::Error{base::ErrorKind::kUsage, "the SQL contains a zero byte", zero, {}};
   }
   sqlite3_stmt* raw = nullptr;
   const char* tail = nullptr;
@@ -140,13 +140,13 @@ base::Result<Statement> Connection::prepare(std::string_view sql, const Schema& 
   if (rc != SQLITE_OK) return explainError(get(), rc, sql, schema);
   if (statement == nullptr) {
     return base::Error{
-        base::ErrorKind::kUsage, "there is no SQL to run", {}, "try: SELECT * FROM devices"};
+        base::ErrorKind::kUsage, "there is no SQL to run", {}, "Try SELECT * FROM devices."};
   }
   bool reads = sqlite3_stmt_readonly(statement.get()) != 0 && sqlite3_column_count(raw) > 0;
   if (!reads) return readOnlyError();
   if (!isEmptySql(get(), tail, end)) {
     return base::Error{base::ErrorKind::kUsage, "more than one statement",
-                       static_cast<uint64_t>(tail - sql.data()), "run them one by one"};
+                       static_cast<uint64_t>(tail - sql.data()), "Run one statement at a time."};
   }
   return statement;
 }

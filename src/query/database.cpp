@@ -129,7 +129,7 @@ base::Error stoppedError(const QueryLimits& limits) {
   error.what = limits.stop.stop_requested()
                    ? "the query was cancelled"
                    : fmt::format("the query ran longer than {} ms", limits.milliseconds);
-  if (!limits.stop.stop_requested()) error.hint = "narrow it, or allow more time";
+  if (!limits.stop.stop_requested()) error.hint = "Narrow the query, or allow more time.";
   return error;
 }
 

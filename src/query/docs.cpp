@@ -8,51 +8,63 @@ namespace {
 constexpr std::string_view kIntroduction =
     R"(# SQL: tables, functions and worked questions
 
-`tidegauge query FILE "SELECT …"` and the page's SQL view ask the same tables. They are read-only
-views on the opened file; the SQL is SQLite's.
+`tidegauge query FILE "SELECT …"` and the page's SQL view use the same tables. They are read-only
+views of the opened file. The SQL dialect is SQLite's.
 
-* Sizes are bytes, times are µs since the epoch. NULL = unknown.
-* `step` = index of an event within its device's trace, from 0; the state *at step s* is the state
-  after event s. Something with `first_step` and `last_step` is there after step s when
+* Sizes are in bytes, times in µs since the epoch. NULL means unknown.
+* `step` is the index of an event within its device, from 0. The state *at step s* is the state
+  after event s. A row with `first_step` and `last_step` exists after step s if
   `first_step <= s AND s < last_step`.
 * Columns ending in `_id` refer to the `id` of the table they name.
-* Equality and ranges on numbers, `=` and `IN` on names, `LIKE '%text%'`, `ORDER BY` and `GROUP BY`
-  are answered from the columns themselves; `EXPLAIN QUERY PLAN SELECT …` shows which.
-* An address is an integer with a sign, as all of SQLite's: addresses in the upper half are negative.
-  `hex_address(address)` shows any of them as "0x7f0586000000". Integers beyond ±2^53 are text in the
-  answers of the page's server, because a browser would round them.
-* Arguments of the wrong kind, a device that is not there or a negative step are errors. NULL as an
-  argument gives no rows or NULL; a step past the end is the last state.
-* A query may run for 30 s in the page and for `--timeout` seconds (60) on the command line; closing
-  the request or Ctrl-C ends it. A value holds 1 MiB at most, `median` and `percentile` keep 67 million
-  values, `printf` and `format` take widths up to 1000, `trim` cuts off up to 100 bytes of characters.
-  The text of a stack ends at 256 KiB with "… 12 more frames".
-* `tidegauge query --device N` leaves the rows of that device; `--from` and `--to` leave the events and
-  totals of those steps, and the allocations, segments, pieces and annotations that touch them.
-  `live_at` and `blocks_at` name their place themselves.
-* A column whose name ends in `bytes`, `step` or `time_us` is shown as one by the page; write
-  `sum(block_bytes) AS held_bytes` to keep that.
+* These conditions are fast: comparisons of numbers, `=` and `IN` on names, `LIKE '%text%'`. So are
+  `ORDER BY` and `GROUP BY`. `EXPLAIN QUERY PLAN SELECT …` shows which of them a query uses.
+* SQLite's integers are signed, so addresses from 2^63 on are negative. `hex_address(address)` shows
+  every address as "0x7f0586000000". The page's server returns integers beyond ±2^53 as text,
+  because a browser would round them.
+* An argument of the wrong type, a device that does not exist, and a negative step are errors. If an
+  argument is NULL, the result is empty or NULL. A step after the end means the last step.
+* `tidegauge query --device N` keeps only the rows of that device. `--from` and `--to` keep only
+  the events and totals of those steps, and the allocations, segments, pieces and annotations that
+  overlap them. These options do not change `live_at`, `blocks_at` and the other functions, which
+  have their own arguments.
+* The page formats a column by the end of its name: `bytes`, `step` or `time_us`. Name sums
+  accordingly: `sum(block_bytes) AS held_bytes`.
 
-The tables of recordings (`all_processes`, `all_held`, `processes`, `functions`, `kernels`, `launches`,
-`copies`, `refused`, `held_at_end`, `losses`, `unwatched`, `incomplete`, `part`, `gpus`, `gpu_processes`,
-`device_memory`) have a page of their own: [sql-recordings.md](sql-recordings.md).
+Limits:
+
+* A query may run for 30 s in the page and for `--timeout` seconds (60) on the command line. Ctrl-C
+  ends it, and so does leaving the page.
+* A value has at most 1 MiB.
+* `median` and `percentile` take 67 million values.
+* `printf` and `format` accept widths of up to 1000.
+* `trim` accepts up to 100 bytes of characters to remove.
+* The text of a stack ends at 256 KiB with "… 12 more frames".
+
+The tables of recordings (`all_processes`, `all_held`, `processes`, `functions`, `kernels`,
+`launches`, `copies`, `refused`, `held_at_end`, `losses`, `unwatched`, `incomplete`, `part`, `gpus`,
+`gpu_processes`, `device_memory`) are described in [sql-recordings.md](sql-recordings.md).
 
 )";
 
 constexpr std::string_view kRecordings = R"(# SQL: tables of recordings
 
-Filled for what `tidegauge record` wrote, empty for snapshots. They have the names and units of the
-file's own tables ([formats/recording.md](../formats/recording.md)), where they are in it; times in ns since
-the epoch. A recording has a trace per process: `kernels`, `launches`, `copies`, `refused`, `held_at_end`
-and `incomplete` are those of its process, the others of all. SQL that asks only the others needs no
-`--pid`: `tidegauge query run.sqlite "SELECT pid, name, human_bytes(peak_bytes) FROM all_processes"`.
-What the driver calls a device (`gpus`) need not be CUDA's device of that number. Everything else is in
-[sql.md](sql.md).
+These tables have rows for recordings and are empty for snapshots. Tables and columns that the file
+contains itself ([formats/recording.md](../formats/recording.md)) have the same names and units.
+Times are in ns since the epoch.
+
+A recording contains one trace per process. `kernels`, `launches`, `copies`, `refused`,
+`held_at_end` and `incomplete` have the rows of one process, the other tables those of all
+processes. A query that uses only the other tables needs no `--pid`:
+`tidegauge query run.sqlite "SELECT pid, name, human_bytes(peak_bytes) FROM all_processes"`.
+
+The device numbers of `gpus` are NVML's and may differ from CUDA's. [sql.md](sql.md) describes
+everything else.
 )";
 
 constexpr std::string_view kFunctions = R"(# SQL: columns of the functions that return tables
 
-`SELECT * FROM growth(0)`. What each is for, and the functions that return one value: [sql.md](sql.md).
+Example: `SELECT * FROM growth(0)`. [sql.md](sql.md) says what each function is for, and lists the
+functions that return one value.
 )";
 
 // A cell of a Markdown table.
@@ -89,8 +101,9 @@ std::string mainPage(const Schema& schema) {
     text += fmt::format("| `{}` | {} |\n", function.signature, cell(function.doc));
   }
   text +=
-      "\nAnd all of SQLite's own. The columns of those that return a table: "
-      "[sql-functions.md](sql-functions.md).\n";
+      "\nAll functions of SQLite are available, too. [sql-functions.md](sql-functions.md) lists "
+      "the "
+      "columns of the functions that return a table.\n";
   text += "\n## Worked questions\n";
   for (const Question& question : schema.questions) {
     text += fmt::format("\n### {}\n```sql\n{}\n```\n", question.title, question.sql);

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/ascii.h"
+#include "base/format.h"
 #include "query/scan/columns.h"
 
 namespace tidegauge::query {
@@ -33,7 +34,7 @@ size_t editDistance(std::string_view a, std::string_view b) {
   return up[b.size()];
 }
 
-// "; did you mean step?" if a name is close, or contains the word as a part.
+// " Did you mean step?" if a name is close, or contains the word as a part.
 std::string suggestion(std::string_view wrong, const Names& names) {
   if (wrong.empty()) return {};
   std::string word = base::lowerAscii(wrong.substr(0, 64));
@@ -48,7 +49,7 @@ std::string suggestion(std::string_view wrong, const Names& names) {
       best = &name;
     }
   }
-  return best == nullptr ? std::string() : fmt::format("; did you mean {}?", *best);
+  return best == nullptr ? std::string() : fmt::format(" Did you mean {}?", *best);
 }
 
 bool isWordByte(char c) {
@@ -100,7 +101,7 @@ Names columnNames(const TableDoc& table) {
 std::string tableHint(std::string_view table, const Schema& schema) {
   Names names;
   for (const TableDoc& known : schema.tables) names.push_back(known.name);
-  return fmt::format("tables: {}{}", fmt::join(names, ", "), suggestion(table, names));
+  return fmt::format("The tables are: {}.{}", fmt::join(names, ", "), suggestion(table, names));
 }
 
 std::string columnHint(std::string_view column, std::string_view sql, const Schema& schema) {
@@ -113,32 +114,45 @@ std::string columnHint(std::string_view column, std::string_view sql, const Sche
   Names all;
   for (const TableDoc* table : tablesOf(sql, alias, schema)) {
     Names names = columnNames(*table);
-    hint +=
-        fmt::format("{}{} has: {}", hint.empty() ? "" : ". ", table->name, fmt::join(names, ", "));
+    hint += fmt::format("{}{} has the columns {}.", hint.empty() ? "" : " ", table->name,
+                        fmt::join(names, ", "));
     all.insert(all.end(), names.begin(), names.end());
   }
   if (sql.find(fmt::format("\"{}\"", column)) != std::string_view::npos) {
-    return hint + "; write text in single quotes: '" + std::string(column) + "'";
+    return fmt::format("{} Write text in single quotes: '{}'.", hint, column);
   }
   return hint + suggestion(column, all);
 }
 
+// "median(x)" for "median" and "MEDIAN()"; null if there is no such function.
+const FunctionDoc* findFunction(std::string_view function, const Schema& schema) {
+  std::string name = base::lowerAscii(function.substr(0, function.find('(')));
+  for (const FunctionDoc& known : schema.functions) {
+    if (known.signature.starts_with(name + "(")) return &known;
+  }
+  return nullptr;
+}
+
+// SQLite finds no function of this name and number of arguments where a value is expected.
 std::string functionHint(std::string_view function, const Schema& schema) {
+  if (const FunctionDoc* known = findFunction(function, schema)) {
+    auto commas = std::count(known->signature.begin(), known->signature.end(), ',');
+    return fmt::format("{0} takes {1} and returns a table. Write SELECT * FROM {0}.",
+                       known->signature,
+                       base::counted(static_cast<uint64_t>(commas) + 1, "argument"));
+  }
   Names names;
   for (const FunctionDoc& known : schema.functions) {
     names.push_back(known.signature.substr(0, known.signature.find('(')));
   }
-  return fmt::format("besides SQLite's own: {}{}", fmt::join(names, ", "),
-                     suggestion(function, names));
+  return fmt::format("Tidegauge adds these functions to those of SQLite: {}.{}",
+                     fmt::join(names, ", "), suggestion(function, names));
 }
 
 // "median(x)" from "wrong number of arguments to function median()".
 std::string argumentsHint(std::string_view function, const Schema& schema) {
-  std::string name = base::lowerAscii(function.substr(0, function.find('(')));
-  for (const FunctionDoc& known : schema.functions) {
-    if (known.signature.starts_with(name + "(")) return "it is " + known.signature;
-  }
-  return {};
+  const FunctionDoc* known = findFunction(function, schema);
+  return known == nullptr ? std::string() : fmt::format("Write {}.", known->signature);
 }
 
 std::string syntaxHint(std::string_view message, std::string_view sql, const Schema& schema) {
@@ -147,10 +161,10 @@ std::string syntaxHint(std::string_view message, std::string_view sql, const Sch
   bool asks_for_tables = first == "show" || first == "describe" || first == "desc" ||
                          first == "tables" || first == "schema";
   if (asks_for_tables) return tableHint({}, schema);
-  if (message.starts_with("incomplete input")) return "the SQL ends in the middle";
+  if (message.starts_with("incomplete input")) return "The SQL ends too early.";
   return first == "select" || first == "with" || first == "explain"
              ? std::string()
-             : "begin with SELECT: SELECT * FROM devices";
+             : "A query starts with SELECT, for example: SELECT * FROM devices";
 }
 
 std::string hintFor(std::string_view message, std::string_view sql, const Schema& schema) {
@@ -165,7 +179,7 @@ std::string hintFor(std::string_view message, std::string_view sql, const Schema
     return argumentsHint(*function, schema);
   }
   if (after("ambiguous column name: ")) {
-    return "several tables have it; write the table's name before it, as in events.step";
+    return "Several tables have this column. Write the table's name before it, as in events.step.";
   }
   bool syntax = message.ends_with("syntax error") || message.starts_with("incomplete input");
   if (syntax) return syntaxHint(message, sql, schema);
@@ -176,9 +190,9 @@ std::string hintFor(std::string_view message, std::string_view sql, const Schema
 
 base::Error readOnlyError() {
   return {base::ErrorKind::kUsage,
-          "only SELECT, WITH and EXPLAIN can run here",
+          "a query cannot change the file",
           {},
-          "this is a read-only view of the file"};
+          "Use SELECT, WITH or EXPLAIN."};
 }
 
 base::Error explainError(sqlite3* db, int code, std::string_view sql, const Schema& schema) {
@@ -194,7 +208,7 @@ base::Error explainError(sqlite3* db, int code, std::string_view sql, const Sche
     case SQLITE_NOMEM:
     case SQLITE_FULL:
       error.kind = base::ErrorKind::kLimit;
-      error.hint = "ask for fewer or shorter values";
+      error.hint = "Select fewer or shorter values.";
       break;
     default:
       error.hint = hintFor(error.what, sql, schema);

@@ -1,8 +1,9 @@
 // SQLite's error about an invalid query, with a correction.
 //
-//   no such column: stpe      events has: device, step, action, …; did you mean step?
-//   no such table: event      tables: devices, events, …; did you mean events?
-//   not authorized            only SELECT, WITH and EXPLAIN can run: this is a read-only view …
+//   no such column: stpe      events has the columns device, step, …. Did you mean step?
+//   no such table: event      The tables are: devices, events, …. Did you mean events?
+//   no such function: pins    pins(device, step) takes 2 arguments and returns a table. …
+//   not authorized            a query cannot change the file. Use SELECT, WITH or EXPLAIN.
 #pragma once
 
 #include <sqlite3.h>

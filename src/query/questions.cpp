@@ -5,7 +5,7 @@ namespace tidegauge::query {
 // A test runs each on an example, so all of them work.
 const std::vector<Question>& workedQuestions() {
   static const std::vector<Question> kQuestions = {
-      {"What is alive at a given step, largest first?",
+      {"Which allocations are live at a given step, largest first?",
        "SELECT address_id(a.address, a.version) AS block, human_bytes(a.block_bytes) AS size,\n"
        "       s.label AS allocated_by\n"
        "FROM live_at(0, 100) AS a LEFT JOIN stacks AS s ON s.id = a.stack_id\n"
@@ -25,7 +25,7 @@ const std::vector<Question>& workedQuestions() {
        "LEFT JOIN stacks AS s ON s.id = a.stack_id\n"
        "WHERE d.device = 0\n"
        "GROUP BY a.stack_id ORDER BY bytes DESC LIMIT 20"},
-      {"What happened, how often, and how much was it?",
+      {"How many events of each kind are there, and how many bytes?",
        "SELECT action, count(*) AS events, sum(size_bytes) AS bytes,\n"
        "       median(size_bytes) AS median_bytes\n"
        "FROM events GROUP BY action"},
@@ -45,17 +45,17 @@ const std::vector<Question>& workedQuestions() {
        "held,\n"
        "       blocks, since_step\n"
        "FROM growth(0)"},
-      {"What is allocated only to be freed again at once?",
+      {"Which allocations are freed soon (churn)?",
        "SELECT label, blocks_10, human_bytes(within_10_bytes) AS size\n"
        "FROM churn(0) ORDER BY within_10_bytes DESC LIMIT 20"},
-      {"Which segments are kept alive by how little?",
+      {"Which segments stay reserved for only a few active bytes?",
        "SELECT b.segment_id, g.kind, g.total_bytes,\n"
        "       sum(b.size_bytes) FILTER (WHERE b.state <> 'inactive') AS used_bytes,\n"
        "       count(*) FILTER (WHERE b.state <> 'inactive') AS blocks\n"
        "FROM blocks AS b JOIN segments AS g ON g.id = b.segment_id\n"
        "GROUP BY b.segment_id HAVING used_bytes > 0\n"
        "ORDER BY used_bytes * 1.0 / g.total_bytes LIMIT 20"},
-      {"How high did memory come in each phase of the program?",
+      {"What is the peak memory of each phase?",
        "SELECT p.name, p.begin_step, p.end_step, max(t.active_bytes) AS peak_active_bytes\n"
        "FROM annotations AS p JOIN totals AS t\n"
        "  ON t.device = p.device AND t.step >= p.begin_step AND t.step < p.end_step\n"
@@ -67,13 +67,13 @@ const std::vector<Question>& workedQuestions() {
        "h.stack_id\n"
        "JOIN frames AS f ON f.id = x.frame_id\n"
        "WHERE f.kind = 'python' GROUP BY f.id ORDER BY bytes DESC LIMIT 20"},
-      {"Which kernels were launched most, and how large? (recordings)",
+      {"Which kernels were launched most often, and how large were they? (recordings)",
        "SELECT k.name, sum(l.count) AS launches,\n"
        "       max(l.grid_x * l.grid_y * l.grid_z) AS most_blocks,\n"
        "       max(l.block_x * l.block_y * l.block_z) AS most_threads\n"
        "FROM launches AS l LEFT JOIN kernels AS k USING (kernel_id)\n"
        "GROUP BY l.kernel_id ORDER BY launches DESC LIMIT 20"},
-      {"How much was copied, which way, and how fast where that is known? (recordings)",
+      {"How much was copied in each direction, and how fast? (recordings)",
        "SELECT c.direction, f.name AS function, sum(c.count) AS copies,\n"
        "       sum(c.size_bytes) AS copied_bytes, sum(c.failures) AS failures,\n"
        "       CASE WHEN max(c.submitted) = 0 AND sum(c.host_ns) > 0\n"

@@ -85,7 +85,7 @@ Response Application::answerBelow(const Request& request, std::stop_token stop) 
   Target target = parseTarget(request.target);
   std::string_view path = gate_.below(target.path);
   if (!path.starts_with(kApi)) {
-    if (request.method == Method::kPost) return errorResponse(405, "The page is read with GET");
+    if (request.method == Method::kPost) return errorResponse(405, "Read the page with GET");
     return pageFile(request, path);
   }
   const Route* route = routeTo(path);
@@ -100,8 +100,9 @@ Response Application::answerBelow(const Request& request, std::stop_token stop) 
   }
   std::shared_ptr<Session> session = sessionOf(target.params, "gen");
   if (session == nullptr) {
-    return errorResponse(409, "The recording has grown; this state of it is no longer kept",
-                         "Ask api/session which there is now");
+    return errorResponse(409,
+                         "The recording has grown, and this state of it is no longer available",
+                         "api/session returns the current state");
   }
   std::shared_ptr<Session> before;
   if (target.params.find("from") != nullptr) before = sessionOf(target.params, "from");

@@ -198,7 +198,7 @@ bool Follower::lookAt(Followed& followed) {
   if (!now.exists() && is_between) return false;
   if (!now.exists()) {
     status.state = RecordingState::kStopped;
-    status.error = "it is no longer there";
+    status.error = "the file no longer exists";
     return false;
   }
   if (now != followed.seen) status.changed_at = Clock::now();

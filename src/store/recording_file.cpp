@@ -31,7 +31,7 @@ base::Error systemError(const std::string& what, int code) {
 }
 
 base::Error existsAlready(const std::string& path) {
-  return {base::ErrorKind::kUsage, path + " exists already", std::nullopt,
+  return {base::ErrorKind::kUsage, path + " already exists", std::nullopt,
           "Give another name, or --force to replace it."};
 }
 
@@ -183,7 +183,7 @@ base::Result<int> beginRecordingFile(const std::string& path, const WriterOption
   // SQLite would use a journal left behind by another file of this name.
   for (const char* suffix : {"-wal", "-shm", "-journal"}) {
     if (::access((path + suffix).c_str(), F_OK) == 0) {
-      return base::Error{base::ErrorKind::kUsage, fmt::format("{}{} exists already", path, suffix),
+      return base::Error{base::ErrorKind::kUsage, fmt::format("{}{} already exists", path, suffix),
                          std::nullopt, "Give another name, or --force."};
     }
   }
@@ -196,7 +196,7 @@ base::Result<int> beginRecordingFile(const std::string& path, const WriterOption
   if (isRecording(unnamed) && !isBeingWritten(unnamed)) ::unlink(unnamed.c_str());
   int file = ::open(unnamed.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
   if (file < 0 && errno == EEXIST)
-    return base::Error{base::ErrorKind::kUsage, unnamed + " exists already", std::nullopt,
+    return base::Error{base::ErrorKind::kUsage, unnamed + " already exists", std::nullopt,
                        "A recording begins under this name: remove it, or give another name."};
   if (file < 0) return systemError("cannot create " + path, errno);
   lockByte(file, model::kWriterLockByte, true);

@@ -54,58 +54,62 @@ Labels with(const Labels& labels, std::string name, std::string value) {
 }
 
 struct All {
-  Metric memory = gauge("device_memory_bytes",
-                        "Device memory that the driver has handed out and that is live, by kind");
+  Metric memory =
+      gauge("device_memory_bytes", "Live device memory that the driver allocated, by kind");
   Metric host = gauge("host_memory_bytes",
                       "Host memory that is locked for devices (pinned, registered), by kind");
-  Metric peak = gauge("peak_bytes", "Most device memory that was live at once");
+  Metric peak = gauge("peak_bytes", "Peak of the live device memory");
   Metric allocations = counter("allocations", "Allocations of device memory that succeeded");
   Metric frees = counter("frees", "Frees of device memory by a call");
   Metric failures = counter("failures", "Memory calls that failed, by the code they returned");
   Metric device_used =
       gauge("device_used_bytes",
-            "Used of a device as the driver says it (NVML), by all processes and by "
-            "the driver itself; devices as NVML numbers them");
+            "Used memory of a device as the driver reports it (NVML), of all processes and of the "
+            "driver itself; device numbers are those of NVML");
   Metric device_total = gauge("device_total_bytes", "Memory of a device (NVML)");
-  Metric untracked = gauge("device_untracked_bytes",
-                           "Memory that the driver reports for a process on all "
-                           "devices (NVML), less what recorded calls allocated: "
-                           "contexts, modules, and memory without a recorded call");
+  Metric untracked = gauge(
+      "device_untracked_bytes",
+      "Memory that the driver reports for a process on all devices (NVML), minus the memory that "
+      "recorded calls allocated: contexts, modules, and memory without a recorded call");
   Metric active =
-      gauge("framework_active_bytes", "Live blocks of PyTorch's allocator, as requested");
-  Metric unused = gauge("reserved_unused_bytes",
-                        "Free inside the memory that PyTorch's allocator has from the driver");
-  Metric score = gauge("fragmentation_score",
-                       "How broken up memory looks, 0 to 100: PyTorch's segments (reserved), all "
-                       "that the driver handed out (address)",
-                       "1");
-  Metric stranded = gauge("stranded_bytes",
-                          "Free inside PyTorch's segments, but of no use to requests as large as "
-                          "the 95th percentile of its live blocks");
+      gauge("framework_active_bytes", "Requested bytes of the live blocks of PyTorch's allocator");
+  Metric unused =
+      gauge("reserved_unused_bytes", "Free memory inside the segments of PyTorch's allocator");
+  Metric score = gauge(
+      "fragmentation_score",
+      "Layout score, 0 to 100: of PyTorch's segments (reserved) or of all memory from the driver "
+      "(address)",
+      "1");
+  Metric stranded = gauge(
+      "stranded_bytes",
+      "Free memory inside PyTorch's segments that a request as large as the 95th percentile of "
+      "the live blocks cannot use");
   Metric forecast =
       gauge("forecast_score", "Forecast fragmentation_score of the arena reserved", "1");
   Metric growth = gauge("growth_bytes_per_second",
-                        "By how much the memory that stays grows: 0 if that may be chance", "By/s");
-  Metric launches = counter("kernel_launches",
-                            "Kernel launches; only the 50 most launched kernels of "
-                            "a process have a name");
+                        "Growth of the memory that is not freed; 0 if it may be chance", "By/s");
+  Metric launches = counter(
+      "kernel_launches",
+      "Kernel launches; only the 50 most frequently launched kernels of a process have a name");
   Metric copied = counter("copy_bytes", "Bytes of copies and sets, by direction", "By");
   Metric copy_time =
-      counter("copy_seconds", "Time of the host in copies that return when they are done", "s");
+      counter("copy_seconds", "Host time in copies that return when they are finished", "s");
   Metric unfreed =
       counter("unfreed_at_exit_bytes",
               "Device memory that processes of a name had not freed when they ended", "By");
-  Metric lost = counter("events_lost",
-                        "Events that the recorder lost: above 0 some figures are "
-                        "incomplete, see tidegauge_incomplete");
-  Metric incomplete = gauge("incomplete",
-                            "1: what these figures are about was not all seen (lost, not watched, "
-                            "or older than the recorder)",
-                            "1");
-  Metric unwatched = gauge("unwatched_functions",
-                           "Functions of a library that could not be watched; 1 for a library of "
-                           "which none could",
-                           "1");
+  Metric lost =
+      counter("events_lost",
+              "Events that the recorder lost; if above 0, some figures are incomplete (see "
+              "tidegauge_incomplete)");
+  Metric incomplete = gauge(
+      "incomplete",
+      "1: these figures are incomplete (events lost, not watched, or before the recorder started)",
+      "1");
+  Metric unwatched = gauge(
+      "unwatched_functions",
+      "Functions of a library that could not be watched; 1 if no function of the library could be "
+      "watched",
+      "1");
   Metric cpu = counter("recorder_cpu_seconds", "CPU time of the recorder itself", "s");
   Metric processes = gauge("processes", "Processes that run and have called CUDA", "1");
 };

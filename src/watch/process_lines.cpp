@@ -50,7 +50,7 @@ void addStacks(Lines& lines, const record::Session& session, const model::Proces
   std::vector<model::HeldBy> held = ledger.heldByStack();
   std::erase_if(held, [](const auto& it) { return !model::isDeviceMemory(it.kind); });
   if (held.empty()) return;
-  lines.head("What holds device memory");
+  lines.head("Call sites that hold device memory");
   for (size_t i = 0; i < std::min(held.size(), kMaxStacks); ++i) {
     model::StackWords stack = session.describeStack(held[i].stack);
     lines.add(
@@ -98,19 +98,20 @@ std::vector<std::string> processLines(const record::Session& session, uint32_t p
                                       size_t columns) {
   Lines lines(columns);
   if (process >= session.processes().size()) return {};
-  if (!session.processes().contains(process)) return {"This process ended, and was forgotten."};
+  if (!session.processes().contains(process))
+    return {"This process has ended and is no longer listed."};
   const record::SessionProcess& it = session.processes()[process];
   lines.add(fmt::format("{} {}{}", it.seen.pid, base::printable(it.seen.name),
                         it.ended_ns ? ", ended" : ""));
   lines.add(base::printable(it.seen.command));
   if (model::FigureSet incomplete = session.incompleteOf(it); !incomplete.empty())
-    lines.add(
-        fmt::format("incomplete, for not all was seen: {}", fmt::join(incomplete.names(), ", ")));
+    lines.add(fmt::format("incomplete, because not all calls were recorded: {}",
+                          fmt::join(incomplete.names(), ", ")));
   std::optional<uint64_t> by_driver;
   if (!it.ended_ns) by_driver = session.driversFigureOf(it.seen.pid);
   if (by_driver)
     lines.add(
-        fmt::format("the driver says (NVML): {} on all devices, contexts and modules included",
+        fmt::format("the driver reports (NVML) {} on all devices, including contexts and modules",
                     base::humanBytes(*by_driver)));
   if (const model::ProcessLedger* ledger = session.ledger().find(process)) {
     addMemory(lines, *ledger);

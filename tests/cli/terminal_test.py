@@ -181,15 +181,15 @@ class Terminal(unittest.TestCase):
         missing = self.at / "nope.pickle"
         found = run("diff", self.file, missing)
         self.assertEqual((found.returncode, found.stdout), (3, ""))
-        self.assertIn(f"nothing was compared, 1 of 2 files could not be read: {missing}.", found.stderr)
+        self.assertIn(f"nothing was compared, because 1 of 2 files could not be read ({missing}).", found.stderr)
         found = run("diff", self.file, self.other, missing)
         self.assertEqual(found.returncode, 3)
         self.assertIn("2 ranks at the peak", found.stdout)
-        self.assertIn(f"1 of 3 files could not be read: {missing}. The others are compared.",
+        self.assertIn(f"1 of 3 files could not be read ({missing}). Tidegauge compares the others.",
                       found.stderr)
         found = run("diff", missing, missing, self.file)
         self.assertEqual((found.returncode, found.stdout), (3, ""))
-        self.assertIn("nothing was compared, 2 of 3 files", found.stderr)
+        self.assertIn("nothing was compared, because 2 of 3 files", found.stderr)
 
     def test_files_of_one_name_are_distinguished_by_folder(self):
         for page in (("report", self.file, self.other), ("diff", self.file, self.other),
@@ -203,17 +203,17 @@ class Terminal(unittest.TestCase):
         picture.write_text("kept")
         found = run("frag", self.file, "--plot", picture)
         self.assertEqual(found.returncode, 2)
-        self.assertIn("Name another file after --plot; --force writes over it.", found.stderr)
+        self.assertIn("Choose another file with --plot, or overwrite it with --force.", found.stderr)
         self.assertEqual(picture.read_text(), "kept")
         own = self.at / "in.svg"
         shutil.copy(self.file, own)
         before = own.read_bytes()
         found = run("frag", own, "--plot", own, "--force")
         self.assertEqual(found.returncode, 2)
-        self.assertIn("Name another file after --plot.", found.stderr)
+        self.assertIn("Choose another file with --plot.", found.stderr)
         self.assertNotIn("-o", found.stderr.split("in.svg", 1)[1])
         self.assertEqual(own.read_bytes(), before)
-        self.assertIn("Name a file after --plot", self.plot_into_a_folder())
+        self.assertIn("Give the name of a file with --plot", self.plot_into_a_folder())
 
     def plot_into_a_folder(self):
         (self.at / "folder.svg").mkdir()

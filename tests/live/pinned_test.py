@@ -57,7 +57,7 @@ class Pinned(live.LiveTest):
             heat = self.wss("--rolling", 2, "--heat", "-d", 0.5, "--with", path, pid, 0.1).stdout
             self.assertIn("pinned host", heat)
             wrong = self.wss("--by", "kind", "--with", path, recorder.pid, 0.1, code=2)
-            self.assertIn(f"has nothing of process {recorder.pid}", wrong.stderr)
+            self.assertIn(f"contains nothing about process {recorder.pid}", wrong.stderr)
         finally:
             recorder.communicate("\n", timeout=live.LIMIT_S)
         self.assertEqual(recorder.returncode, 0)

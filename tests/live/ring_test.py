@@ -72,10 +72,10 @@ class Ring(live.LiveTest):
         self.assertEqual(numbers, list(range(numbers[0], numbers[-1] + 1)))
         own = sqlite3.connect(run.path).execute("SELECT count(*) - (SELECT value FROM meta WHERE key = 'carried_calls')"
                                                 " FROM calls").fetchone()[0]
-        last = done.stderr[done.stderr.index(f", in {numbers[-1] + 1} parts; the last, "):]
+        last = done.stderr[done.stderr.index(f", in {numbers[-1] + 1} parts; the last part, "):]
         self.assertIn(f", has {own:,} of them.", last)
         self.assertIn(parts[0].name, done.stderr)
-        self.assertRegex(done.stderr, r"MiB of 16.0 MiB in all. Calls before 20\d\d-[-0-9]+ [:0-9]+ UTC were dropped\.")
+        self.assertRegex(done.stderr, r"MiB of 16.0 MiB in total. The recorder deleted the calls before 20\d\d-[-0-9]+ [:0-9]+ UTC\.")
         self.assertLessEqual(sizes.most, MOST)
         self.assertGreater(sum(path.stat().st_size for path in folder.glob("run*")), MOST // 2)
         self.assertEqual(sorted(path.name for path in folder.glob("run*")),
@@ -194,7 +194,7 @@ class Ring(live.LiveTest):
         (folder / "run.sqlite").rename(old)
         refused = once()
         self.assertEqual(refused.returncode, 2)
-        self.assertIn("run.3.sqlite exists already", refused.stderr)
+        self.assertIn("run.3.sqlite already exists", refused.stderr)
         self.assertEqual(once("--force").returncode, 0)
         self.assertFalse(old.exists())
         old.write_text("mine")

@@ -143,7 +143,7 @@ class Recording(unittest.TestCase):
         words = [BINARY, "export", path, "--to", "html", "-o", out]
         refused = subprocess.run(words, capture_output=True, text=True, check=False)
         self.assertEqual(refused.returncode, 2)
-        self.assertIn("holds 3 processes, and a page shows one. Choose one with --pid.", refused.stderr)
+        self.assertIn("contains 3 processes, and a page shows one. Choose one with --pid PID.", refused.stderr)
         for name in ("pid 101 trainer", "pid 102 server", "pid 103 leaker"):
             self.assertIn(name, refused.stderr)
         self.assertFalse(out.exists())
@@ -192,8 +192,8 @@ class Recording(unittest.TestCase):
         with open(path, "rb") as file:
             done = subprocess.run([BINARY, "report", "-"], stdin=file, capture_output=True, text=True)
         self.assertEqual(done.returncode, 3)
-        self.assertIn("standard input: an SQLite file, which is read by its name alone", done.stderr)
-        self.assertIn("name its file", done.stderr)
+        self.assertIn("standard input: this is an SQLite file, which Tidegauge can only open by its file name", done.stderr)
+        self.assertIn("Give the name of the recording", done.stderr)
 
     def test_a_row_of_refusals_says_how_many_and_since_when(self):
         """The driver said no twice more, right before: one event, which stands for three."""
@@ -251,9 +251,9 @@ class Recording(unittest.TestCase):
                 if "has no page in it" in said:
                     continue
                 self.assertEqual(run.returncode, 3, said)
-                self.assertIn(f"{path} is damaged; figures from it may be wrong. "
-                              "Not read to the end: table copies (", said)
-                self.assertIn("Passed over: 1 row that contradicts the rest.", said)
+                self.assertIn(f"{path} is damaged, so its figures may be wrong. "
+                              "These tables could not be read to the end: copies (", said)
+                self.assertIn("Tidegauge ignored 1 row that contradicts the rest.", said)
                 self.assertEqual(said.count("is damaged"), 2 if words[0] == "diff" else 1)
                 self.assertTrue(told or words[0] == "view")
         wrong = subprocess.run([BINARY, "query", path, "SELEC"], capture_output=True, check=False)
@@ -269,7 +269,7 @@ class Recording(unittest.TestCase):
         def told(*words):
             done = subprocess.run([BINARY, *map(str, words)], capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 3, done.stderr)
-            self.assertIn("It is cut short: its last page is not whole.", done.stderr)
+            self.assertIn("It is truncated: its last page is incomplete.", done.stderr)
             return done.stdout, done.stderr
 
         self.assertIn("reserved (incomplete).", told("report", cut, "--pid", 101)[0])
@@ -286,7 +286,7 @@ class Recording(unittest.TestCase):
         path.write_bytes(self.worked().read_bytes()[:50])
         done = subprocess.run([BINARY, "report", path], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 3)
-        self.assertIn("an SQLite file that ends inside its head of 100 bytes (at byte 50). It is cut off", done.stderr)
+        self.assertIn("the SQLite file is truncated, because it is shorter than its header of 100 bytes (at byte 50). Copy it again", done.stderr)
         self.assertNotIn("pipe", done.stderr)
 
     def test_several_processes_are_summed_up_first(self):
@@ -300,7 +300,7 @@ class Recording(unittest.TestCase):
         self.assertNotIn("processes called", one)
         done = subprocess.run([BINARY, "report", path, "--pid", "7"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("no process 7", done.stderr)
+        self.assertIn("this file has no process 7", done.stderr)
         self.assertIn("101", done.stderr)
 
     def test_query_counts_the_same(self):
@@ -347,7 +347,7 @@ class Recording(unittest.TestCase):
             done = subprocess.run([BINARY, "frag", path, "--fail-on", f"{metric}>100"],
                                   capture_output=True, text=True)
             self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn(f"there is no {metric}: no allocator's blocks are in this recording", done.stderr)
+            self.assertIn(f"this recording has no blocks of an allocator, so {metric} is not defined", done.stderr)
             self.assertIn("reserved>40GiB", done.stderr)
             self.assertEqual(done.stdout, "")
         tidegauge("frag", path, "--fail-on", "reserved>1TiB")
@@ -410,7 +410,7 @@ class Recording(unittest.TestCase):
         db.close()
         done = subprocess.run([BINARY, "report", path], capture_output=True, text=True)
         self.assertEqual(done.returncode, 3)
-        self.assertIn("no recording of Tidegauge", done.stderr)
+        self.assertIn("is not a recording of Tidegauge", done.stderr)
 
 
 if __name__ == "__main__":

@@ -304,7 +304,7 @@ class Linux612(unittest.TestCase):
                 self.assertEqual(results.text(f"damon.ended{wait}.code"), "130\n")
                 self.assertEqual(results.text(f"damon.ended{wait}.left"), "0 0\n")
         self.assertEqual(results.text("damon.gone.code"), "3\n")
-        self.assertIn("ended while it was measured", results.text("damon.gone.err"))
+        self.assertIn("ended during the measurement", results.text("damon.gone.err"))
         self.assertEqual(results.text("damon.gone.left"), "0 0\n")
 
     def test_damon_of_somebody_else(self):

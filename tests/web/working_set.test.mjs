@@ -156,10 +156,10 @@ describe("working set alone", { skip, timeout: 600_000 }, () => {
         assert.ok(await isPainted(page, ".wsheat canvas"));
         assert.match(
           await page.locator(".wscurve canvas").getAttribute("aria-label"),
-          /20\.0 MiB touched in 1\.6 s\. It touches nearly all it has: 20\.0 MiB of 20\.0 MiB, 0\.8 s are enough/,
+          /20\.0 MiB touched in 1\.6 s\. The process touches nearly all of its memory \(20\.0 MiB of 20\.0 MiB\), within 0\.8 s/,
         );
-        assert.match(await page.locator(".sentences").innerText(), /It touches nearly all it has/);
-        assert.match(await page.locator(".sentences").innerText(), /No memory limit is suggested/);
+        assert.match(await page.locator(".sentences").innerText(), /The process touches nearly all of its memory/);
+        assert.match(await page.locator(".sentences").innerText(), /wss suggests no memory limit/);
         assert.match(await page.locator(".livenote").innerText(), /one thing is not seen/);
         // a character that turns the text around is shown, not obeyed
         assert.doesNotMatch(await page.locator(".viewhead .sub").innerText(), /\u202e/);
@@ -210,12 +210,12 @@ describe("working sets of other courses", { skip, timeout: 600_000 }, () => {
     use(here.browser, here.at(""), async (page) => {
       await page.waitForSelector(".wsmaps tbody tr");
       const label = await page.locator(".wscurve canvas").getAttribute("aria-label");
-      assert.match(label, /It freed memory between windows: 30\.0 MiB by the end of the window of 0\.4 s/);
+      assert.match(label, /The process freed 30\.0 MiB between windows, by the end of the window of 0\.4 s/);
       assert.doesNotMatch(label, /still grows/);
       const notes = (await page.locator(".livenote").allInnerTexts()).join("\n");
       assert.equal(await page.locator(".livenote").count(), 1);
-      assert.match(notes, /memory was short meanwhile \(20\.0 MiB were searched for room\)/);
-      assert.match(notes, /Not in this file: huge\./);
+      assert.match(notes, /memory was short during the measurement \(the kernel scanned 20\.0 MiB to free memory\)/);
+      assert.match(notes, /This file does not contain: huge\./);
       assert.match(notes, /1\.0 MiB of the memory that the file lists as pinned are no longer mapped/);
       const row = await page.locator(".wsmaps tbody tr").first().innerText();
       assert.match(row, /pinned host memory\s+pinned/);

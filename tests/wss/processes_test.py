@@ -69,9 +69,9 @@ class Processes(WssCase):
                 several = wss(pid, os.getpid(), 0.1, check=False)
             self.assertEqual(wss(pid, 0.1).returncode, 0)
         self.assertEqual(one.returncode, 4)
-        self.assertIn(f"process {pid} (touch) is being measured by another tidegauge", one.stderr)
+        self.assertIn(f"another tidegauge measures process {pid} (touch)", one.stderr)
         self.assertEqual(several.returncode, 3)
-        self.assertIn("being measured by another tidegauge: left out", several.stderr)
+        self.assertIn(f"another tidegauge measures process {pid} (touch): left out", several.stderr)
 
     def leaderless(self):
         program = pathlib.Path(self.folder.name, "leaderless")
@@ -113,7 +113,7 @@ class Processes(WssCase):
                 if backend == "pte":
                     done = wss("--sample", "1/32", process.pid, 0.05, check=False)
                     self.assertEqual(done.returncode, 4)
-                    self.assertIn("its first thread has ended. Take --sample exact", done.stderr)
+                    self.assertIn("its first thread has ended. Use --sample exact", done.stderr)
             row, = json.loads(wss("--json", "--comm", "leaderless", 0.1).stdout)["rows"]
             self.assertEqual([one["pid"] for one in row["processes"]], [process.pid])
 
@@ -177,7 +177,7 @@ class Processes(WssCase):
         self.assertEqual(found[int(one), start], {"rss": 64 * MIB, "referenced": 16 * MIB})
         self.assertEqual(found[int(other), at], {"rss": 32 * MIB, "referenced": 8 * MIB})
         self.assertIn(" touched in 0.1", words)
-        self.assertIn("Would look at 2 processes", dry)
+        self.assertIn("wss would measure 2 processes", dry)
         self.assertIn("Nothing was measured", dry)
 
     def test_a_stopped_process_is_not_called_idle(self):
@@ -186,7 +186,7 @@ class Processes(WssCase):
             said = subprocess.run([BINARY, "wss", str(pid), "0.05"], capture_output=True, text=True, timeout=LIMIT_S,
                                   check=True).stdout
             os.kill(pid, signal.SIGCONT)
-        self.assertIn("it is stopped", said)
+        self.assertIn("the process is stopped", said)
 
     def test_a_process_that_does_nothing(self):
         with running(["sleep", "100"]) as process:
@@ -202,7 +202,7 @@ class Processes(WssCase):
         finally:
             process.wait()
         self.assertEqual(done.returncode, 3)
-        self.assertIn("ended while it was measured", done.stderr)
+        self.assertIn("ended during the measurement", done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1)
         self.assertNotIn("0.00", done.stdout)  # no row of zeros
 
@@ -221,10 +221,10 @@ class Processes(WssCase):
         for processes, words in ((1, ()), (2, ()), (1, ("--backend", "pressure"))):
             with self.subTest(processes=processes, words=words):
                 told = self.ended("--json", processes, *words)
-                self.assertIn("ended while it was measured", told["ended"])
+                self.assertIn("ended during the measurement", told["ended"])
                 self.assertGreater(len(told["rows"]), 0)
                 lines = self.ended("--jsonl", processes, *words)
-                self.assertIn("ended while it was measured", lines[-1]["ended"])
+                self.assertIn("ended during the measurement", lines[-1]["ended"])
                 self.assertFalse(any("ended" in line for line in lines[:-1]))
         with running(["sleep", "100"]) as process:
             self.assertIsNone(json.loads(wss("--json", process.pid, 0.05).stdout)["ended"])
@@ -233,7 +233,7 @@ class Processes(WssCase):
         with running(["sh", "-c", "sleep 0.3; exec sleep 100"]) as process:
             done = wss(process.pid, 1, check=False)
         self.assertEqual(done.returncode, 3)
-        self.assertIn("began another program (exec)", done.stderr)
+        self.assertIn("started another program (exec)", done.stderr)
 
     def test_another_users_process(self):
         if os.geteuid() != 0:
@@ -244,7 +244,7 @@ class Processes(WssCase):
         if "execvp" in done.stderr or "failed to execute" in done.stderr:
             self.skipTest("the program lies where other users may not go: put it elsewhere")
         self.assertEqual(done.returncode, 4, done.stderr)
-        self.assertIn("may not be looked into", done.stderr)
+        self.assertIn("this user may not read process", done.stderr)
 
     def test_a_pid_namespace_of_its_own(self):
         """The kernel knows it by another number: page tables are not found, and auto does without them."""
@@ -254,7 +254,7 @@ class Processes(WssCase):
         done = subprocess.run([*inside, "--backend", "pte", "1", "0.001"], capture_output=True, text=True,
                               timeout=LIMIT_S, check=False)
         self.assertEqual((done.returncode, done.stdout), (4, ""), done.stderr)
-        self.assertIn("pid namespace", done.stderr)
+        self.assertIn("PID namespace", done.stderr)
         done = subprocess.run([*inside, "--json", "1", "0.001"], capture_output=True, text=True, timeout=LIMIT_S,
                               check=False)
         self.assertEqual(json.loads(done.stdout)["backend"], "smaps")

@@ -25,7 +25,7 @@ class Samples(WssCase):
         self.assertGreaterEqual(row["bytes"]["referenced"], 40 * MIB)
         self.assertGreaterEqual(row["error"]["uncleared_bytes"], 40 * MIB)
         self.assertLess(least, 17 * MIB)  # what it reads
-        self.assertIn("shared with a process that it forked or was forked from", said)
+        self.assertIn("shared with the parent or a forked child of the process", said)
         with self.touching(256, 64) as (pid, _, _):
             row, = json.loads(wss("--json", "--sample", "1/32", pid, 0.5).stdout)["rows"]
         self.assertEqual(row["error"]["uncleared_bytes"], 0)
@@ -160,7 +160,7 @@ class Samples(WssCase):
         with self.touching(64, 1, "locked=64") as (pid, _, _):
             done = wss("--sample", "1/32", pid, 0.05, check=False)
             self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
-            self.assertIn("has locked memory, which cannot be sampled", done.stderr)
+            self.assertIn("has locked memory, which wss cannot sample", done.stderr)
             self.assertEqual(wss(pid, 0.05).returncode, 0)
 
 

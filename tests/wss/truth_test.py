@@ -112,7 +112,7 @@ class Truth(WssCase):
             return
         self.assertEqual(done.returncode, 0, done.stderr)
         told = wss(kept).stdout
-        self.assertTrue(told.startswith("Written by touch"), told)
+        self.assertTrue(told.startswith("Memory written by touch"), told)
         row = [line for line in done.stdout.splitlines() if line[:1].isdigit()][0]
         self.assertIn(row, told)
         self.assertIn("are written once after", " ".join(told.split()))
@@ -123,7 +123,7 @@ class Truth(WssCase):
         other = pathlib.Path(self.folder.name, "other.txt")
         other.write_text("hello\n")
         for path, words in ((pipe, "a folder, a pipe or a device"), (self.folder.name, "a folder, a pipe or a device"),
-                            ("/dev/zero", "a folder, a pipe or a device"), (other, "line 1: no head of a measurement")):
+                            ("/dev/zero", "a folder, a pipe or a device"), (other, "line 1: this is not a file of")):
             done = wss(path, check=False)
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertIn(words, done.stderr)
@@ -148,10 +148,10 @@ class Truth(WssCase):
                 with self.subTest(words=words):
                     done = wss(path, *words, check=False)
                     self.assertEqual(done.returncode, 2)
-                    self.assertIn("does not apply", done.stderr)
+                    self.assertIn("does not work with a saved measurement", done.stderr)
                     self.assertIn(str(words[0]) if words[0].startswith("--") else "-", done.stderr)
             self.assertEqual(os.listdir(folder), ["kept.jsonl"])
-            self.assertIn("Touched by touch", wss(path, "--top", 3).stdout)
+            self.assertIn("touched by touch", wss(path, "--top", 3).stdout)
 
     def test_other_commands_say_whose_file_it_is(self):
         with tempfile.TemporaryDirectory() as folder, self.touching(16, 4) as (pid, _, _):
@@ -160,7 +160,7 @@ class Truth(WssCase):
             for command in ("report", "frag"):
                 run = subprocess.run([BINARY, command, path], capture_output=True, text=True, timeout=LIMIT_S, check=False)
                 self.assertEqual(run.returncode, 3)
-                self.assertIn("a host working-set measurement", run.stderr)
+                self.assertIn("this is a measurement of a working set", run.stderr)
             run = subprocess.run([BINARY, "wss", pathlib.Path(folder, "nothing.jsonl")], capture_output=True, text=True,
                                  timeout=LIMIT_S, check=False)
             self.assertEqual(run.returncode, 2)
@@ -176,7 +176,7 @@ class Truth(WssCase):
         self.assertIn("A row is", told)
         reuse = [line for line in printed.splitlines() if "for the first time" in line]
         self.assertEqual([line for line in told.splitlines() if "for the first time" in line], reuse)
-        self.assertIn("here are 0", " ".join(told.split()))  # no window of a minute
+        self.assertIn("there are 0", " ".join(told.split()))  # no window of a minute
 
     def test_a_time_that_may_be_a_process(self):
         with self.touching(16, 4) as (pid, _, _):
@@ -256,7 +256,7 @@ class Truth(WssCase):
                     self.assertGreater(len(heads), 1)
                     for i in heads:
                         self.assertRegex(lines[i + 1], r"^0\.\d+ ")
-            self.assertIn("It touches nearly all it has", wss("-P", 2, pid, 0.1).stdout)
+            self.assertIn("The process touches nearly all of its memory", wss("-P", 2, pid, 0.1).stdout)
 
     def test_written_memory_is_reported(self):
         """Pages that are read alone are none of it."""
@@ -278,7 +278,7 @@ class Truth(WssCase):
             for one in rows:
                 self.assertLessEqual(one["bytes"]["written"], 40 * MIB * one["window_s"]["most"] + MIB)
             text = wss("--writes", "--by", "kind", pid, 0.2).stdout
-            self.assertIn("in memory are written once", text.replace("\n  ", " "))
+            self.assertIn("of resident memory are written once", text.replace("\n  ", " "))
 
     def test_ctrl_c_ends_it_at_once(self):
         with running(["sleep", "100"]) as process:

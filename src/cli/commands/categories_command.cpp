@@ -17,7 +17,7 @@ int run(const std::string& path) {
   }
   auto rules = readRules(path);
   if (!rules.ok()) return reportError(rules.error());
-  out.print("{} can be used: {}.\n", base::printable(shownPath(path)),
+  out.print("{} is valid ({}).\n", base::printable(shownPath(path)),
             base::counted(rules.value()->rules().size(), "rule"));
   return out.finish(0);
 }
@@ -28,7 +28,8 @@ void addCategoriesCommand(CLI::App& app, int& exit_code) {
   auto path = std::make_shared<std::string>();
   CLI::App* command =
       app.add_subcommand("categories", "Print or check the rules for memory categories");
-  command->add_option("FILE", *path, "Check these rules instead")->type_name("");
+  command->add_option("FILE", *path, "YAML rules to check; without FILE, print the built-in rules")
+      ->type_name("");
   command->callback([path, &exit_code] { exit_code = run(*path); });
 }
 

@@ -29,16 +29,21 @@ using analysis::AnalysedTrace;
 using analysis::DiffSide;
 
 constexpr char kDiffFooter[] =
-    "Metrics of --fail-on, in bytes or % of A: growth, reserved, new, gone, change, stack (the one "
-    "that grew most)\n"
+    "Metrics of --fail-on, in bytes or % of A:\n"
+    "  growth        growth of active bytes\n"
+    "  reserved      growth of reserved bytes\n"
+    "  new, gone     active bytes of new stacks, of gone stacks\n"
+    "  change        the changes of all stacks, added up without their signs\n"
+    "  stack         growth of the stack that grew most\n"
     "Terms:\n"
     "  active        bytes in live blocks\n"
     "  reserved      bytes that the allocator holds from the driver\n"
     "  new, gone     stacks that hold bytes in B only, in A only\n"
-    "  unlike by     (ranks) the distance of all stacks from the median rank, added up\n"
-    "  stands out    (ranks) much farther from the median than the others\n"
-    "  a ‹ b         memory of line a; b, mostly its caller, names the stack\n"
-    "Width: the terminal's, else COLUMNS (40 to 400), else 100. Sentences end at 100.";
+    "  distance      (ranks) difference to the median rank in bytes, summed over all stacks\n"
+    "  outlier       (ranks) a rank much farther from the median than the others\n"
+    "  a ‹ b         memory allocated at line a; b, usually the caller of a, distinguishes stacks\n"
+    "Width: that of the terminal, else COLUMNS (40 to 400), else 100. Sentences wrap at 100 "
+    "columns.";
 
 struct DiffOptions {
   std::vector<std::string> files;
@@ -215,7 +220,8 @@ int compareRanks(const DiffOptions& options, const Traces& traces) {
   if (!found.ok()) return reportError(found.error());
   const Ranks& ranks = found.value();
   if (ranks.sides.size() < 2) {
-    return usageError("there is only one device to compare", "Name a second file");
+    return usageError("the file has only one device, so there is nothing to compare",
+                      "Add a second file");
   }
   analysis::RankTable table = analysis::ranksOf(ranks.sides);
   Output out;
@@ -235,10 +241,11 @@ void sayMissing(const DiffOptions& options, const Opened& opened, bool enough) {
   std::vector<std::string> failed;
   for (const FailedRead& one : opened.failed) failed.push_back(shownPath(one.path));
   std::string missing =
-      fmt::format("{} of {} could not be read: {}", failed.size(),
+      fmt::format("{} of {} could not be read ({})", failed.size(),
                   base::counted(options.files.size(), "file"), fmt::join(failed, ", "));
-  complain(base::printable(enough ? fmt::format("tidegauge: {}. The others are compared.", missing)
-                                  : fmt::format("tidegauge: nothing was compared, {}.", missing)));
+  complain(base::printable(
+      enough ? fmt::format("tidegauge: {}. Tidegauge compares the others.", missing)
+             : fmt::format("tidegauge: nothing was compared, because {}.", missing)));
 }
 
 int run(const DiffOptions& options) {
@@ -262,9 +269,9 @@ int run(const DiffOptions& options) {
     if (!enough) return opened.exit_code;
   }
   if (opened.traces.size() == 1 && !options.devices && !two_places) {
-    return usageError("a second file is missing",
-                      "One file can be compared at two places with --at-a and --at-b, or device "
-                      "by device with --devices");
+    return usageError(
+        "a second FILE is missing",
+        "Compare two points of one file with --at-a and --at-b, or its devices with --devices");
   }
   // A result of --fail-on does not count if a file was not read completely.
   auto codeOf = [&](int code) {
@@ -272,10 +279,11 @@ int run(const DiffOptions& options) {
   };
   if (!ranks) return codeOf(comparePair(options, limits, opened.traces));
   const char* instead =
-      options.devices ? "--devices compares" : "three and more files are compared";
+      options.devices ? "--devices compares" : "diff compares three or more files";
   if (two_places || options.by != "stack" || !options.fail_on.empty()) {
-    return usageError(fmt::format("{} all at one place, by stack", instead),
-                      "--at-a, --at-b, --device-a, --device-b, --by and --fail-on take two files");
+    return usageError(
+        fmt::format("{} all at one point, by stack", instead),
+        "Use --at-a, --at-b, --device-a, --device-b, --by and --fail-on with two files only");
   }
   return codeOf(compareRanks(options, opened.traces));
 }
@@ -299,8 +307,7 @@ void addDiffCommand(CLI::App& app, int& exit_code) {
   command->add_option("--at-a", options->at_a, "The same, for A only")->type_name("PLACE");
   command
       ->add_option("--at-b", options->at_b,
-                   "The same, for B only; with "
-                   "one file, another point of it")
+                   "The same, for B only; with one FILE, the second point in that file")
       ->type_name("PLACE");
   command->add_option("--by", options->by, "Group rows by stack, category, size or segment")
       ->check(oneOf({"stack", "category", "size", "segment"}))
@@ -310,7 +317,7 @@ void addDiffCommand(CLI::App& app, int& exit_code) {
     command->add_option(option, value, what)->check(integer(-1, INT32_MAX))->type_name("N");
   };
   device("--device", options->device,
-         "Only this device: 0, 1, …; -1 is pinned memory (default: the sum of all GPUs)");
+         "Only this device: 0, 1, …; -1 is pinned host memory (default: the sum of all GPUs)");
   device("--device-a", options->device_a, "The same, for A only");
   device("--device-b", options->device_b, "The same, for B only");
   command->add_flag("--devices", options->devices, "Treat every device as a rank");
@@ -322,7 +329,7 @@ void addDiffCommand(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--fail-on", options->fail_on,
-                   "Exit with 1 if this holds, e.g. growth>1%, new>0 (metrics: see below)")
+                   "Exit with code 1 if this condition is true, e.g. growth>1%, new>0 (see below)")
       ->type_name("LIMIT");
   addCategoriesOption(*command, options->categories);
   command->footer(kDiffFooter);

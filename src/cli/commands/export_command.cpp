@@ -113,16 +113,16 @@ int refuseSeveral(const Traces& traces, const ExportOptions& options) {
   std::string file = shownPath(options.file);
   if (!traces[0]->trace.work) {
     return usageError(
-        fmt::format("{} holds {} recordings, and a page shows one", file, traces.size()),
-        "Unpack it, and export one of them");
+        fmt::format("{} contains {} snapshots, and a page shows one", file, traces.size()),
+        "Unpack it and export one of them");
   }
   int exit_code =
       options.pid ? usageError(fmt::format("process {} of {} ran {} programs, and a page shows one",
                                            *options.pid, file, traces.size()),
-                               "tidegauge view shows all")
-                  : usageError(fmt::format("{} holds {} processes, and a page shows one", file,
+                               "`tidegauge view` shows all of them")
+                  : usageError(fmt::format("{} contains {} processes, and a page shows one", file,
                                            traces.size()),
-                               "Choose one with --pid");
+                               "Choose one with --pid PID");
   for (size_t i = 0; i < std::min(traces.size(), kMaxNamed); ++i) {
     std::string_view name = traces[i]->trace.source.name;
     complain("  " + base::printable(name.substr(name.find_last_of('/') + 1)));
@@ -137,12 +137,12 @@ int refuseSeveral(const Traces& traces, const ExportOptions& options) {
 
 int run(const ExportOptions& options) {
   if (options.to != "html") {
-    return usageError(fmt::format("--to must be html, not “{}”", options.to),
-                      "The end of a range is --until");
+    return usageError(fmt::format("export cannot write the format “{}”", options.to),
+                      "Use --to html. To end a range at a step or time, use --until");
   }
   if (!options.more.empty()) {
     return usageError(fmt::format("export takes one file, not {}", options.more.size() + 1),
-                      "Run it once for each");
+                      "Run it once for each file");
   }
   NewFile file(options.output.empty() ? outputFor(options.file) : options.output, options.force);
   if (int exit_code = file.refuse(options.file); exit_code != 0) return exit_code;
@@ -194,8 +194,10 @@ void addExportCommand(CLI::App& app, int& exit_code) {
       ->required()
       ->type_name("FORMAT");
   command
-      ->add_option("-o,--output", options->output,
-                   "File to write (default: FILE's name with .html, here); - is standard output")
+      ->add_option(
+          "-o,--output", options->output,
+          "Output file (default: FILE's name with .html, in this folder); - writes to standard "
+          "output")
       ->type_name("OUT");
   addPidOption(*command, options->pid);
   addSelectionOptions(*command, options->selection, "--until");

@@ -31,16 +31,17 @@ namespace {
 constexpr char kFragFooter[] =
     "Terms:\n"
     "  reserved    bytes that the allocator holds from the driver, in segments\n"
-    "  active      reserved bytes in live blocks\n"
-    "  free        the other reserved bytes, also called holes\n"
+    "  active      reserved bytes in blocks that are in use (live blocks)\n"
+    "  free        the other reserved bytes; a hole is one free range\n"
     "  pinned      free bytes that a live block in the same segment keeps from the driver\n"
-    "  releasable  free bytes in whole segments or pages\n"
-    "  stranded    free bytes in pieces too small for the large requests of this recording\n"
-    "  scattered   free bytes outside the largest piece\n"
+    "  releasable  free bytes that can return to the driver (whole free segments or pages)\n"
+    "  stranded    free bytes that a large request (95th percentile of this file) cannot use\n"
+    "  scattered   free bytes outside the largest hole\n"
     "  external    the share of free bytes that is scattered\n"
     "  waste       bytes inside live blocks that were not requested\n"
-    "  score       fragmentation of the layout, up to 100: 40 light, 60 moderate, 80 severe\n"
-    "Width: the terminal's, else COLUMNS (40 to 400), else 100. Sentences end at 100.";
+    "  score       layout score, 0 to 100: below 40 low, from 40 light, 60 moderate, 80 severe\n"
+    "Width: that of the terminal, else COLUMNS (40 to 400), else 100. Sentences wrap at 100 "
+    "columns.";
 
 struct FragCommandOptions {
   std::string file;
@@ -148,7 +149,7 @@ int writePlot(const FragCommandOptions& options, const std::vector<FragPart>& pa
   }
   if (first == nullptr) return usageError("there is no device to plot");
   if (devices > 1) {
-    complain(fmt::format("tidegauge: the plot shows {} of {} devices; --device chooses another",
+    complain(fmt::format("tidegauge: the plot shows {} of {} devices; choose another with --device",
                          analysis::deviceLabel(first->device->device), devices));
   }
   std::string name = base::printable(report::distinctNames({of->trace->trace.source.name})[0]);
@@ -175,10 +176,10 @@ int refuseLimits(const FragCommandOptions& options, const std::vector<FragPart>&
   for (const report::FragLimit& limit : options.limits) {
     if (!limit.needsScore()) continue;
     return usageError(
-        fmt::format("--fail-on {0}: there is no {0}: no allocator's blocks are in this "
-                    "recording, so nothing lies free",
-                    limit.metric()),
-        "Choose another metric, as in --fail-on 'reserved>40GiB'");
+        fmt::format(
+            "--fail-on {0}: this recording has no blocks of an allocator, so {0} is not defined",
+            limit.metric()),
+        "Choose another metric, e.g. --fail-on 'reserved>40GiB'");
   }
   return 0;
 }
@@ -190,18 +191,18 @@ int checkLimits(const FragCommandOptions& options, const std::vector<FragPart>& 
     for (const report::FragReport& report : part.reports) {
       for (const report::FragLimit& limit : options.limits) {
         if (limit.needsScore() && !report.hasScore()) {
-          complain(
-              fmt::format("tidegauge: {}: {} is not computed: "
-                          "no allocator manages this memory",
-                          analysis::deviceLabel(report.device->device), limit.metric()));
+          complain(fmt::format(
+              "tidegauge: {}: {} is not computed, because no allocator manages this memory",
+              analysis::deviceLabel(report.device->device), limit.metric()));
           continue;
         }
         if (limit.metric() == "unfit" && !report.rulesKnown()) {
           bool has_none = report.allocator() == analysis::AllocatorKind::kDriver;
-          complain(fmt::format("tidegauge: {}: unfit is not computed: {}",
-                               analysis::deviceLabel(report.device->device),
-                               has_none ? "no allocator keeps memory for it, the driver is asked"
-                                        : "its allocator has rules of its own"));
+          complain(fmt::format(
+              "tidegauge: {}: unfit is not computed, because {}",
+              analysis::deviceLabel(report.device->device),
+              has_none ? "no allocator keeps memory for it and the driver serves each request"
+                       : "its allocator has rules of its own"));
           continue;
         }
         if (!limit.isBroken(report)) continue;
@@ -255,7 +256,7 @@ int run(FragCommandOptions& options) {
     auto limit = report::parseLimit(text);
     if (!limit.ok()) return reportError(limit.error());
     if (limit.value().metric() == "unfit" && !options.frag.request_bytes) {
-      return usageError("--fail-on unfit needs a size", "Add --request, as in --request 512MiB");
+      return usageError("--fail-on unfit needs a size", "Add --request, e.g. --request 512MiB");
     }
     options.limits.push_back(std::move(limit).value());
   }
@@ -271,7 +272,8 @@ int run(FragCommandOptions& options) {
 
 void addFragCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<FragCommandOptions>();
-  CLI::App* command = app.add_subcommand("frag", "Report fragmentation over time and what pins it");
+  CLI::App* command =
+      app.add_subcommand("frag", "Report fragmentation over time, and the blocks that cause it");
   command
       ->add_option("FILE", options->file,
                    "Snapshot or recording; - reads a snapshot from standard input")
@@ -283,9 +285,11 @@ void addFragCommand(CLI::App& app, int& exit_code) {
       ->add_option("--plot", options->plot,
                    "Write a picture (.svg, .png) of blocks by address, score and forecast")
       ->type_name("OUT");
-  command->add_flag("--force", options->force, "Overwrite the file of --plot; never FILE");
-  command->add_flag("--plain-address", options->plain_address,
-                    "(--plot) Draw the whole address span, not only owned ranges");
+  command->add_flag("--force", options->force,
+                    "Overwrite the file given to --plot if it exists (never the input FILE)");
+  command->add_flag(
+      "--plain-address", options->plain_address,
+      "(--plot) Draw all addresses from the lowest to the highest, not only reserved ranges");
   command
       ->add_option("--request", options->request,
                    "Check whether a request of this size fits, 1 byte to 1 PiB, e.g. 512MiB")
@@ -293,15 +297,20 @@ void addFragCommand(CLI::App& app, int& exit_code) {
       ->type_name("SIZE");
   command
       ->add_option("--capacity", options->capacity,
-                   "Device memory, e.g. 80GiB; forecast when reserved bytes reach it")
+                   "Device memory, e.g. 80GiB; frag then forecasts when reserved memory reaches it")
       ->check(size(1, base::kMaxSizeBytes, "1 byte to 1 PiB, as in 80GiB"))
       ->type_name("SIZE");
   command
-      ->add_option("--fail-on", options->fail_on,
-                   "Exit with 1 if this holds at the end, e.g. score>60,pinned>2GiB (see below)")
+      ->add_option(
+          "--fail-on", options->fail_on,
+          "Exit with code 1 if this is true at the end of the range, e.g. score>60,pinned>2GiB "
+          "(see below)")
       ->delimiter(',')
       ->type_name("LIMIT");
-  command->add_option("--arena", options->arena, "Arena to score and forecast")
+  command
+      ->add_option(
+          "--arena", options->arena,
+          "Score and forecast: reserved (addresses inside segments) or address (all addresses)")
       ->check(oneOf({"reserved", "address"}))
       ->type_name("ARENA")
       ->capture_default_str();
@@ -327,8 +336,9 @@ void addFragCommand(CLI::App& app, int& exit_code) {
       ->type_name("BYTES")
       ->capture_default_str();
   command
-      ->add_option("--alpha", options->frag.layout.alpha,
-                   "(score) Exponent of the unusable index, 0 to 100")
+      ->add_option(
+          "--alpha", options->frag.layout.alpha,
+          "(score) Exponent of the feature “unusable”, 0 to 100 (docs/explain/fragmentation.md)")
       ->check(number(0, 100))
       ->type_name("A")
       ->capture_default_str();

@@ -60,8 +60,8 @@ int watchFile(const WatchOptions& options, const std::function<FileRead()>& read
     if (now != seen) changed_at = Clock::now();
     if (!now.exists()) {
       if (!missing_reported) {
-        complain(base::printable(
-            fmt::format("tidegauge: {}: there is no such file yet; waiting", options.path)));
+        complain(base::printable(fmt::format(
+            "tidegauge: {}: the file does not exist yet. Waiting for it.", options.path)));
       }
       missing_reported = true;
     } else if (now != last_read && (grows || now == seen)) {  // a snapshot is unchanged since then
@@ -76,8 +76,8 @@ int watchFile(const WatchOptions& options, const std::function<FileRead()>& read
       if (grows) sleepFor(std::max(options.interval_s, kWaitPerRead * took.count()));
       continue;  // it may have changed while being read
     } else if (grows && now == last_read && hasEnded(options.path, changed_at)) {
-      complain(base::printable(
-          fmt::format("tidegauge: {}: the recording is no longer being written", options.path)));
+      complain(
+          base::printable(fmt::format("tidegauge: {}: the recording has ended.", options.path)));
       return exit_code;
     }
     seen = now;

@@ -40,11 +40,11 @@ base::Status keepProcess(Traces& traces, uint32_t pid) {
     if (named++ < kMaxNamed) known += fmt::format("{}{}", known.empty() ? "" : ", ", *own);
   }
   if (named > kMaxNamed) known += fmt::format(" and {} more", named - kMaxNamed);
-  return base::Error{
-      base::ErrorKind::kUsage,
-      fmt::format("no process {} called for memory, launched or copied", pid),
-      {},
-      named == 0 ? "--pid is for what tidegauge record wrote." : "There are: " + known + "."};
+  return base::Error{base::ErrorKind::kUsage,
+                     fmt::format("this file has no process {} with recorded calls", pid),
+                     {},
+                     named == 0 ? "--pid works only with recordings of `tidegauge record`."
+                                : "The processes are: " + known + "."};
 }
 
 }  // namespace tidegauge::cli

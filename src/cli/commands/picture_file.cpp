@@ -16,9 +16,10 @@ bool isPng(const std::string& path) { return base::lowerAscii(path).ends_with(".
 int refusePicture(const std::string& option, const std::string& path, bool overwrite,
                   const std::string& input) {
   if (!isPng(path) && !base::lowerAscii(path).ends_with(".svg"))
-    return usageError(fmt::format("{} writes .svg or .png, not “{}”", option, path));
+    return usageError(fmt::format("{} can write .svg or .png, not “{}”", option, path));
   if (isPng(path) && !exporting::hasPng()) {
-    complain("tidegauge: this build writes no PNG: it was made without cairo. Write an .svg");
+    complain(
+        "tidegauge: this build cannot write PNG, because it has no cairo. Write an .svg file.");
     return 4;
   }
   return NewFile(path, overwrite, option).refuse(input);
@@ -33,7 +34,8 @@ std::unique_ptr<exporting::Canvas> pictureCanvas(const std::string& path, uint32
 int writePicture(exporting::Canvas& canvas, const NewFile& file) {
   std::string picture = canvas.finish();
   if (picture.empty()) {
-    complain("tidegauge: cairo could not draw the picture: nothing was written. Write an .svg");
+    complain(
+        "tidegauge: cairo could not draw the picture, so nothing was written. Write an .svg file.");
     return 4;
   }
   return file.write(picture);

@@ -23,7 +23,7 @@
 namespace tidegauge::cli {
 namespace {
 
-constexpr char kUsageHint[] = "tidegauge query FILE \"SELECT …\"";
+constexpr char kUsageHint[] = "Write `tidegauge query FILE \"SELECT …\"`";
 constexpr uint64_t kTableRows = 1000;  // a table is for reading; CSV and JSON have no limit
 
 struct QueryOptions {
@@ -82,9 +82,9 @@ base::Result<query::Scope> scopeOf(const analysis::AnalysedTrace& trace,
   if (!selection.isRange()) return scope;
   if (choice.devices.size() != 1) {
     return base::Error{base::ErrorKind::kUsage,
-                       "every device has steps of its own",
+                       "--from and --to need one device, because every device counts its own steps",
                        {},
-                       "Name one with --device."};
+                       "Add --device N."};
   }
   const report::Chosen& chosen = choice.devices.front();
   sayChoice(choice);
@@ -131,7 +131,7 @@ int ask(const analysis::AnalysedTrace& trace, const query::Whole& whole,
   int exit_code = out.finish(0);
   sayIncomplete(trace.trace);
   if (summary.value().truncated && exit_code == 0) {
-    complain(fmt::format("The first {}; there are more (--limit).",
+    complain(fmt::format("Only the first {} are shown; --limit N shows more.",
                          base::counted(summary.value().rows, "row")));
   }
   return exit_code;
@@ -158,13 +158,14 @@ const analysis::AnalysedTrace* pickTrace(const Traces& traces,
   std::string file = shownPath(options.file);
   const char* one = traces[0]->trace.work ? "process" : "snapshot";
   if (traces.size() == 1) {
-    usageError(fmt::format("{} holds 1 {}, not {}", file, one, pick), "Leave --pick out");
+    usageError(fmt::format("{} contains only one {}, so --pick {} does not exist", file, one, pick),
+               "Omit --pick");
     return nullptr;
   }
-  usageError(
-      fmt::format("{} holds {} {}{}", file, traces.size(), one, traces[0]->trace.work ? "es" : "s"),
-      fmt::format("Choose one with {}--pick, 1 to {}", traces[0]->trace.work ? "--pid, or " : "",
-                  traces.size()));
+  usageError(fmt::format("{} contains {} {}{}", file, traces.size(), one,
+                         traces[0]->trace.work ? "es" : "s"),
+             fmt::format("Choose one with {}--pick N, from 1 to {}",
+                         traces[0]->trace.work ? "--pid PID, or " : "", traces.size()));
   for (size_t i = 0; i < traces.size(); ++i) {
     complain(fmt::format("  {} {}", i + 1, base::printable(traces[i]->trace.source.name)));
   }
@@ -181,13 +182,12 @@ int run(QueryOptions options) {
   }
   if (options.file.empty()) return usageError("FILE is missing", kUsageHint);
   if (options.sql == "-") {
-    if (options.file == "-")
-      return usageError("standard input cannot be both the file and the SQL");
+    if (options.file == "-") return usageError("standard input cannot be both FILE and SQL");
     constexpr size_t kMaxSqlBytes = 1 << 20;
     options.sql.resize(kMaxSqlBytes + 1);
     std::cin.read(options.sql.data(), static_cast<std::streamsize>(options.sql.size()));
     options.sql.resize(static_cast<size_t>(std::cin.gcount()));
-    if (options.sql.empty()) return usageError("there is no SQL on standard input");
+    if (options.sql.empty()) return usageError("standard input contains no SQL");
     if (options.sql.size() > kMaxSqlBytes) return usageError("the SQL is longer than 1 MiB");
   }
   auto rules = readRules(options.categories);
@@ -234,7 +234,7 @@ void addQueryCommand(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--pick", options->pick,
-                   "Select one entry when the file holds several snapshots or processes")
+                   "Select one entry if FILE contains several snapshots or processes")
       ->check(wholeNumber(1, UINT32_MAX))
       ->type_name("N");
   addPidOption(*command, options->pid);

@@ -217,13 +217,15 @@ void printSchema(const query::Schema& schema, size_t columns, Output& out) {
               table.rows == 1 ? "row" : "rows",
               base::wrapped(fmt::format("{}", fmt::join(names, ", ")), width, 4));
   }
-  out.write("\nFunctions, besides SQLite's own\n");
+  out.write("\nFunctions, in addition to those of SQLite\n");
   for (const query::FunctionDoc& function : schema.functions) {
     out.print("  {:<29} {}\n", function.signature, function.doc);
   }
-  out.print("\n{}", base::wrapped("Columns and worked questions: "
-                                  "docs/use/sql.md. Try: SELECT * FROM devices",
-                                  width, 0));
+  out.print(
+      "\n{}",
+      base::wrapped(
+          "docs/use/sql.md lists the columns and worked questions. Try SELECT * FROM devices.",
+          width, 0));
 }
 
 }  // namespace tidegauge::cli

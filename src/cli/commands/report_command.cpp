@@ -30,10 +30,11 @@ constexpr char kReportFooter[] =
     "  active     allocated bytes, and freed bytes in use by another stream; also called live\n"
     "  reserved   bytes that the allocator holds from the driver, in segments\n"
     "  pinned     free bytes that cannot return to the driver: their segment has a live block\n"
-    "  churn      allocations that were freed soon after\n"
-    "  a ‹ b      memory of line a; b, mostly its caller, names the stack\n"
-    "  ≥          at least: memory from before the recording is known in part only\n"
-    "Width: the terminal's, else COLUMNS (40 to 400), else 100. Sentences end at 100.";
+    "  churn      allocations that the program freed within 100 later allocations\n"
+    "  a ‹ b      memory allocated at line a; b, usually the caller of a, distinguishes stacks\n"
+    "  ≥          lower bound: the recording shows only part of the memory allocated before it\n"
+    "Width: that of the terminal, else COLUMNS (40 to 400), else 100. Sentences wrap at 100 "
+    "columns.";
 
 struct ReportOptions {
   std::vector<std::string> files;
@@ -117,7 +118,8 @@ void keepBiggest(const analysis::WholeRecording& whole, std::vector<ReportPart>&
                  Output& out) {
   out.write(
       parts.size() > kMaxTold
-          ? fmt::format("  The {} with the highest peaks follow; --pid PID shows another.\n\n\n",
+          ? fmt::format("  The report describes the {} with the highest peaks; --pid PID shows "
+                        "another.\n\n\n",
                         kMaxTold)
           : "\n\n");
   std::vector<ReportPart> order;
@@ -166,8 +168,9 @@ base::Result<ReportPart> partOf(const analysis::AnalysedTrace& trace, const Repo
   ReportPart part{&trace, std::move(choice.devices)};
   if (options.with.empty()) return part;
   if (trace.trace.work != nullptr) {
-    return base::Error{base::ErrorKind::kUsage, "--with joins a snapshot with a recording",
-                       std::nullopt, "This file is a recording itself: leave --with out."};
+    return base::Error{base::ErrorKind::kUsage,
+                       "--with adds a recording to a snapshot, and this file is a recording",
+                       std::nullopt, "Omit --with."};
   }
   std::vector<const analysis::AnalysedTrace*> processes;
   for (const auto& process : recorded) processes.push_back(process.get());
@@ -179,8 +182,9 @@ int run(const ReportOptions& options) {
   Opened with;
   if (!options.with.empty()) {
     if (kindOf(options.with) != FileKind::kRecording) {
-      return reportError({base::ErrorKind::kUsage, "--with " + options.with + ": no recording",
-                          std::nullopt, "Name a file that `tidegauge record` wrote."});
+      return reportError({base::ErrorKind::kUsage,
+                          "--with " + options.with + ": this is not a recording", std::nullopt,
+                          "Name a file written by `tidegauge record`."});
     }
     with = openTraces({options.with}, {}, true);  // it reports the error
     if (with.traces.empty()) return with.exit_code;
@@ -229,10 +233,12 @@ void addReportCommand(CLI::App& app, int& exit_code) {
       ->required()
       ->type_name("");
   command->add_flag("--json", options->json, "Print exact numbers as JSON");
-  command->add_flag("--no-sql", options->no_sql, "Omit the SQL and the view of each number");
-  CLI::Option* replay = command->add_flag("--replay", options->replay,
-                                          "Also replay recordings longer than 500,000 events");
-  command->add_flag("--no-replay", options->no_replay, "Do not replay other settings")
+  command->add_flag("--no-sql", options->no_sql,
+                    "Do not print the SQL query and the view that show each number");
+  CLI::Option* replay = command->add_flag(
+      "--replay", options->replay,
+      "Replay other allocator settings even if the file has more than 500,000 events");
+  command->add_flag("--no-replay", options->no_replay, "Do not replay other allocator settings")
       ->excludes(replay);
   command
       ->add_option("--capacity", options->capacity,
@@ -240,8 +246,9 @@ void addReportCommand(CLI::App& app, int& exit_code) {
       ->check(size(1, base::kMaxSizeBytes, "1 byte to 1 PiB, as in 80GiB"))
       ->type_name("BYTES");
   command
-      ->add_option("--with", options->with,
-                   "Recording of the same process; adds memory held outside PyTorch")
+      ->add_option(
+          "--with", options->with,
+          "Recording of the same process; the report then includes memory held outside PyTorch")
       ->type_name("RECORDING");
   command->add_option("--top", options->top, "Number of rows per table, 1 to 100,000")
       ->check(wholeNumber(1, 100'000))

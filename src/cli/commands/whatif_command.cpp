@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
+#include <set>
 
 #include "analysis/layout/allocator_rules.h"
 #include "analysis/summary.h"
@@ -83,7 +85,10 @@ int writeText(const std::vector<WhatIfPart>& parts, bool verify_only, int exit_c
   Output out;
   for (size_t i = 0; i < parts.size(); ++i) {
     out.print("{}{}\n", i == 0 ? "" : "\n", base::printable(names[i]));
-    if (parts[i].devices.empty()) out.print("\n  No device of it: nothing to replay.\n");
+    if (parts[i].devices.empty())
+      out.print(
+          "\n  There is no memory of PyTorch's caching allocator, so there is nothing to "
+          "replay.\n");
     for (const DeviceReport& it : parts[i].devices)
       out.write("\n" + report::whatIfText(*parts[i].trace, *it.device, it.report, page));
   }
@@ -113,21 +118,31 @@ std::optional<base::Error> refusalOf(const std::string& conf, const Opened& open
   return is_known ? std::nullopt : std::optional(parsed.error());
 }
 
+base::Error noSuchDevice(int32_t ordinal, const Traces& traces) {
+  std::set<int32_t> known;
+  for (const auto& trace : traces)
+    for (const auto& device : trace->devices) known.insert(device->device.ordinal);
+  return {base::ErrorKind::kUsage,
+          fmt::format("there is no device {}", ordinal),
+          {},
+          known.empty() ? "The file has none."
+                        : fmt::format("The file has: {}.", fmt::join(known, ", "))};
+}
+
 int run(WhatIfCommandOptions& options) {
   takeEdits(options);
   if (!options.capacity.empty()) options.wish.capacity_bytes = base::parseSize(options.capacity);
   if (options.wish.fraction && !options.wish.capacity_bytes)
-    return usageError("--fraction is of the device's memory",
-                      "Add --capacity, as in --capacity 80GiB");
+    return usageError("--fraction is a share of the device memory, so it needs --capacity",
+                      "Add it, e.g. --capacity 80GiB");
   if (options.wish.verify_only &&
       (options.wish.min_capacity || !options.wish.confs.empty() || !options.wish.edits.empty()))
-    return usageError(
-        "--verify tries nothing else",
-        "Leave out --set, --drop, --halve, --free-at, --empty-cache and --min-capacity");
+    return usageError("--verify replays only the recorded settings",
+                      "Omit --set, --drop, --halve, --free-at, --empty-cache and --min-capacity");
   if (options.wish.verify_only &&
       ((options.wish.capacity_bytes && !options.wish.fraction) || options.wish.driver_call_us))
-    return usageError("--verify is of the recorded device alone",
-                      "Leave out --driver-call, and --capacity without --fraction");
+    return usageError("--verify replays only on the recorded device",
+                      "Omit --driver-call, and --capacity without --fraction");
   for (std::string& conf : options.wish.confs) {
     // As printed, so that it can be copied.
     constexpr std::string_view kVariable = "PYTORCH_CUDA_ALLOC_CONF=";
@@ -147,10 +162,10 @@ int run(WhatIfCommandOptions& options) {
       if (options.device && device->device.ordinal != *options.device) continue;
       if (!analysis::isReplayable(*device)) {
         is_left_out = true;
-        complain(
-            fmt::format("tidegauge: {}: PyTorch's caching allocator does not hand out this memory: "
-                        "nothing to replay",
-                        analysis::deviceLabel(device->device)));
+        complain(fmt::format(
+            "tidegauge: {}: PyTorch's caching allocator does not manage this memory, so there is "
+            "nothing to replay.",
+            analysis::deviceLabel(device->device)));
         continue;
       }
       auto report = analysis::whatIf(*trace, *device, options.wish);
@@ -169,7 +184,7 @@ int run(WhatIfCommandOptions& options) {
   for (const auto& [label, error] : refused)
     complain(fmt::format("tidegauge: {}: {}. {}", label, error.what, error.hint));
   if (is_empty && options.device && !is_left_out)
-    return usageError(fmt::format("there is no device {}", *options.device));
+    return reportError(noSuchDevice(*options.device, opened.traces));
   if (options.json) return writeJson(parts, options.wish.verify_only, opened.exit_code);
   return writeText(parts, options.wish.verify_only, opened.exit_code);
 }
@@ -224,19 +239,20 @@ void addWhatIfCommand(CLI::App& app, int& exit_code) {
       ->type_name("SIZE");
   command
       ->add_option("--fraction", options->wish.fraction,
-                   "Limit set by set_per_process_memory_fraction, 0 to 1")
+                   "Limit set by set_per_process_memory_fraction, 0 to 1; needs --capacity")
       ->check(number(0, 1))
       ->type_name("F");
   command
-      ->add_option("--driver-call", options->wish.driver_call_us,
-                   "Cost of one driver call in microseconds; adds the time of all driver calls")
+      ->add_option(
+          "--driver-call", options->wish.driver_call_us,
+          "Time of one driver call in µs; the table then shows the total time of driver calls")
       ->check(number(0, 1e6))
       ->type_name("US");
   command->add_option("--device", options->device, "Only this device")->type_name("N");
   command->add_flag("--verify", options->wish.verify_only,
                     "Replay under the recorded settings only, and compare every event");
   command->add_flag("--min-capacity", options->wish.min_capacity,
-                    "Find the smallest device memory that suffices, to 2 MiB");
+                    "Find the smallest device memory with which no request fails, to within 2 MiB");
   command->add_flag("--json", options->json,
                     "Print exact numbers as JSON "
                     "(docs/explain/replay.md)");

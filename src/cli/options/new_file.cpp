@@ -66,8 +66,9 @@ int noPlaceBeside(const fs::path& path) {
 }  // namespace
 
 int NewFile::existsAlready() const {
-  return usageError(fmt::format("{} exists already", path_),
-                    fmt::format("Name another file after {}; --force writes over it", option_));
+  return usageError(
+      fmt::format("{} already exists", path_),
+      fmt::format("Choose another file with {}, or overwrite it with --force", option_));
 }
 
 int NewFile::refuse(const std::string& input) const {
@@ -75,10 +76,11 @@ int NewFile::refuse(const std::string& input) const {
   std::error_code ignored;
   fs::file_status status = fs::symlink_status(path_, ignored);
   if (fs::is_directory(status))
-    return usageError(path_ + " is a folder", fmt::format("Name a file after {}", option_));
+    return usageError(path_ + " is a folder",
+                      fmt::format("Give the name of a file with {}", option_));
   if (fs::equivalent(path_, input == "-" ? "/dev/stdin" : input, ignored)) {
-    return usageError(path_ + " is the file that is read",
-                      fmt::format("Name another file after {}", option_));
+    return usageError(path_ + " is also the input file",
+                      fmt::format("Choose another file with {}", option_));
   }
   if (fs::exists(status) && !overwrite_) return existsAlready();
   int error = noPlaceBeside(resolveLinks(path_));

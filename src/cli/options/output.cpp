@@ -50,7 +50,8 @@ void guardAgainstShrinkingFiles() {
   struct sigaction action {};
   action.sa_handler = [](int) {  // only what is safe in a signal handler
     constexpr std::string_view kLine =
-        "tidegauge: a file became shorter while it was read. Copy it, and open the copy.\n";
+        "tidegauge: a file became shorter while Tidegauge read it. Copy the file and open the "
+        "copy.\n";
     (void)!::write(STDERR_FILENO, kLine.data(), kLine.size());
     ::_exit(3);
   };

@@ -11,7 +11,8 @@ namespace tidegauge::cli {
 
 void addSelectionOptions(CLI::App& command, report::Selection& selection, const std::string& end) {
   command
-      .add_option("--device", selection.device, "Only this device: 0, 1, …; -1 is pinned memory")
+      .add_option("--device", selection.device,
+                  "Only this device: 0, 1, …; -1 is pinned host memory")
       ->check(integer(-1, INT32_MAX))
       ->type_name("N");
   command

@@ -45,16 +45,41 @@ std::string withFullStop(std::string text) {
   return text.ends_with('.') ? text : text + '.';
 }
 
+// The number of values that are missing after an option: 1 of "--top: 1 required N missing".
+std::optional<std::string> missingValues(std::string_view text) {
+  constexpr std::string_view kRequired = " required ", kMissing = " missing";
+  size_t colon = text.find(": ");
+  size_t required = text.find(kRequired);
+  if (colon == std::string_view::npos || required == std::string_view::npos || required < colon ||
+      !text.ends_with(kMissing)) {
+    return std::nullopt;
+  }
+  std::string_view count = text.substr(colon + 2, required - colon - 2);
+  std::string_view type = text.substr(required + kRequired.size());
+  type.remove_suffix(kMissing.size());
+  return fmt::format("{} needs {} ({})", text.substr(0, colon),
+                     count == "1" ? "a value" : fmt::format("{} values", count), type);
+}
+
 // "--top: must be …" becomes "--top must be …".
 std::string inOurWords(const CLI::Error& error) {
-  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
-      std::string_view(error.what()).starts_with("A subcommand")) {
-    return "a command is missing.";
-  }
   std::string text = error.what();
+  if (auto missing = missingValues(text)) return *missing;
+  constexpr std::string_view kExcludes = " excludes ";
+  size_t excludes = text.find(kExcludes);
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr && excludes != std::string::npos) {
+    return fmt::format("{} and {} exclude each other", text.substr(0, excludes),
+                       text.substr(excludes + kExcludes.size()));
+  }
+  constexpr std::string_view kNotConverted = "Could not convert: ", kIs = " = ";
+  if (size_t is = text.find(kIs); text.starts_with(kNotConverted) && is != std::string::npos) {
+    return fmt::format("{} does not accept “{}”",
+                       text.substr(kNotConverted.size(), is - kNotConverted.size()),
+                       text.substr(is + kIs.size()));
+  }
   size_t colon = text.find(": must be ");
   if (colon != std::string::npos) text.erase(colon, 1);
-  return withFullStop(text);
+  return text;
 }
 
 std::vector<std::string> commandNames(const CLI::App& app) {
@@ -129,6 +154,36 @@ class HelpFormatter : public CLI::Formatter {
 const CLI::App& chosen(const CLI::App& app) {
   auto commands = app.get_subcommands();
   return commands.empty() ? app : *commands.front();
+}
+
+// Reports the arguments that no option and no place of a command took, in the order given.
+std::string unexpectedArguments(const CLI::App& app) {
+  bool is_before_command = !app.remaining().empty();
+  const CLI::App& command = is_before_command ? app : chosen(app);
+  std::vector<std::string> words = command.remaining();
+  if (words.empty()) return {};
+  std::string all = fmt::format("{}", fmt::join(words, " "));
+  std::string rest = words.size() == 1 ? fmt::format("the argument “{}” was not expected", all)
+                                       : fmt::format("the arguments “{}” were not expected", all);
+  std::string& first = words.front();
+  if (first.size() < 2 || first[0] != '-' || first == "--") return rest;
+  first.resize(std::min(first.find('='), first.size()));
+  std::string unknown = &command == &app
+                            ? fmt::format("there is no option {}", first)
+                            : fmt::format("{} has no option {}", command.get_name(), first);
+  if (words.size() == 1) return unknown;
+  rest[0] = 'T';
+  return withFullStop(unknown) + ' ' + rest;
+}
+
+// The cause of an error of the command line.
+std::string causeOf(const CLI::App& app, const CLI::Error& error) {
+  bool no_command = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
+                    std::string_view(error.what()).starts_with("A subcommand");
+  if (no_command || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    if (std::string words = unexpectedArguments(app); !words.empty()) return words;
+  }
+  return no_command ? "a command is missing" : inOurWords(error);
 }
 
 }  // namespace
@@ -211,8 +266,8 @@ int runCommandLine(CLI::App& app, int argc, char** argv, const int& exit_code) {
       return usageError(fmt::format("“{}” starts with a dash, as options do", *file),
                         fmt::format("Write ./{}", *file));
     }
-    return usageError(inOurWords(error),
-                      fmt::format("tidegauge {}--help shows the options",
+    return usageError(causeOf(app, error),
+                      fmt::format("`tidegauge {}--help` shows the options",
                                   &chosen(app) == &app ? "" : chosen(app).get_name() + " "));
   }
   return exit_code;

@@ -18,9 +18,8 @@ int runDoctor(const DoctorOptions& options) {
     if (access(path.c_str(), R_OK) != 0)
       return usageError(fmt::format("{} cannot be read", shownPath(path)));
     if (!record::libraryKind(path))
-      return usageError(
-          fmt::format("{} is none of the libraries that are watched", shownPath(path)),
-          "Those are libcuda.so.*, libcudart.so.* and libc10_cuda.so");
+      return usageError(fmt::format("record does not watch the library {}", shownPath(path)),
+                        "It watches libcuda.so.*, libcudart.so.* and libc10_cuda.so");
   }
   doctor::Diagnosis diagnosis{doctor::lookAtMachine(), doctor::findLibraries(options.libraries)};
   Output out;

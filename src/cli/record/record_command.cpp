@@ -21,7 +21,7 @@ constexpr uint64_t kMinSize = uint64_t{16} << 20;
 int checkPids(std::vector<uint32_t> pids) {
   std::sort(pids.begin(), pids.end());
   auto twice = std::adjacent_find(pids.begin(), pids.end());
-  if (twice != pids.end()) return usageError(fmt::format("-p {} is there twice", *twice));
+  if (twice != pids.end()) return usageError(fmt::format("-p names process {} twice", *twice));
   if (std::binary_search(pids.begin(), pids.end(), static_cast<uint32_t>(getpid())))
     return usageError(fmt::format("process {} is this recorder itself", getpid()));
   return 0;
@@ -31,26 +31,30 @@ int check(const RecordOptions& options) {
   int ways = !options.command.empty() + !options.pids.empty() +
              (options.all || !options.name_glob.empty() || !options.cgroup.empty());
   if (ways == 0)
-    return usageError("nothing to record",
-                      "Name a command after “--”, or processes: "
-                      "-p PID, --comm NAME, --cgroup FOLDER, --all");
+    return usageError(
+        "there is nothing to record",
+        "Name a command after “--”, or processes with -p PID, --comm NAME, --cgroup FOLDER or "
+        "--all");
   if (ways > 1) return usageError("a command, -p, and --all (--comm, --cgroup) exclude each other");
   if (int code = checkPids(options.pids); code != 0) return code;
   if (options.launch_arguments > 0 && !options.launch_events)
-    return usageError("--args is about single launches, which are not recorded",
-                      "Add --launch-events, or leave --args away");
+    return usageError(
+        "--args needs --launch-events, because it records the arguments of single launches",
+        "Add --launch-events, or omit --args");
   if (options.no_python && options.command.empty())
-    return usageError("--no-python is about a command that record starts",
-                      "Processes that run already are left as they are anyway");
+    return usageError("--no-python works only with a command that record starts",
+                      "Omit it: record does not change processes that already run");
   if (options.preload && options.link_each)
-    return usageError("--link-each is about eBPF, --preload uses none");
+    return usageError("--link-each needs eBPF, and --preload does not use it");
   if (options.preload && options.command.empty())
-    return usageError("--preload records programs that it starts",
-                      "Name a command after “--”; what runs already needs eBPF (root)");
+    return usageError(
+        "--preload records only a program that record starts",
+        "Name a command after “--”; to record running processes, use eBPF (as root, without "
+        "--preload)");
   if (options.preload && options.launch_arguments > 0)
     return usageError(
-        "--args needs eBPF: how many arguments a kernel has is not known, and a "
-        "preloaded library must not read past the last");
+        "--args needs eBPF, because a preloaded library does not know how many arguments a kernel "
+        "has");
   return 0;
 }
 
@@ -67,17 +71,23 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
       ->type_name("FILE");
   command->add_flag("--force", options->force, "Overwrite FILE if it exists");
   command
-      ->add_option("--max-size", *max_size,
-                   "Keep only the newest data: at most SIZE in all files, at least 16MiB")
+      ->add_option(
+          "--max-size", *max_size,
+          "Keep only the newest data, at most SIZE in all files together; the minimum is 16MiB")
       ->type_name("SIZE");
-  command->add_option("-p,--pid", options->pids, "Running processes, and their later children")
+  command
+      ->add_option("-p,--pid", options->pids,
+                   "Record these running processes and the children that they start from now on")
       ->check(wholeNumber(1, kMaxPid))
       ->type_name("PID");
-  command->add_flag("--all", options->all, "Every process of this machine");
-  command->add_option("--comm", options->name_glob, "Processes by name, e.g. 'python*'")
+  command->add_flag("--all", options->all, "Record every process of this machine");
+  command
+      ->add_option("--comm", options->name_glob,
+                   "Record the processes with this name, e.g. 'python*'")
       ->type_name("GLOB");
   command
-      ->add_option("--cgroup", options->cgroup, "Processes of a cgroup (v2), e.g. of a container")
+      ->add_option("--cgroup", options->cgroup,
+                   "Record the processes of this cgroup (v2), e.g. of a container")
       ->type_name("FOLDER");
   command->add_option("--duration", options->duration_s, "Stop after this many seconds")
       ->check(number(0.001, 1e9))
@@ -87,26 +97,36 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
                    "Stop after this many seconds without a call, launch or copy")
       ->check(number(0.001, 1e9))
       ->type_name("S");
-  command->add_flag("--preload", options->preload,
-                    "Use a preloaded library (LD_PRELOAD): needs no privilege, sees less");
+  command->add_flag(
+      "--preload", options->preload,
+      "Record with a preloaded library (LD_PRELOAD) instead of eBPF: needs no root, records less");
   command->add_flag("--no-framework", options->no_framework, "Do not record PyTorch's own blocks");
   command->add_flag("--launch-events", options->launch_events,
                     "Record every kernel launch with its stack, not only counts");
-  command->add_flag("--link-each", options->link_each,
-                    "Use one link per function, as Linux before "
-                    "6.6 requires: slower to start and stop");
+  command->add_flag(
+      "--link-each", options->link_each,
+      "Attach each probe with a BPF link of its own: starts and stops slowly (Linux before 6.6 "
+      "needs it)");
   command
-      ->add_option("--args", options->launch_arguments,
-                   "(--launch-events) Number of argument words to keep, at most 16")
+      ->add_option(
+          "--args", options->launch_arguments,
+          "(--launch-events) Number of kernel arguments per launch to record (8 bytes of each), "
+          "at most 16")
       ->check(wholeNumber(0, 16))
       ->type_name("N");
-  command->add_option("--stacks", options->stacks, "Record call stacks: user or none")
+  command
+      ->add_option("--stacks", options->stacks,
+                   "Call stacks to record: user (user-space frames) or none")
       ->check(oneOf({"user", "none"}))
       ->type_name("WHICH")
       ->capture_default_str();
   command->add_flag("--no-python", options->no_python,
                     "Do not set PYTHONPERFSUPPORT=1; stacks then lack Python functions");
-  command->add_option("--ring", *ring, "Size of the buffer for calls not yet read; a power of two")
+  command
+      ->add_option(
+          "--ring", *ring,
+          "Size of the ring buffer from which the recorder reads calls: a power of two, 64KiB to "
+          "1GiB")
       ->type_name("SIZE")
       ->capture_default_str();
   command->add_flag("--no-summary", options->no_summary, "Do not print a report at the end");
@@ -115,7 +135,7 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
       std::optional<uint64_t> most = view::bytesOf(base::lowerAscii(*max_size));
       if (!most || *most < kMinSize || *most > base::kMaxSizeBytes) {
         exit_code = usageError(
-            fmt::format("--max-size must be at least 16MiB, as in 2GiB, not “{}”", *max_size));
+            fmt::format("--max-size must be at least 16MiB, e.g. 2GiB, not “{}”", *max_size));
         return;
       }
       options->max_bytes = *most;

@@ -11,7 +11,7 @@ int sayMissing() {
                       "this tidegauge was built without the recorder",
                       {},
                       "Install clang, libbpf-dev, libelf-dev and libdw-dev on an x86-64 machine "
-                      "and build again; `tidegauge wss --probe` shows what wss can do here"});
+                      "and build again. `tidegauge wss --probe` shows what wss can do here"});
 }
 
 }  // namespace

@@ -124,10 +124,10 @@ bool switchesOnPython(const RecordOptions& options) {
 
 void sayPython(const record::Session& session) {
   for (const std::string& version : session.olderPythons())
-    complain(
-        fmt::format("tidegauge: Python {} does not publish the names of its functions "
-                    "(3.12 and newer do): call sites show the libraries that it called",
-                    version));
+    complain(fmt::format(
+        "tidegauge: Python {} does not publish the names of its functions (3.12 and newer do), so "
+        "call sites show the libraries that it called",
+        version));
 }
 
 // Removes the files of names that Python left behind.
@@ -238,8 +238,8 @@ struct Recording {
     source = std::move(recorder.value());
     if (!it.linksMany())
       complain(
-          "tidegauge: each function has a probe of its own: beginning and ending take seconds "
-          "(Linux 6.6 and newer do it at once)");
+          "tidegauge: each function needs its own probe, so starting and stopping take seconds "
+          "(Linux 6.6 and newer attach all at once).");
     base::Status status = base::okStatus();
     if (child) {
       status = it.watchCommand(*child, record::findProgram(options.command[0]));
@@ -277,16 +277,18 @@ struct Recording {
 
 std::string whyNothing(const RecordOptions& options, const Recording& recording) {
   if (!options.preload)
-    return "No call of the CUDA driver, the runtime or PyTorch came by: the programs made none, or "
-           "have CUDA linked in without symbols (stripped), where nothing can be watched.";
+    return "No call of the CUDA driver, the runtime or PyTorch was recorded. The programs made "
+           "none, or CUDA is linked into them without symbols (stripped), so that no probe can be "
+           "placed.";
   if (recording.session->processes().size() == 0)
     return fmt::format(
-        "The library was not loaded into {}: programs that are linked statically, or "
-        "run with other rights than who starts them (setuid), do not load it. eBPF "
-        "(as root, without --preload) needs no library.",
+        "The library was not loaded into {}. Programs that are linked statically, or that run "
+        "with other rights than the user who starts them (setuid), do not load it. eBPF (as root, "
+        "without --preload) needs no library.",
         base::printable(options.command[0]));
-  return "No call of the CUDA driver or runtime came by: the programs made none, or have the "
-         "runtime and the driver linked in. PyTorch's own blocks need eBPF (without --preload).";
+  return "No call of the CUDA driver or runtime was recorded. The programs made none, or the "
+         "runtime and the driver are linked into them. PyTorch's own blocks need eBPF (without "
+         "--preload).";
 }
 
 // "12,345 calls of 2 processes in run.sqlite (3 MiB)", "…, in 5 parts; the last, run.sqlite (3
@@ -299,7 +301,7 @@ std::string whatWasRecorded(const record::Session& session, const std::string& p
       fmt::format("{} ({})", base::printable(path), base::humanBytes(session.fileBytes()));
   uint32_t parts = session.ring() == nullptr ? 1 : session.ring()->number();
   if (parts == 1) return fmt::format("{} in {}", text, file);
-  return fmt::format("{}, in {} parts; the last, {}, has {} of them", text, parts, file,
+  return fmt::format("{}, in {} parts; the last part, {}, contains {} of them", text, parts, file,
                      base::withCommas(session.partCalls()));
 }
 
@@ -308,22 +310,23 @@ std::string whatWasRecorded(const record::Session& session, const std::string& p
 void sayParts(const record::PartRing& ring, uint64_t newest_bytes) {
   std::vector<std::string> kept = ring.kept();
   if (ring.number() > 1) {
-    std::string text = kept.empty()
-                           ? "no other part is kept"
-                           : base::printable(kept.front()) +
-                                 (kept.size() == 1 ? " is kept, too"
-                                                   : fmt::format(" to {} are kept, too",
-                                                                 base::printable(kept.back())));
-    text += fmt::format(": {} of {} in all.", base::humanBytes(ring.keptBytes() + newest_bytes),
+    std::string text =
+        kept.empty() ? "no other part remains"
+                     : base::printable(kept.front()) +
+                           (kept.size() == 1
+                                ? " remains, too"
+                                : fmt::format(" to {} remain, too", base::printable(kept.back())));
+    text += fmt::format(": {} of {} in total.", base::humanBytes(ring.keptBytes() + newest_bytes),
                         base::humanBytes(ring.maxBytes()));
     if (ring.removed() > 0)
-      text += fmt::format(" Calls before {} were dropped.", base::utcTime(ring.keptFrom_ns()));
+      text += fmt::format(" The recorder deleted the calls before {}.",
+                          base::utcTime(ring.keptFrom_ns()));
     complain("tidegauge: " + text);
   }
   if (ring.isTooSmall())
     complain(
-        "tidegauge: --max-size was exceeded: the last part alone is larger. Each "
-        "part repeats what is live, and a part with an open reader is not rotated.");
+        "tidegauge: --max-size was exceeded, because the last part alone is larger. Each part "
+        "repeats the live memory, and a part that a reader has open is not rotated.");
 }
 
 int recordTo(const std::string& path, const RecordOptions& options) {
@@ -363,11 +366,13 @@ int recordTo(const std::string& path, const RecordOptions& options) {
 
 int runRecord(const RecordOptions& options) {
   std::string path = options.output.empty() ? nameWithTime() : options.output;
-  if (path == "-") return usageError("a recording cannot go to standard output", "Name a file: -o");
+  if (path == "-")
+    return usageError("a recording cannot be written to standard output",
+                      "Give the name of a file with -o");
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
-    return usageError(path + " is no plain file, and a recording is an SQLite file",
-                      "Name a new file: -o");
+    return usageError(path + " is not a regular file, and a recording is an SQLite file",
+                      "Give the name of a new file with -o");
   NewFile file(path, options.force);
   if (int code = file.refuse({}); code != 0) return code;
   return recordTo(path, options);

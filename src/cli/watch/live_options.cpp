@@ -5,15 +5,20 @@
 namespace tidegauge::cli {
 
 void addTargetOptions(CLI::App& command, LiveTargets& targets) {
-  command.add_option("-p,--pid", targets.pids, "Running processes, and their later children")
+  command
+      .add_option("-p,--pid", targets.pids,
+                  "Watch these running processes and the children that they start from now on")
       ->check(wholeNumber(1, kMaxPid))
       ->type_name("PID");
-  command.add_flag("--all", targets.all, "Every process of this machine (the default)");
-  command.add_option("--comm", targets.name_glob, "Processes by name, e.g. 'python*'")
+  command.add_flag("--all", targets.all, "Watch every process of this machine (the default)");
+  command
+      .add_option("--comm", targets.name_glob, "Watch the processes with this name, e.g. 'python*'")
       ->type_name("GLOB");
-  command.add_option("--cgroup", targets.cgroup, "Processes of a cgroup (v2), e.g. of a container")
+  command
+      .add_option("--cgroup", targets.cgroup,
+                  "Watch the processes of this cgroup (v2), e.g. of a container")
       ->type_name("FOLDER");
-  command.add_flag("--no-framework", targets.no_framework, "Do not record PyTorch's own blocks");
+  command.add_flag("--no-framework", targets.no_framework, "Do not watch PyTorch's own blocks");
 }
 
 int checkTargets(const LiveTargets& targets) {

@@ -8,8 +8,8 @@ namespace tidegauge::cli {
 
 void addMonitorCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<MonitorOptions>();
-  CLI::App* command =
-      app.add_subcommand("monitor", "Serve live figures: page, Prometheus, OpenTelemetry");
+  CLI::App* command = app.add_subcommand(
+      "monitor", "Serve live memory figures as a page, for Prometheus and for OpenTelemetry");
   command
       ->add_option("--listen", options->listen,
                    "Address of /metrics, loopback only; port 0 takes a free one")
@@ -30,20 +30,25 @@ void addMonitorCommand(CLI::App& app, int& exit_code) {
       ->type_name("WHICH")
       ->capture_default_str();
   command
-      ->add_option("--wss", options->wss,
-                   "Also measure working sets of these processes, or all-watched (see wss)")
+      ->add_option(
+          "--wss", options->wss,
+          "Also measure the working sets of these PIDs; all-watched means every watched process")
       ->type_name("PID");
-  command->add_option("--wss-window", options->wss_window_s, "Length of a window in seconds")
+  command
+      ->add_option("--wss-window", options->wss_window_s, "Length of a window of --wss in seconds")
       ->check(number(0.001, 3600))
       ->type_name("S")
       ->capture_default_str();
-  command->add_option("--wss-every", options->wss_every_s, "Seconds from one window to the next")
+  command
+      ->add_option("--wss-every", options->wss_every_s,
+                   "Seconds from one window of --wss to the next")
       ->check(number(0.1, 86'400))
       ->type_name("S")
       ->capture_default_str();
   command
-      ->add_option("--wss-max-stall-ms", options->wss_max_stall_ms,
-                   "Skip processes that the measurement would stall for longer than this")
+      ->add_option(
+          "--wss-max-stall-ms", options->wss_max_stall_ms,
+          "Skip processes that the measurement would stall for more than this many milliseconds")
       ->check(number(0.001, 1e6))
       ->type_name("MS")
       ->capture_default_str();

@@ -76,8 +76,8 @@ class PushWords {
   void say(const server::PushCounts& counts) {
     if (counts.last_error == said_) return;
     said_ = counts.last_error;
-    complain(said_.empty() ? "tidegauge: the collector takes metrics again"
-                           : "tidegauge: the collector does not take metrics: " + said_);
+    complain(said_.empty() ? "tidegauge: the collector accepts metrics again"
+                           : "tidegauge: the collector does not accept metrics: " + said_);
   }
 
  private:
@@ -132,10 +132,10 @@ int checkWorkingSets(const MonitorOptions& options) {
   for (const std::string& word : options.wss) {
     if (word == kAllWatched) {
       if (options.wss.size() == 1) continue;
-      return usageError("--wss takes processes, or all-watched alone");
+      return usageError("--wss needs PIDs, or all-watched alone");
     }
     if (std::string wrong = wholeNumber(1, kMaxPid)(word); !wrong.empty())
-      return usageError(fmt::format("--wss {}", wrong), "Take a process, or all-watched");
+      return usageError(fmt::format("--wss {}", wrong), "Give a PID, or all-watched");
   }
   return 0;
 }
@@ -218,7 +218,7 @@ int runMonitor(const MonitorOptions& options) {
   if (!port)
     return usageError(
         fmt::format("--listen must be 127.0.0.1:PORT, not “{}”", base::printable(options.listen)),
-        "Metrics are served on loopback only; --otlp pushes them elsewhere");
+        "monitor serves metrics on loopback only; --otlp sends them elsewhere");
   std::optional<server::HttpAddress> collector;
   if (!options.otlp.empty()) {
     auto parsed = server::parseCollector(options.otlp);

@@ -14,7 +14,7 @@ base::Result<model::LiveSnapshot> MonitorSource::look(const model::LiveWish& wis
   wish_.reset();
   if (answered && snapshot_) return std::move(*snapshot_);
   return base::Error{base::ErrorKind::kMissingFeature,
-                     is_closed_ ? "The monitor is ending" : "The recorder is too busy to answer",
+                     is_closed_ ? "The monitor is stopping" : "The recorder is too busy to answer",
                      {},
                      ""};
 }

@@ -22,7 +22,7 @@ void addTopCommand(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--filter", options->filter,
-                   "Only processes whose name or PID contains this text")
+                   "Show only processes whose name or PID contains this text")
       ->type_name("TEXT");
   command->callback([options, &exit_code] {
     exit_code = checkTargets(options->targets);

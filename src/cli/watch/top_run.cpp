@@ -71,9 +71,9 @@ class Top {
     for (std::string& line : watch::topLines(rows, order_, columns))
       lines.push_back(std::move(line));
     if (rows.empty())
-      lines.push_back(base::cutTo(
-          filter_.empty() ? " No process has called CUDA since this began." : " None of this name.",
-          columns));
+      lines.push_back(base::cutTo(filter_.empty() ? " No process has called CUDA since top started."
+                                                  : " No process matches the filter.",
+                                  columns));
     size_t selected = placeOfSelected(rows);
     screen.draw(lines, rows.empty() ? -1 : static_cast<int>(kHeadLines + 1 + selected));
   }
@@ -168,7 +168,8 @@ int interact(const TopOptions& options, LiveSession& live) {
 
 int runTop(const TopOptions& options) {
   if (!options.once && (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1))
-    return usageError("top draws on a terminal, and this is none", "Print it once with --once");
+    return usageError("top needs a terminal, and standard output is not one",
+                      "Print the table once with --once");
   auto live =
       LiveSession::start(options.targets, {.quiet = !options.once, .stacks = !options.once});
   if (!live.ok()) return reportError(live.error());

@@ -22,18 +22,19 @@ int parseWords(WssOptions& options) {
   bool is_path = options.words.size() == 1 && !by_rule &&
                  options.words[0].find_first_not_of("0123456789.") != std::string::npos;
   if (is_path && ::access(options.words[0].c_str(), F_OK) == 0)
-    return usageError(shownPath(options.words[0]) + " is not a measurement of wss",
-                      "`wss FILE` prints what `wss -o FILE` saved; "
-                      "for snapshots and recordings use `report FILE`");
+    return usageError(
+        shownPath(options.words[0]) + " is not a measurement of wss",
+        "`wss FILE` prints a file of `wss -o FILE`. For snapshots and recordings use `report "
+        "FILE`");
   if (is_path)
     return usageError(
         shownPath(options.words[0]) + " is neither a file nor a PID with a window length",
-        "Try tidegauge wss 4711 0.1, or a file saved by wss -o");
+        "Try `tidegauge wss 4711 0.1`, or a file saved by wss -o");
   if (options.words.size() < (by_rule ? 1 : 2))
     return usageError(
         "wss requires a PID and a "
         "window length in seconds",
-        "Try tidegauge wss 4711 0.1");
+        "Try `tidegauge wss 4711 0.1`");
   options.course.seconds = options.words.back();
   if (std::string wrong = number(0.001, kMaxWssSeconds)(options.course.seconds); !wrong.empty())
     return usageError(fmt::format("SECONDS {}", wrong));
@@ -43,10 +44,10 @@ int parseWords(WssOptions& options) {
                         wholeNumber(1, kMaxPid)(options.course.seconds).empty() &&
                         ::access(("/proc/" + options.course.seconds).c_str(), F_OK) == 0;
   if (may_be_process)
-    complain(
-        fmt::format("tidegauge: taking {0} as the window length in seconds. If it "
-                    "is a PID, press Ctrl-C and add the window length after it.",
-                    options.course.seconds));
+    complain(fmt::format(
+        "tidegauge: wss uses {0} as the window length in seconds. If it is a PID, press Ctrl-C "
+        "and add the window length after it.",
+        options.course.seconds));
   for (size_t i = 0; i + 1 < options.words.size(); ++i) {
     if (std::string wrong = wholeNumber(1, kMaxPid)(options.words[i]); !wrong.empty())
       return usageError(fmt::format("PID {}", wrong));

@@ -16,12 +16,11 @@ void addWssCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<WssOptions>();
   CLI::App* command = app.add_subcommand("wss", "Measure how much host memory a process touches");
   command
-      ->add_option(
-          "PID", options->words,
-          "One or more PIDs, then the window length in seconds (4711 0.1); or a file written by -o")
+      ->add_option("PID", options->words,
+                   "PIDs, then SECONDS, the length of a window (4711 0.1); or a file written by -o")
       ->type_name("");
   command->add_flag("--children", options->targets.children,
-                    "Include their children, and the children of those");
+                    "Include their children and all further descendants");
   command
       ->add_option("--comm", options->targets.comm, "All processes of this name, as in ps -eo comm")
       ->type_name("NAME");
@@ -31,7 +30,7 @@ void addWssCommand(CLI::App& app, int& exit_code) {
                    "and the cgroups below it")
       ->type_name("PATH");
   command->add_flag("-C,--cumulative", options->course.cumulative,
-                    "Print every SECONDS what was touched since the start");
+                    "Every SECONDS, print the memory touched since the start");
   command
       ->add_option("-s,--snapshot", options->course.pause,
                    "Measure windows of SECONDS repeatedly, with a pause of S seconds")
@@ -39,16 +38,19 @@ void addWssCommand(CLI::App& app, int& exit_code) {
       ->type_name("S");
   command
       ->add_option("-P,--profile", options->course.steps,
-                   "Measure N windows, each twice as long as the one before, from SECONDS on")
+                   "Measure N windows, the first of SECONDS, each twice as long as the one before")
       ->check(wholeNumber(1, 40))
       ->type_name("N");
   command
-      ->add_option("--rolling", options->course.rolling,
-                   "Measure windows back to back; print what the last 1, 2, 4 … N of them touched")
+      ->add_option(
+          "--rolling", options->course.rolling,
+          "Measure windows back to back; print the memory that the last 1, 2, 4 … N of them "
+          "touched")
       ->check(wholeNumber(1, wss::PageHistory::kMaxWindows))
       ->type_name("N");
-  command->add_flag("--heat", options->form.heat,
-                    "(--rolling) Draw which addresses were touched when; --jsonl lists them");
+  command->add_flag(
+      "--heat", options->form.heat,
+      "(--rolling) Draw which addresses were touched at which time; --jsonl lists them");
   command
       ->add_option("--plot", options->files.plot,
                    "(--heat) Write the picture to a file, .svg or .png")
@@ -65,7 +67,7 @@ void addWssCommand(CLI::App& app, int& exit_code) {
       ->check(number(0.001, kMaxWssSeconds))
       ->type_name("S");
   command->add_flag("-t,--moretimes", options->form.more_times,
-                    "Also print sleep time and total time");
+                    "Also print how long wss slept and how long the measurement took, in seconds");
   std::vector<std::string> backends{"auto"};
   backends.insert(backends.end(), wss::kBackends.begin(), wss::kBackends.end());
   backends.insert(backends.end(), wss::kSurveys.begin(), wss::kSurveys.end());
@@ -83,16 +85,19 @@ void addWssCommand(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--max-stall-ms", options->method.most_stall_ms,
-                   "Warn if reading all pages may stall the process's mmap for longer")
+                   "Warn if reading all pages may stall the process's mmap for more than this many "
+                   "milliseconds")
       ->check(number(0.001, 1e6))
       ->type_name("MS")
       ->capture_default_str();
-  command->add_option("--spots", options->method.spots, "(spot) Number of words to watch")
+  command
+      ->add_option("--spots", options->method.spots,
+                   "(spot) Number of 8-byte words of memory to watch")
       ->check(wholeNumber(4, 100'000))
       ->type_name("N")
       ->capture_default_str();
   command->add_flag("--experiment", options->method.experiment,
-                    "(shrink) Allow taking memory away from running programs");
+                    "(shrink) Allow reclaiming memory of running programs");
   command
       ->add_option("--max-pressure", options->method.most_pressure,
                    "(shrink) Stop when tasks stall on memory for more than this percentage of time")
@@ -103,18 +108,21 @@ void addWssCommand(CLI::App& app, int& exit_code) {
                     "Report written pages, the write rate, and "
                     "how long until all memory has been written");
   command
-      ->add_option("--by", options->form.by, "List what was touched by vma (mapping), file or kind")
+      ->add_option("--by", options->form.by,
+                   "List the touched memory by vma (mapping), file or kind")
       ->check(oneOf({"vma", "file", "kind"}))
       ->type_name("WHAT");
   command
-      ->add_option("--with", options->method.with,
-                   "Report device-pinned host memory separately, from a recording or snapshot")
+      ->add_option(
+          "--with", options->method.with,
+          "Report pinned host memory separately; FILE is a recording or snapshot of the process")
       ->type_name("FILE");
   command->add_option("--top", options->form.top, "(--by) Number of rows to list")
       ->check(wholeNumber(1, 1'000'000))
       ->type_name("N")
       ->capture_default_str();
-  command->add_flag("--compat", options->form.compat, "Print the text of wss.pl, byte for byte");
+  command->add_flag("--compat", options->form.compat,
+                    "Print exactly the output of Brendan Gregg's script wss.pl");
   command->add_flag("--json", options->form.json, "Print one JSON document at the end");
   command->add_flag("--jsonl", options->form.jsonl, "Print a line of JSON for each row");
   command->add_flag("--csv", options->form.csv, "Print comma-separated rows");
@@ -122,7 +130,7 @@ void addWssCommand(CLI::App& app, int& exit_code) {
       "--probe", options->probe,
       "Measure nothing; print which back-ends work on this machine, and why others do not");
   command->add_flag("--dry-run", options->dry_run,
-                    "Measure nothing; print how it would be measured, and the cost");
+                    "Measure nothing; print the method that wss would use, and its cost");
   command->callback([options, command, &exit_code] {
     for (const CLI::Option* option : command->get_options())
       if (option->count() > 0) options->given.push_back(option->get_name());

@@ -40,7 +40,7 @@ void complainOfLimits(const wss::Backend& backend) {
 
 int endOfMeasurement(int code, const RealClock& clock, int rows) {
   if (code != 0 || !clock.isEnding() || rows > 0) return code;
-  complain("tidegauge: ended before the first window was over: nothing was measured");
+  complain("tidegauge: nothing was measured, because wss ended before the end of the first window");
   return 128 + SIGINT;
 }
 

@@ -28,12 +28,12 @@ bool isWssFile(const WssOptions& options) {
 
 int checkWssFile(const WssOptions& options) {
   if (options.form.compat || options.form.json || options.form.jsonl || options.form.csv)
-    return usageError("A saved measurement prints as text only", "For programs it is JSON itself");
+    return usageError("a saved measurement can only be printed as text",
+                      "Programs can read the file itself, which is JSON");
   for (const std::string& name : options.given)
     if (name != "PID" && name != "--top")
-      return usageError(
-          fmt::format("A saved measurement prints as it was saved; {} does not apply", name),
-          "Take FILE alone, or with --top; `tidegauge view FILE` shows more");
+      return usageError(fmt::format("{} does not work with a saved measurement", name),
+                        "Use FILE alone, or with --top. `tidegauge view FILE` shows more");
   return 0;
 }
 
@@ -55,10 +55,10 @@ int runWssFile(const WssOptions& options) {
 
 int checkOutput(const WssOptions& options) {
   if (options.files.output.empty()) return 0;
-  if (options.dry_run) return usageError("--dry-run measures nothing that -o could keep");
+  if (options.dry_run) return usageError("--dry-run measures nothing, so -o has nothing to save");
   if (isSurvey(options) || isOfSeveral(options))
-    return usageError("-o keeps what one process touched, by pages",
-                      "Take one process, and no --backend that looks at no page");
+    return usageError("-o saves the pages that one process touched",
+                      "Give one process, and a --backend that reads pages");
   return NewFile(options.files.output, options.files.force).refuse("");
 }
 

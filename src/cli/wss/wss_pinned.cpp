@@ -17,10 +17,10 @@ int checkPinned(const WssOptions& options) {
   if ((options.method.backend != "auto" && options.method.backend != "pte") ||
       options.form.compat || (options.method.sample != "auto" && options.method.sample != "exact"))
     return usageError("--with marks pages; only --backend pte reads pages",
-                      "Leave out --backend, --sample and --compat");
+                      "Omit --backend, --sample and --compat");
   if (options.form.by.empty() && options.course.rolling == 0)
     return usageError("--with marks memory in lists and pictures",
-                      "Take --by kind, --by vma or --rolling 8 --heat beside it");
+                      "Add --by kind, --by vma or --rolling 8 --heat");
   return 0;
 }
 
@@ -38,22 +38,22 @@ int markPinned(const WssOptions& options, wss::Choice& choice) {
   }
   std::string shown = base::printable(options.method.with);
   if (!is_there)
-    return reportError({base::ErrorKind::kUsage,
-                        fmt::format("{} has nothing of process {}", shown, pid), std::nullopt,
-                        fmt::format("`tidegauge report {}` lists its processes", shown)});
+    return reportError(
+        {base::ErrorKind::kUsage, fmt::format("{} contains nothing about process {}", shown, pid),
+         std::nullopt, fmt::format("`tidegauge report {}` lists its processes", shown)});
   if (marks.empty()) {
     complain(fmt::format(
         "tidegauge: {} contains no pinned host memory{}", shown,
         opened.recordings.empty()
-            ? "; PyTorch writes it into snapshots only if it was asked to, and not before 2.13"
+            ? ". PyTorch 2.13 and newer write it into snapshots if the program requests it"
             : " of that process"));
     return 0;
   }
   if (!choice.backend->traits().reads_pages)
-    return reportError(
-        {base::ErrorKind::kMissingFeature,
-         fmt::format("{} does not read pages, so none can be marked", choice.backend->name()),
-         std::nullopt, "Run as root, for --backend pte"});
+    return reportError({base::ErrorKind::kMissingFeature,
+                        fmt::format("{} does not read pages, so wss cannot mark pinned pages",
+                                    choice.backend->name()),
+                        std::nullopt, "Run as root to use --backend pte"});
   choice.backend->detail().marks = wss::orderedMarks(std::move(marks));
   return 0;
 }

@@ -12,8 +12,7 @@ namespace tidegauge::cli {
 int checkRolling(const WssOptions& options) {
   if (options.course.rolling == 0) {
     if (options.form.heat || !options.files.plot.empty())
-      return usageError("--heat and --plot draw the windows of --rolling",
-                        "Take --rolling 8 beside it");
+      return usageError("--heat and --plot draw the windows of --rolling", "Add --rolling 8");
     return 0;
   }
   if (options.form.compat || options.form.csv)
@@ -22,10 +21,10 @@ int checkRolling(const WssOptions& options) {
   if ((options.method.backend != "auto" && options.method.backend != "pte") ||
       (options.method.sample != "auto" && options.method.sample != "exact"))
     return usageError("--rolling follows every page; only --backend pte reads pages",
-                      "Leave out --backend and --sample");
+                      "Omit --backend and --sample");
   if (options.form.heat && options.form.json)
-    return usageError("--json keeps all rows to the end, which --heat makes too many",
-                      "Take --jsonl, which writes each as it comes");
+    return usageError("--json keeps all rows until the end, and --heat has too many rows for that",
+                      "Use --jsonl, which writes each row immediately");
   return options.files.plot.empty()
              ? 0
              : refusePicture("--plot", options.files.plot, options.files.force, "");

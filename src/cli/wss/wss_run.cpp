@@ -39,7 +39,7 @@ int runProbe(const WssOptions& options) {
   if (options.form.json || options.form.jsonl)
     out.print("{}\n", wss::abilitiesJson(abilities).dump(options.form.json ? 2 : -1));
   else
-    out.print("{}auto takes {}.\n", wss::abilitiesText(abilities, pageColumns()),
+    out.print("{}--backend auto uses {}.\n", wss::abilitiesText(abilities, pageColumns()),
               wss::firstOf(abilities));
   return out.finish(0);
 }

@@ -41,19 +41,20 @@ bool isOfSeveral(const WssOptions& options) {
 int checkSeveral(const WssOptions& options) {
   if (!isOfSeveral(options)) return 0;
   if (options.targets.children && options.targets.pids.empty())
-    return usageError("--children wants the process whose children are meant",
-                      "tidegauge wss --children 4711 0.1");
+    return usageError("--children needs the PID of the parent process",
+                      "Try `tidegauge wss --children 4711 0.1`");
   if (options.form.compat)
-    return usageError("--compat is for one process alone: wss.pl takes no more",
+    return usageError("--compat works with one process only, as wss.pl does",
                       "For several processes use --csv, --json or --jsonl");
   if (options.form.heat || !options.files.plot.empty())
     return usageError("--heat and --plot draw the addresses of one process",
-                      "For several processes use --rolling without them");
+                      "For several processes use --rolling without --heat and --plot");
   bool is_exact = options.method.sample == "auto" || options.method.sample == "exact";
   if (!is_exact || (options.method.backend != "auto" && options.method.backend != "pte" &&
                     options.method.backend != "smaps"))
-    return usageError("several processes are measured by pte or smaps, all of their pages",
-                      "Leave out --sample and --backend, or measure one process");
+    return usageError(
+        "wss measures several processes with pte or smaps only, and reads all of their pages",
+        "Omit --sample and --backend, or measure one process");
   return 0;
 }
 
@@ -64,7 +65,7 @@ int runSeveral(const WssOptions& options, const wss::Plan& plan) {
   });
   if (auto status = watched.look(); !status.ok()) return reportError(status.error());
   if (watched.processes().empty()) {
-    complain("tidegauge: none of the processes can be measured");
+    complain("tidegauge: wss cannot measure any of the processes");
     return kPartial;
   }
   auto choice = wss::chooseBackend({.backend = options.method.backend,

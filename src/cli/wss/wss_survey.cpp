@@ -40,36 +40,38 @@ bool isSurvey(const WssOptions& options) { return wss::isSurvey(options.method.b
 int checkSurvey(const WssOptions& options) {
   bool is_shrink = options.method.backend == "shrink";
   if (options.method.experiment && !is_shrink)
-    return usageError("--experiment is for --backend shrink", "The others change nothing");
+    return usageError("--experiment works only with --backend shrink",
+                      "The other back-ends change nothing");
   if (!isSurvey(options)) return 0;
   if (is_shrink && !options.method.experiment)
     return usageError(
-        "--backend shrink takes memory away from running programs, which then wait for it",
-        "Say --experiment if that may be; --max-pressure limits how long they wait");
+        "--backend shrink reclaims memory of running programs, which then wait for it",
+        "Add --experiment if you accept that. --max-pressure limits how long they wait");
   bool is_course =
       options.course.cumulative || !options.course.steps.empty() || options.course.rolling > 0;
   bool is_list = !options.form.by.empty() || options.form.heat || !options.files.plot.empty();
   if (is_course || is_list || options.form.compat || options.form.csv ||
       options.method.sample != "auto" || options.form.more_times)
     return usageError(
-        fmt::format("--backend {} takes -s, -d, --json and --jsonl, and looks at no pages",
-                    options.method.backend),
-        "Take --backend pte or smaps for the others");
+        fmt::format(
+            "--backend {} supports only -s, -d, --json and --jsonl, because it reads no pages",
+            options.method.backend),
+        "Use --backend pte or smaps with the other options");
   bool until_known = is_shrink || options.method.backend == "spot";
   if (until_known && !options.course.pause.empty())
     return usageError(
         fmt::format("--backend {} runs until it has its result", options.method.backend),
-        "-d ends it after some seconds");
+        "Use -d to end it earlier");
   bool by_cgroup = is_shrink && !options.targets.cgroup.empty();
   if (!options.targets.comm.empty() || options.targets.children ||
       (!options.targets.cgroup.empty() && !is_shrink) ||
       options.targets.pids.size() != (by_cgroup ? 0 : 1))
     return usageError(
-        is_shrink ? "--backend shrink is of one cgroup: give one process of it, or --cgroup PATH"
-                  : fmt::format("--backend {} is of one process", options.method.backend),
-        is_shrink ? "" : "Give one PID alone; of several take --backend pte or smaps");
+        is_shrink ? "--backend shrink needs one cgroup: one PID in it, or --cgroup PATH"
+                  : fmt::format("--backend {} measures one process", options.method.backend),
+        is_shrink ? "" : "Give one PID. For several processes use --backend pte or smaps");
   if (options.course.total_s > 0 && options.course.pause.empty() && !until_known)
-    return usageError("-d requires a run of several windows", "Take -s beside it");
+    return usageError("-d requires a run of several windows", "Add -s");
   return 0;
 }
 

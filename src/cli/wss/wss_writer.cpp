@@ -72,7 +72,7 @@ int WssWriter::end(const base::Status& status) {
 
 int WssWriter::endFile() {
   if (!file_ || file_->end()) return 0;
-  complain(fmt::format("tidegauge: {}: it could not be written. Is the disk full?",
+  complain(fmt::format("tidegauge: {} could not be written. Perhaps the disk is full.",
                        base::printable(file_->path())));
   return kNotWritten;
 }

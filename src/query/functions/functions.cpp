@@ -129,9 +129,9 @@ std::vector<FunctionDoc> scalarFunctionDocs() {
       {"stack_text(stack_id)", "the stack as text, one \"file:line function\" per line"},
       {"human_bytes(n)", "\"34.53 GiB\""},
       {"hex_address(address)", "\"0x7f0586000000\""},
-      {"address_id(address, version)", "PyTorch's name of a block life: \"b7f0586000000_1\""},
-      {"median(x)", "aggregate; NULL values do not count"},
-      {"percentile(x, p)", "aggregate; p from 0 to 100, in proportion between neighbours"},
+      {"address_id(address, version)", "PyTorch's name of an allocation: \"b7f0586000000_1\""},
+      {"median(x)", "aggregate; ignores NULL values"},
+      {"percentile(x, p)", "aggregate; p from 0 to 100, linear interpolation between neighbours"},
   };
 }
 
@@ -139,7 +139,7 @@ std::vector<TableFunction> tableFunctions(const AnalysedTrace& trace,
                                           const std::vector<Table>& tables) {
   TableFunction live;
   live.name = "live_at";
-  live.doc = "table: the allocations that are live after the step";
+  live.doc = "table: the allocations that are live after the step, with the columns of allocations";
   live.arguments = {"device", "step"};
   live.shape = findTable(tables, "allocations");
   live.call = [&trace,
@@ -151,7 +151,8 @@ std::vector<TableFunction> tableFunctions(const AnalysedTrace& trace,
 
   TableFunction blocks;
   blocks.name = "blocks_at";
-  blocks.doc = "table: as blocks, in the state after the step";
+  blocks.doc =
+      "table: the blocks and holes of every segment after the step, with the columns of blocks";
   blocks.arguments = {"device", "step"};
   blocks.shape = findTable(tables, "blocks");
   blocks.call = [&trace](const std::vector<int64_t>& arguments) -> base::Result<View> {

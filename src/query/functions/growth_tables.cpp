@@ -56,24 +56,30 @@ TableFunction growthFunction(const AnalysedTrace& trace) {
     columns.push_back({Kind::kReal, name, doc, key});
   };
   bytes("per_step_bytes",
-        "Theil–Sen slope per step of the program, or per 1,000 events if no steps are marked",
+        "Theil–Sen slope of the bytes per step of the program, or per 1,000 events if the program "
+        "marks no steps",
         [](const G& g) { return whole(g.row.bytes_per_step); });
-  bytes("least_per_step_bytes", "90 % interval of it", [](const G& g) { return whole(g.row.low); });
-  bytes("most_per_step_bytes", "90 % interval of it", [](const G& g) { return whole(g.row.high); });
-  bytes("grown_bytes", "after warm-up", [](const G& g) { return keyOfBytes(g.row.grown_bytes); });
+  bytes("least_per_step_bytes", "lower end of the 90 % confidence interval",
+        [](const G& g) { return whole(g.row.low); });
+  bytes("most_per_step_bytes", "upper end of the 90 % confidence interval",
+        [](const G& g) { return whole(g.row.high); });
+  bytes("grown_bytes", "growth after the warm-up",
+        [](const G& g) { return keyOfBytes(g.row.grown_bytes); });
   bytes("retained_bytes",
-        "outstanding at the end; of a program that cleaned up at its end: before that",
+        "bytes that are not freed at the end, or before the clean-up if the program cleaned up at "
+        "its end",
         [](const G& g) { return keyOfBytes(g.row.retained_bytes); });
-  columns.push_back({Kind::kInteger, "blocks", "of retained_bytes",
+  columns.push_back({Kind::kInteger, "blocks", "number of blocks in retained_bytes",
                      [](const G& g) { return keyOfBytes(g.row.retained_blocks); }});
-  columns.push_back({Kind::kStep, "since_step", "it has grown ever since",
+  columns.push_back({Kind::kStep, "since_step", "step from which the stack grows",
                      [](const G& g) { return keyOfStep(g.row.since_step); }});
-  real("p", "Mann–Kendall, two-sided", [](const G& g) { return keyOfReal(g.row.p); });
-  real("rises", "share of the intervals between points in which it rose, 0 … 1",
+  real("p", "p-value of the two-sided Mann–Kendall test for growth",
+       [](const G& g) { return keyOfReal(g.row.p); });
+  real("rises", "share of the intervals between points in which the bytes rose, 0 … 1",
        [](const G& g) { return keyOfReal(g.row.rises); });
   columns.push_back({Kind::kText,
                      "kind",
-                     "accumulates: old blocks stay; replaced: others take their place",
+                     "accumulates: old blocks stay; replaced: new blocks take their place",
                      {},
                      [](const G& g) {
                        return g.row.kind == analysis::GrowingStack::Kind::kAccumulates
@@ -82,12 +88,13 @@ TableFunction growthFunction(const AnalysedTrace& trace) {
                      }});
   columns.push_back({Kind::kInteger, "example_allocation_id", "→ allocations.id",
                      [](const G& g) { return int64_t{g.row.example_row}; }});
-  bytes("given_back_bytes", "of retained_bytes: in the clean-up at the program's end",
+  bytes("given_back_bytes",
+        "the part of retained_bytes that the clean-up at the end of the program freed",
         [](const G& g) { return keyOfBytes(g.row.given_back_bytes); });
   return deviceAnswer<G>(
       trace, "growth",
-      "table: stacks that hold more and more, fastest first; see docs/explain/growth.md", columns,
-      [](const AnalysedTrace& t, const DeviceAnalysis& d) {
+      "table: stacks that hold more and more memory, fastest first (docs/explain/growth.md)",
+      columns, [](const AnalysedTrace& t, const DeviceAnalysis& d) {
         return rowsOf(t, d, analysis::findGrowth(t, d).stacks);
       });
 }
@@ -99,32 +106,35 @@ TableFunction growthBasisFunction(const AnalysedTrace& trace) {
       deviceColumn<analysis::Growth>(),
       {Kind::kText,
        "basis",
-       "steps: annotations of one name; events: equal numbers of events",
+       "what the points are: steps (annotations of one name) or events (equal numbers of events)",
        {},
        [](const B& b) { return b.row.points.basis == Basis::kSteps ? "steps" : "events"; }},
-      {Kind::kText, "name", "of the annotations, without a counter; NULL: events",
+      {Kind::kText, "name", "name of the annotations, without its counter; NULL: basis is events",
        [](const B& b) { return b.row.points.basis == Basis::kSteps ? 0 : kNull; },
        [](const B& b) { return b.row.points.name; }},
-      {Kind::kReal, "program_steps", "annotations; events: thousands of them",
+      {Kind::kReal, "program_steps", "number of steps of the program, or number of events / 1,000",
        [](const B& b) { return keyOfReal(b.row.points.program_steps); }},
-      {Kind::kInteger, "points", "at which stacks were compared",
+      {Kind::kInteger, "points", "number of points at which stacks were compared",
        [](const B& b) { return keyOfBytes(b.row.points.size()); }},
       {Kind::kText,
        "verdict",
        "told, too_few_points or too_little_turnover",
        {},
        [](const B& b) { return std::string(analysis::name(b.row.verdict)); }},
-      {Kind::kReal, "turnover", "bytes allocated ÷ range of active bytes, after warm-up; 0: steps",
+      {Kind::kReal, "turnover",
+       "bytes allocated ÷ range of active bytes, after the warm-up; 0 if basis is steps",
        [](const B& b) { return keyOfReal(b.row.turnover); }},
-      {Kind::kInteger, "growing", "stacks that grow",
+      {Kind::kInteger, "growing", "number of stacks that grow",
        [](const B& b) { return keyOfBytes(b.row.growing); }},
       {Kind::kStep, "clean_up_step",
-       "from here on the program only freed memory until it ended: not analysed; NULL: no such end",
+       "step from which the program only freed memory until its end; growth ignores this part; "
+       "NULL: none",
        [](const B& b) {
          bool is_cleaned = b.device->clean_up_step < b.device->device.steps();
          return is_cleaned ? keyOfStep(b.device->clean_up_step) : kNull;
        }}};
-  return deviceAnswer<B>(trace, "growth_basis", "table: one row: what growth(device) rests on",
+  return deviceAnswer<B>(trace, "growth_basis",
+                         "table: one row: the points and thresholds that growth(device) uses",
                          columns, [](const AnalysedTrace& t, const DeviceAnalysis& d) {
                            return rowsOf(t, d, std::vector{analysis::findGrowth(t, d)});
                          });
@@ -137,27 +147,30 @@ TableFunction neverFreedFunction(const AnalysedTrace& trace) {
   auto bytes = [&](std::string name, std::string doc, auto key) {
     columns.push_back({Kind::kBytes, std::move(name), std::move(doc), key});
   };
-  bytes("bytes", "in blocks", [](const N& n) { return keyOfBytes(n.row.bytes); });
+  bytes("bytes", "bytes of the blocks", [](const N& n) { return keyOfBytes(n.row.bytes); });
   columns.push_back(
       {Kind::kInteger, "blocks", "", [](const N& n) { return keyOfBytes(n.row.blocks); }});
-  bytes("older_bytes", "of these, older than the recording",
+  bytes("older_bytes", "the part of bytes from before the recording",
         [](const N& n) { return keyOfBytes(n.row.older_bytes); });
   for (size_t q = 0; q < 4; ++q) {
     bytes(fmt::format("quarter{}_bytes", q + 1),
-          q == 0 ? "allocated in the first quarter of the recording's events" : "… and so on",
+          q == 0 ? "allocated in the first quarter of the recording's events"
+                 : "the same for this quarter",
           [q](const N& n) { return keyOfBytes(n.row.by_quarter_bytes[q]); });
   }
-  columns.push_back({Kind::kStep, "oldest_step", "its oldest alloc; NULL: not recorded",
+  columns.push_back({Kind::kStep, "oldest_step",
+                     "step of its oldest allocation; NULL: before the recording",
                      [](const N& n) { return keyOfStep(n.row.oldest_step); }});
-  columns.push_back({Kind::kStep, "newest_step", "its newest alloc",
+  columns.push_back({Kind::kStep, "newest_step", "step of its newest allocation",
                      [](const N& n) { return keyOfStep(n.row.newest_step); }});
   columns.push_back({Kind::kInteger, "largest_allocation_id", "→ allocations.id",
                      [](const N& n) { return int64_t{n.row.largest_row}; }});
-  return deviceAnswer<N>(trace, "never_freed",
-                         "table: what was not freed when the recording ended, by stack and age",
-                         columns, [](const AnalysedTrace& t, const DeviceAnalysis& d) {
-                           return rowsOf(t, d, analysis::neverFreed(t, d).stacks);
-                         });
+  return deviceAnswer<N>(
+      trace, "never_freed",
+      "table: memory that was not freed when the recording ended, by stack and age", columns,
+      [](const AnalysedTrace& t, const DeviceAnalysis& d) {
+        return rowsOf(t, d, analysis::neverFreed(t, d).stacks);
+      });
 }
 
 TableFunction churnFunction(const AnalysedTrace& trace) {
@@ -166,17 +179,20 @@ TableFunction churnFunction(const AnalysedTrace& trace) {
   addStack(columns);
   for (size_t w = 0; w < analysis::kChurnWindows.size(); ++w) {
     columns.push_back({Kind::kInteger, fmt::format("blocks_{}", analysis::kChurnWindows[w]),
-                       fmt::format("freed within {} later allocations", analysis::kChurnWindows[w]),
+                       fmt::format("number of allocations freed within {} later allocations",
+                                   analysis::kChurnWindows[w]),
                        [w](const C& c) { return keyOfBytes(c.row.blocks[w]); }});
     columns.push_back({Kind::kBytes, fmt::format("within_{}_bytes", analysis::kChurnWindows[w]),
-                       "their bytes", [w](const C& c) { return keyOfBytes(c.row.bytes[w]); }});
+                       "bytes of these allocations",
+                       [w](const C& c) { return keyOfBytes(c.row.bytes[w]); }});
   }
-  columns.push_back({Kind::kBytes, "peak_bytes", "of those within 100, live at the active peak",
+  columns.push_back({Kind::kBytes, "peak_bytes",
+                     "the part of within_100_bytes that was live at the peak of active memory",
                      [](const C& c) { return keyOfBytes(c.row.peak_bytes); }});
   columns.push_back({Kind::kInteger, "largest_allocation_id", "→ allocations.id",
                      [](const C& c) { return int64_t{c.row.largest_row}; }});
   return deviceAnswer<C>(
-      trace, "churn", "table: what was freed soon after it was allocated, by stack", columns,
+      trace, "churn", "table: memory that was freed soon after its allocation, by stack", columns,
       [](const AnalysedTrace& t, const DeviceAnalysis& d) {
         return rowsOf(t, d, analysis::churnOf(t, d, analysis::samplePointsOf(t, d)).stacks);
       });
@@ -188,19 +204,21 @@ TableFunction churnSumsFunction(const AnalysedTrace& trace) {
   auto number = [&](Kind kind, std::string name, std::string doc, auto key) {
     columns.push_back({kind, std::move(name), std::move(doc), key});
   };
-  number(Kind::kInteger, "allocations", "with their alloc in the recording",
+  number(Kind::kInteger, "allocations",
+         "number of allocations whose alloc event is in the recording",
          [](const C& c) { return keyOfBytes(c.row.allocations); });
-  number(Kind::kBytes, "allocated_bytes", "theirs",
+  number(Kind::kBytes, "allocated_bytes", "bytes of these allocations",
          [](const C& c) { return keyOfBytes(c.row.allocated_bytes); });
   for (size_t w = 0; w < analysis::kChurnWindows.size(); ++w) {
     uint64_t window = analysis::kChurnWindows[w];
     number(Kind::kInteger, fmt::format("blocks_{}", window),
-           fmt::format("freed within {} later allocations", window),
+           fmt::format("number of allocations freed within {} later allocations", window),
            [w](const C& c) { return keyOfBytes(c.row.blocks[w]); });
-    number(Kind::kBytes, fmt::format("within_{}_bytes", window), "their bytes",
+    number(Kind::kBytes, fmt::format("within_{}_bytes", window), "bytes of these allocations",
            [w](const C& c) { return keyOfBytes(c.row.bytes[w]); });
   }
-  number(Kind::kBytes, "peak_bytes", "of those within 100, live at the active peak",
+  number(Kind::kBytes, "peak_bytes",
+         "the part of within_100_bytes that was live at the peak of active memory",
          [](const C& c) { return keyOfBytes(c.row.peak_bytes); });
   number(Kind::kReal, "program_steps", "as in growth_basis",
          [](const C& c) { return keyOfReal(c.row.program_steps); });
@@ -209,7 +227,7 @@ TableFunction churnSumsFunction(const AnalysedTrace& trace) {
   number(Kind::kInteger, "stacks", "number of rows in churn(device)",
          [](const C& c) { return keyOfBytes(c.row.stacks.size()); });
   return deviceAnswer<C>(
-      trace, "churn_sums", "table: one row: churn(device) in all", columns,
+      trace, "churn_sums", "table: one row: the sums of churn(device)", columns,
       [](const AnalysedTrace& t, const DeviceAnalysis& d) {
         return rowsOf(t, d, std::vector{analysis::churnOf(t, d, analysis::samplePointsOf(t, d))});
       });
@@ -231,25 +249,28 @@ std::vector<AnswerColumn<WallRow>> wallColumns() {
   return {{Kind::kInteger, "device", "ordinal; -1 = pinned host memory",
            [](const W& w) { return int64_t{w.device->device.ordinal}; }},
           {Kind::kText, "what", "active or reserved", {}, [](const W& w) { return w.what; }},
-          {Kind::kBytes, "now_bytes", "the highest of the last slice",
+          {Kind::kBytes, "now_bytes",
+           "highest value in the last of the equal slices into which the recording is divided",
            [](const W& w) { return keyOfBytes(w.line.now_bytes); }},
-          {Kind::kBytes, "capacity_bytes", "what an out-of-memory event says; NULL: unknown",
+          {Kind::kBytes, "capacity_bytes",
+           "capacity: the argument, or inferred from an out-of-memory event; NULL: unknown",
            [](const W& w) {
              return w.wall.capacity_bytes ? keyOfBytes(*w.wall.capacity_bytes) : kNull;
            }},
-          {Kind::kReal, "per_event_bytes", "Theil–Sen slope of the highest bytes of each slice",
+          {Kind::kReal, "per_event_bytes", "Theil–Sen slope of the highest value of each slice",
            [](const W& w) { return keyOfReal(w.line.bytes_per_event.slope); }},
-          {Kind::kReal, "least_per_event_bytes", "90 % interval of it",
+          {Kind::kReal, "least_per_event_bytes", "lower end of the 90 % confidence interval",
            [](const W& w) { return keyOfReal(w.line.bytes_per_event.low); }},
-          {Kind::kReal, "most_per_event_bytes", "90 % interval of it",
+          {Kind::kReal, "most_per_event_bytes", "upper end of the 90 % confidence interval",
            [](const W& w) { return keyOfReal(w.line.bytes_per_event.high); }},
-          {Kind::kInteger, "grows", "1: the interval lies above 0",
+          {Kind::kInteger, "grows", "1: the interval is above 0",
            [](const W& w) { return int64_t{w.line.grows()}; }},
-          {Kind::kInteger, "events_left", "until the capacity; NULL: no growth or no capacity",
+          {Kind::kInteger, "events_left",
+           "events until the capacity is reached; NULL: no growth, or no capacity",
            [](const W& w) { return keyOfEvents(w.line.events_left); }},
-          {Kind::kInteger, "least_events_left", "90 % interval of it",
+          {Kind::kInteger, "least_events_left", "lower end of the 90 % confidence interval",
            [](const W& w) { return keyOfEvents(w.line.events_left_least); }},
-          {Kind::kInteger, "most_events_left", "90 % interval of it",
+          {Kind::kInteger, "most_events_left", "upper end of the 90 % confidence interval",
            [](const W& w) { return keyOfEvents(w.line.events_left_most); }},
           {Kind::kReal, "seconds_per_event", "NULL: the file has no times",
            [](const W& w) {
@@ -263,9 +284,9 @@ std::vector<AnswerColumn<WallRow>> wallColumns() {
            }},
           {Kind::kBytes, "rise_bytes", "per_event_bytes × 1,000, rounded",
            [](const W& w) { return whole(1000 * w.line.bytes_per_event.slope); }},
-          {Kind::kBytes, "least_rise_bytes", "90 % interval of it",
+          {Kind::kBytes, "least_rise_bytes", "lower end of the 90 % confidence interval",
            [](const W& w) { return whole(1000 * w.line.bytes_per_event.low); }},
-          {Kind::kBytes, "most_rise_bytes", "90 % interval of it",
+          {Kind::kBytes, "most_rise_bytes", "upper end of the 90 % confidence interval",
            [](const W& w) { return whole(1000 * w.line.bytes_per_event.high); }}};
 }
 
@@ -277,16 +298,16 @@ std::vector<WallRow> wallRows(const AnalysedTrace& trace, const DeviceAnalysis& 
 }
 
 TableFunction wallFunction(const AnalysedTrace& trace) {
-  return deviceAnswer<WallRow>(trace, "wall",
-                               "table: when active and reserved bytes would "
-                               "reach the capacity; no rows: recording too short",
-                               wallColumns(), [](const AnalysedTrace& t, const DeviceAnalysis& d) {
-                                 return wallRows(t, d, std::nullopt);
-                               });
+  return deviceAnswer<WallRow>(
+      trace, "wall",
+      "table: when active and reserved memory would reach the capacity; no rows: the recording is "
+      "too short",
+      wallColumns(),
+      [](const AnalysedTrace& t, const DeviceAnalysis& d) { return wallRows(t, d, std::nullopt); });
 }
 
 TableFunction wallAtFunction(const AnalysedTrace& trace) {
-  return capacityAnswer<WallRow>(trace, "wall_at", "table: as wall, with a capacity of one's own",
+  return capacityAnswer<WallRow>(trace, "wall_at", "table: as wall, for the given capacity",
                                  wallColumns(), wallRows);
 }
 
@@ -306,19 +327,21 @@ TableFunction phasesFunction(const AnalysedTrace& trace) {
        }},
       {Kind::kInteger, "depth", "nesting, 0 = outermost",
        [](const P& p) { return int64_t{p.row.depth}; }},
-      {Kind::kStep, "begin_step", "first event inside",
+      {Kind::kStep, "begin_step", "first event inside the annotation",
        [](const P& p) { return keyOfStep(p.row.begin_step); }},
-      {Kind::kStep, "end_step", "first event after it",
+      {Kind::kStep, "end_step", "first event after the annotation",
        [](const P& p) { return keyOfStep(p.row.end_step); }},
-      {Kind::kStep, "last_step", "last event inside",
+      {Kind::kStep, "last_step", "last event inside the annotation",
        [](const P& p) { return keyOfStep(p.row.end_step - 1); }},
-      {Kind::kBytes, "peak_active_bytes", "highest inside",
+      {Kind::kBytes, "peak_active_bytes", "peak active memory inside the annotation",
        [](const P& p) { return keyOfBytes(p.row.peak_active_bytes); }},
-      {Kind::kStep, "peak_step", "when", [](const P& p) { return keyOfStep(p.row.peak_step); }},
-      {Kind::kInteger, "grew_bytes", "active after its last event less active before its first",
+      {Kind::kStep, "peak_step", "step of the peak",
+       [](const P& p) { return keyOfStep(p.row.peak_step); }},
+      {Kind::kInteger, "grew_bytes",
+       "active bytes after its last event − active bytes before its first event",
        [](const P& p) { return p.row.grew_bytes; }}};
   return deviceAnswer<P>(trace, "phases",
-                         "table: annotations that hold events of the device, outer ones first",
+                         "table: annotations that contain events of the device, outer ones first",
                          columns, [](const AnalysedTrace& t, const DeviceAnalysis& d) {
                            return rowsOf(t, d, analysis::phaseSummaries(d));
                          });

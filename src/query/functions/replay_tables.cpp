@@ -32,20 +32,23 @@ std::vector<replay::Verification> provenOf(const AnalysedTrace& trace, const Dev
 std::vector<AnswerColumn<replay::Verification>> provenColumns() {
   using V = replay::Verification;
   return {
-      {Kind::kInteger, "events_checked", "of this device, that the rules say something of",
+      {Kind::kInteger, "events_checked", "events of this device that the replay checks",
        [](const V& v) { return keyOfBytes(v.events_checked); }},
-      {Kind::kInteger, "events_exact", "… that are as the rules say: action, address, bytes, order",
+      {Kind::kInteger, "events_exact",
+       "events that the replay reproduces: action, address, bytes and order",
        [](const V& v) { return keyOfBytes(v.events_exact); }},
-      {Kind::kStep, "first_difference_step", "NULL: there is none",
+      {Kind::kStep, "first_difference_step",
+       "step of the first event that the replay does not reproduce; NULL: none",
        [](const V& v) { return v.first_divergence ? keyOfStep(v.first_divergence->step) : kNull; }},
-      {Kind::kText, "cause", "the likely cause of that one; NULL: there is none",
+      {Kind::kText, "cause", "likely cause of this difference; NULL: none",
        [](const V& v) { return v.first_divergence ? 0 : kNull; },
        [](const V& v) { return std::string(replay::words(v.first_divergence->cause)); }},
-      {Kind::kInteger, "began_empty", "1: nothing is older than the recording",
+      {Kind::kInteger, "began_empty", "1: the program held no memory before the recording",
        [](const V& v) { return int64_t{v.began_empty}; }},
-      {Kind::kInteger, "final_segments", "in the file's final state",
+      {Kind::kInteger, "final_segments", "number of segments in the final state of the file",
        [](const V& v) { return keyOfBytes(v.final_segments); }},
-      {Kind::kInteger, "final_segments_differing", "of these, from the replayed ones",
+      {Kind::kInteger, "final_segments_differing",
+       "number of these segments that differ from the replayed ones",
        [](const V& v) { return keyOfBytes(v.final_differences); }}};
 }
 
@@ -86,38 +89,44 @@ std::vector<AnswerColumn<ReplayOf>> replayColumns() {
        [](const R& r) { return keyOfBytes(r.place); }},
       {Kind::kText,
        "settings",
-       "the whole of PYTORCH_CUDA_ALLOC_CONF; empty: PyTorch's defaults",
+       "complete value of PYTORCH_CUDA_ALLOC_CONF; empty: PyTorch's defaults",
        {},
        [](const R& r) { return r.replayed.conf; }},
-      {Kind::kInteger, "ooms", "requests that fail",
+      {Kind::kInteger, "ooms", "number of requests that fail",
        [](const R& r) { return r.replayed.stats.ooms; }},
-      {Kind::kInteger, "least_ooms", "over the driver's placements; NULL: they do not matter",
+      {Kind::kInteger, "least_ooms",
+       "lowest value over the tested address placements of the driver; NULL: the placement does "
+       "not matter",
        range(&analysis::PlacementRange::least_ooms)},
-      {Kind::kInteger, "most_ooms", "…", range(&analysis::PlacementRange::most_ooms)},
+      {Kind::kInteger, "most_ooms", "highest such value",
+       range(&analysis::PlacementRange::most_ooms)},
       {Kind::kBytes, "peak_reserved_bytes", "", peakOf(Q::kReservedBytes)},
       {Kind::kBytes, "least_peak_reserved_bytes",
-       "over the driver's placements; NULL: they do not matter",
+       "lowest value over the tested address placements of the driver; NULL: the placement does "
+       "not matter",
        range(&analysis::PlacementRange::least_bytes)},
-      {Kind::kBytes, "most_peak_reserved_bytes", "…", range(&analysis::PlacementRange::most_bytes)},
+      {Kind::kBytes, "most_peak_reserved_bytes", "highest such value",
+       range(&analysis::PlacementRange::most_bytes)},
       {Kind::kBytes, "peak_active_bytes", "", peakOf(Q::kActiveBytes)},
-      {Kind::kBytes, "unused_at_peak_bytes", "in no block while most is in blocks: the least",
+      {Kind::kBytes, "unused_at_peak_bytes",
+       "reserved bytes outside blocks at peak active memory (the lowest value)",
        [](const R& r) { return keyOfBytes(r.replayed.unused_at_peak_bytes); }},
-      {Kind::kInteger, "retries", "flushes of the cache for a request",
+      {Kind::kInteger, "retries", "number of cache flushes to serve a request",
        [](const R& r) { return r.replayed.stats.retries; }},
-      {Kind::kInteger, "driver_allocs", "calls of the driver",
+      {Kind::kInteger, "driver_allocs", "number of driver calls that allocate or map memory",
        [](const R& r) { return r.replayed.stats.driver_allocs; }},
-      {Kind::kInteger, "driver_frees", "…",
+      {Kind::kInteger, "driver_frees", "number of driver calls that free or unmap memory",
        [](const R& r) { return r.replayed.stats.driver_frees; }},
-      {Kind::kInteger, "rescued", "requests that failed when it was recorded, and fit here",
+      {Kind::kInteger, "rescued",
+       "number of requests that failed in the recording and succeed here",
        [](const R& r) { return keyOfBytes(r.replayed.rescued); }},
-      {Kind::kStep, "forecast_from_step",
-       "from there on the program would have seen something else; NULL: nowhere",
+      {Kind::kStep, "forecast_from_step", "step from which the result is a forecast; NULL: none",
        [](const R& r) {
          return r.replayed.forecast_from ? keyOfStep(*r.replayed.forecast_from) : kNull;
        }},
-      {Kind::kBytes, "reserved_at_start_bytes", "older than the recording: as it was",
+      {Kind::kBytes, "reserved_at_start_bytes", "reserved bytes from before the recording",
        [](const R& r) { return keyOfBytes(r.replayed.reserved_at_start_bytes); }},
-      {Kind::kBytes, "available_bytes", "what the process could have; NULL: not known",
+      {Kind::kBytes, "available_bytes", "memory available to the process; NULL: unknown",
        [](const R& r) { return r.available_bytes ? keyOfBytes(*r.available_bytes) : kNull; }}};
 }
 
@@ -126,20 +135,21 @@ std::vector<AnswerColumn<ReplayOf>> replayColumns() {
 std::vector<TableFunction> replayFunctions(const AnalysedTrace& trace) {
   return {
       deviceAnswer<replay::Verification>(
-          trace, "proven", "table: one row: how much of the recording a replay explains",
+          trace, "proven", "table: one row: how many events of the recording a replay reproduces",
           provenColumns(),
           [](const AnalysedTrace& t, const DeviceAnalysis& d) {
             return provenOf(t, d, std::nullopt);
           }),
       deviceAnswer<ReplayOf>(
           trace, "replays",
-          "table: what other settings would have done, best first; see docs/explain/replay.md",
+          "table: the results of other allocator settings, best first (docs/explain/replay.md)",
           replayColumns(),
           [](const AnalysedTrace& t, const DeviceAnalysis& d) {
             return replaysOf(t, d, std::nullopt);
           }),
-      capacityAnswer<ReplayOf>(trace, "replays_at", "table: as replays, on a device of that size",
-                               replayColumns(), replaysOf)};
+      capacityAnswer<ReplayOf>(trace, "replays_at",
+                               "table: as replays, on a device of the given size", replayColumns(),
+                               replaysOf)};
 }
 
 }  // namespace tidegauge::query

@@ -19,20 +19,20 @@ TableFunction oomsFunction(const AnalysedTrace& trace) {
   std::vector<AnswerColumn<O>> columns = {
       {Kind::kInteger, "device", "ordinal; -1 = pinned host memory",
        [](const O& o) { return int64_t{o.device->device.ordinal}; }},
-      {Kind::kStep, "step", "when", [](const O& o) { return keyOfStep(o.oom.step); }},
+      {Kind::kStep, "step", "step of the event", [](const O& o) { return keyOfStep(o.oom.step); }},
       {Kind::kTime, "time_us", "µs since the epoch",
        [](const O& o) { return o.device->time.timeOf(o.oom.step); }},
       {Kind::kReal, "seconds", "since the device's first event",
        [](const O& o) { return keyOfSeconds(o.device->time, o.oom.step); }},
-      {Kind::kBytes, "requested_bytes", "asked for, rounded; NULL: unknown",
+      {Kind::kBytes, "requested_bytes", "the request, rounded; NULL: unknown",
        [](const O& o) { return keyOf(o.oom.requested_bytes); }},
       {Kind::kBytes, "device_free_bytes",
-       "what the driver said was free; without an allocator "
-       "what must be left of what it said last; NULL: unknown",
+       "free bytes as reported by the driver; without an allocator: the last reported value minus "
+       "later allocations; NULL: unknown",
        [](const O& o) { return keyOf(o.oom.device_free_bytes); }},
-      {Kind::kBytes, "over_bytes", "how much the driver was short; NULL: unknown",
+      {Kind::kBytes, "over_bytes", "bytes that the driver lacked; NULL: unknown",
        [](const O& o) { return o.oom.known() ? keyOfBytes(o.oom.overBytes()) : kNull; }},
-      {Kind::kBytes, "ceiling_bytes", "reserved + free in the driver",
+      {Kind::kBytes, "ceiling_bytes", "reserved_bytes + device_free_bytes",
        [](const O& o) { return keyOf(o.oom.ceilingBytes()); }}};
   auto bytes = [&](const char* name, const char* doc, auto key) {
     columns.push_back({Kind::kBytes, name, doc, key});
@@ -43,29 +43,34 @@ TableFunction oomsFunction(const AnalysedTrace& trace) {
         [](const O& o) { return keyOfBytes(o.oom.totals.allocated_bytes); });
   bytes("reserved_bytes", "at the event",
         [](const O& o) { return keyOfBytes(o.oom.totals.reserved_bytes); });
-  bytes("free_in_segments_bytes", "NULL, as the next two: not one of the 100 worst",
+  bytes("free_in_segments_bytes",
+        "free bytes inside segments; NULL here and in the next two columns: not one of the 100 "
+        "worst events",
         [](const O& o) { return o.oom.free ? keyOfBytes(o.oom.free->bytes) : kNull; });
-  columns.push_back({Kind::kInteger, "holes", "free parts of segments", [](const O& o) {
+  columns.push_back({Kind::kInteger, "holes", "number of holes in segments", [](const O& o) {
                        return o.oom.free ? keyOfBytes(o.oom.free->holes) : kNull;
                      }});
   bytes("largest_hole_bytes", "",
         [](const O& o) { return o.oom.free ? keyOfBytes(o.oom.free->largest_bytes) : kNull; });
-  bytes("given_back_bytes", "released by the failing request's own retry",
+  bytes("given_back_bytes", "bytes that the retry of this request returned to the driver",
         [](const O& o) { return keyOfBytes(o.oom.given_back_bytes); });
-  columns.push_back({Kind::kInteger, "given_back_segments", "how many that were",
+  columns.push_back({Kind::kInteger, "given_back_segments", "number of these segments",
                      [](const O& o) { return keyOfBytes(o.oom.given_back_segments); }});
-  columns.push_back({Kind::kInteger, "refusals",
-                     "of a recording: how often in a row the same was refused to one thread, each "
-                     "time within a second; step is the last",
-                     [](const O& o) { return keyOf(o.oom.refusals); }});
   columns.push_back(
-      {Kind::kTime, "first_refused_time_us", "the first of them, µs since the epoch",
-       [](const O& o) { return o.oom.first_refusal_ns ? *o.oom.first_refusal_ns / 1000 : kNull; }});
-  columns.push_back({Kind::kInteger, "series",
-                     "counted from 1: refusals of one call site, each "
-                     "for less than the one before, are one series",
-                     [](const O& o) { return keyOfBytes(o.oom.series); }});
-  columns.push_back({Kind::kInteger, "stack_id", "→ stacks.id: of the request",
+      {Kind::kInteger, "refusals",
+       "recordings: number of consecutive refusals of the same size in one thread, each within 1 "
+       "s of the one before; step is the last of them",
+       [](const O& o) { return keyOf(o.oom.refusals); }});
+  columns.push_back({Kind::kTime, "first_refused_time_us",
+                     "time of the first of these refusals, µs since the epoch", [](const O& o) {
+                       return o.oom.first_refusal_ns ? *o.oom.first_refusal_ns / 1000 : kNull;
+                     }});
+  columns.push_back(
+      {Kind::kInteger, "series",
+       "number of the series, from 1: consecutive refusals of one call site, each for less than "
+       "the one before",
+       [](const O& o) { return keyOfBytes(o.oom.series); }});
+  columns.push_back({Kind::kInteger, "stack_id", "→ stacks.id: stack of the request",
                      [](const O& o) { return query::keyOf(o.oom.stack); }});
   columns.push_back({Kind::kText, "label", "of that stack", {}, [](const O& o) {
                        return o.trace->labels.label(o.oom.stack);
@@ -99,16 +104,17 @@ TableFunction holdersFunction(const AnalysedTrace& trace) {
        "of that stack",
        {},
        [](const H& h) { return h.trace->labels.label(h.group.stack); }},
-      {Kind::kBytes, "bytes", "in blocks",
+      {Kind::kBytes, "bytes", "bytes of the blocks",
        [](const H& h) { return keyOfBytes(h.group.block_bytes); }},
-      {Kind::kBytes, "requested_bytes", "what the program asked for",
+      {Kind::kBytes, "requested_bytes", "bytes that the program requested",
        [](const H& h) { return keyOfBytes(h.group.requested_bytes); }},
-      {Kind::kInteger, "blocks", "live", [](const H& h) { return keyOfBytes(h.group.blocks); }},
-      {Kind::kBytes, "older_bytes", "of these, older than the recording",
+      {Kind::kInteger, "blocks", "number of live blocks",
+       [](const H& h) { return keyOfBytes(h.group.blocks); }},
+      {Kind::kBytes, "older_bytes", "the part of bytes from before the recording",
        [](const H& h) { return keyOfBytes(h.group.older_bytes); }},
       {Kind::kInteger, "first_allocation_id", "→ allocations.id: its largest block",
        [](const H& h) { return int64_t{h.group.first_row}; }},
-      {Kind::kReal, "share", "of all live bytes, 0 … 1", [](const H& h) {
+      {Kind::kReal, "share", "share of all live bytes, 0 … 1", [](const H& h) {
          return keyOfReal(h.all_bytes == 0 ? 0.0
                                            : static_cast<double>(h.group.block_bytes) /
                                                  static_cast<double>(h.all_bytes));
@@ -138,27 +144,27 @@ TableFunction freePartsFunction(const AnalysedTrace& trace) {
   auto number = [&](Kind kind, const char* name, const char* doc, auto key) {
     columns.push_back({kind, name, doc, key});
   };
-  number(Kind::kBytes, "reserved_bytes", "what the driver gave",
+  number(Kind::kBytes, "reserved_bytes", "bytes held from the driver",
          [](const F& f) { return keyOfBytes(f.totals.reserved_bytes); });
-  number(Kind::kBytes, "active_bytes", "live",
+  number(Kind::kBytes, "active_bytes", "bytes of live blocks",
          [](const F& f) { return keyOfBytes(f.totals.active_bytes); });
-  number(Kind::kBytes, "not_live_bytes", "reserved less active", [](const F& f) {
+  number(Kind::kBytes, "not_live_bytes", "reserved_bytes − active_bytes", [](const F& f) {
     return f.totals.reserved_bytes > f.totals.active_bytes
                ? keyOfBytes(f.totals.reserved_bytes - f.totals.active_bytes)
                : 0;
   });
-  number(Kind::kBytes, "free_bytes", "in the free parts of segments",
+  number(Kind::kBytes, "free_bytes", "bytes of the holes in segments",
          [](const F& f) { return keyOfBytes(f.free.bytes); });
-  number(Kind::kInteger, "holes", "free parts",
+  number(Kind::kInteger, "holes", "number of holes",
          [](const F& f) { return keyOfBytes(f.free.holes); });
   number(Kind::kBytes, "largest_hole_bytes", "",
          [](const F& f) { return keyOfBytes(f.free.largest_bytes); });
-  number(Kind::kBytes, "pinned_bytes", "free, in segments that hold a live block",
+  number(Kind::kBytes, "pinned_bytes", "free bytes in segments that have a live block",
          [](const F& f) { return keyOfBytes(f.free.pinned_bytes); });
-  number(Kind::kInteger, "pinned_segments", "how many these are",
+  number(Kind::kInteger, "pinned_segments", "number of these segments",
          [](const F& f) { return keyOfBytes(f.free.pinned_segments); });
   return placeAnswer<F>(
-      trace, "free_parts", "table: one row: what lies free inside segments after the step",
+      trace, "free_parts", "table: one row: the free memory inside segments after the step",
       {"device", "step"}, columns,
       [&trace](const DeviceAnalysis& device,
                const std::vector<int64_t>& arguments) -> base::Result<std::vector<F>> {
@@ -178,9 +184,10 @@ TableFunction identitiesFunction(const AnalysedTrace& trace) {
        "drawn, live, reserved, segments, checksums",
        {},
        [](const I& i) { return std::string(i.name); }},
-      {Kind::kInteger, "holds", "1 or 0", [](const I& i) { return int64_t{i.holds}; }},
+      {Kind::kInteger, "holds", "1: the sum is right; 0: it is not",
+       [](const I& i) { return int64_t{i.holds}; }},
       {Kind::kText, "text", "the sum in words and numbers", {}, [](const I& i) { return i.text; }},
-      {Kind::kBytes, "difference_bytes", "0 if it holds",
+      {Kind::kBytes, "difference_bytes", "0 if the sum is right",
        [](const I& i) { return keyOfBytes(i.difference_bytes); }}};
   return deviceAnswer<I>(
       trace, "identities", "table: sums that must hold in every file", columns,
@@ -208,18 +215,19 @@ TableFunction rangeTotalsFunction(const AnalysedTrace& trace) {
        [](const R& r) { return keyOfBytes(r.start_bytes); }},
       {Kind::kBytes, "end_bytes", "after the last step",
        [](const R& r) { return keyOfBytes(r.end_bytes); }},
-      {Kind::kBytes, "peak_bytes", "the highest state after a step",
+      {Kind::kBytes, "peak_bytes", "peak over these steps",
        [](const R& r) { return keyOfBytes(r.peak.bytes); }},
-      {Kind::kStep, "peak_step", "the first such step",
+      {Kind::kStep, "peak_step", "first step with this peak",
        [](const R& r) { return r.has_steps ? keyOfStep(r.peak.step) : kNull; }},
-      {Kind::kStep, "first_step", "as asked for", [](const R& r) { return keyOfStep(r.first); }},
-      {Kind::kStep, "last_step", "as asked for, or the last there is",
+      {Kind::kStep, "first_step", "the argument first_step",
+       [](const R& r) { return keyOfStep(r.first); }},
+      {Kind::kStep, "last_step", "the argument last_step, or the last step of the device",
        [](const R& r) { return keyOfStep(r.last); }},
       {Kind::kReal, "first_seconds", "since the device's first event",
        [](const R& r) { return r.has_steps ? keyOfSeconds(r.device->time, r.first) : kNull; }},
       {Kind::kReal, "last_seconds", "since the device's first event",
        [](const R& r) { return r.has_steps ? keyOfSeconds(r.device->time, r.last) : kNull; }},
-      {Kind::kInteger, "events", "of the device in all",
+      {Kind::kInteger, "events", "number of events of the device",
        [](const R& r) { return int64_t{r.device->totals.steps()}; }}};
   return placeAnswer<R>(
       trace, "range_totals", "table: totals over the steps from first to last",

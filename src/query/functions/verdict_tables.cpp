@@ -23,7 +23,7 @@ std::vector<AnswerColumn<VerdictOf>> verdictColumns() {
   using V = VerdictOf;
   std::vector<AnswerColumn<V>> columns = {
       {Kind::kInteger, "device", "ordinal", [](const V& v) { return int64_t{v.device}; }},
-      {Kind::kStep, "step", "of the out-of-memory event",
+      {Kind::kStep, "step", "step of the out-of-memory event",
        [](const V& v) { return keyOfStep(v.verdict->step); }},
       {Kind::kText, "verdict",
        "fragmentation, other_pool, capacity, internal_waste, others, cap or flaw; NULL: unknown",
@@ -32,23 +32,24 @@ std::vector<AnswerColumn<VerdictOf>> verdictColumns() {
   auto bytes = [&](const char* name, const char* doc, auto key) {
     columns.push_back({Kind::kBytes, name, doc, key});
   };
-  bytes("bytes", "what that reason held back",
+  bytes("bytes", "bytes that this reason kept from the request",
         [](const V& v) { return v.row ? keyOfBytes(v.row->bytes) : kNull; });
-  columns.push_back({Kind::kInteger, "certain", "0: uncertain_bytes could turn it",
+  columns.push_back({Kind::kInteger, "certain", "0: uncertain_bytes could change the verdict",
                      [](const V& v) { return v.row ? int64_t{v.row->certain} : kNull; }});
-  bytes("request_bytes", "asked for, rounded",
+  bytes("request_bytes", "the request, rounded",
         [](const V& v) { return keyOf(v.verdict->request_bytes); });
-  bytes("wanted_bytes", "of the driver: a segment, or pages",
+  bytes("wanted_bytes", "bytes that the allocator requested from the driver: a segment, or pages",
         [](const V& v) { return keyOf(v.verdict->wanted_bytes); });
-  bytes("missing_bytes", "wanted less driver; NULL: it had enough, or one is unknown",
+  bytes("missing_bytes",
+        "wanted_bytes − driver_bytes; NULL: the driver had enough, or one of them is unknown",
         [](const V& v) { return keyOf(v.verdict->missingBytes()); });
-  bytes("lacking_bytes", "what a perfect heap would still lack",
+  bytes("lacking_bytes", "bytes that would be missing even if all free bytes were in one range",
         [](const V& v) { return keyOfBytes(v.verdict->lackingBytes()); });
-  bytes("live_bytes", "blocks inside segments",
+  bytes("live_bytes", "bytes of live blocks inside segments",
         [](const V& v) { return keyOfBytes(v.verdict->live_bytes); });
-  bytes("free_bytes", "inside segments",
+  bytes("free_bytes", "free bytes inside segments",
         [](const V& v) { return keyOfBytes(v.verdict->free_bytes); });
-  bytes("driver_bytes", "what the driver said was free",
+  bytes("driver_bytes", "free bytes as reported by the driver",
         [](const V& v) { return keyOf(v.verdict->driver_bytes); });
   bytes("told_free_bytes",
         "without an allocator: the free bytes that "
@@ -56,49 +57,51 @@ std::vector<AnswerColumn<VerdictOf>> verdictColumns() {
         [](const V& v) {
           return v.verdict->driver_free ? keyOfBytes(v.verdict->driver_free->free_bytes) : kNull;
         });
-  bytes("told_taken_bytes", "… and what this process took since; below 0: returned",
+  bytes("told_taken_bytes",
+        "… and the bytes that this process allocated since then; below 0: it returned more",
         [](const V& v) {
           return v.verdict->driver_free ? v.verdict->driver_free->taken_since_bytes : kNull;
         });
   columns.push_back({Kind::kInteger, "told_before_us",
                      "… how long before the event; below 0: after",
                      [](const V& v) { return v.verdict->driver_free_before_us.value_or(kNull); }});
-  bytes("other_bytes", "of the device, outside this allocator; NULL: its size is not known",
+  bytes("other_bytes",
+        "bytes of the device outside this allocator; NULL: the size of the device is unknown",
         [](const V& v) { return keyOf(v.verdict->otherBytes()); });
-  bytes("reserved_bytes", "live + free",
+  bytes("reserved_bytes", "live_bytes + free_bytes",
         [](const V& v) { return keyOfBytes(v.verdict->reserved_bytes); });
-  bytes("ceiling_bytes", "reserved + driver",
+  bytes("ceiling_bytes", "reserved_bytes + driver_bytes",
         [](const V& v) { return keyOf(v.verdict->ceilingBytes()); });
-  bytes("total_bytes", "of the device, as reported; NULL: not reported",
+  bytes("total_bytes", "memory of the device, as reported; NULL: not reported",
         [](const V& v) { return keyOf(v.verdict->total_bytes); });
-  bytes("difference_bytes", "reserved less (live + free): 0, or the file contradicts itself",
+  bytes("difference_bytes", "reserved − (live + free); if it is not 0, the file contradicts itself",
         [](const V& v) { return v.verdict->differenceBytes(); });
-  columns.push_back({Kind::kInteger, "holes", "free parts",
+  columns.push_back({Kind::kInteger, "holes", "number of holes",
                      [](const V& v) { return keyOfBytes(v.verdict->free.count); }});
   bytes("largest_hole_bytes", "",
         [](const V& v) { return keyOfBytes(v.verdict->free.largest_bytes); });
   columns.push_back({Kind::kInteger, "pieces",
-                     "of the holes, those that could not serve the request in any pool or stream",
+                     "number of holes that could not serve the request in any pool or stream",
                      [](const V& v) { return keyOfBytes(v.verdict->pieces.count); }});
   bytes("largest_piece_bytes", "of these",
         [](const V& v) { return keyOfBytes(v.verdict->pieces.largest_bytes); });
-  bytes("rounding_bytes", "of the live bytes, beyond their requests in whole 512 B",
+  bytes("rounding_bytes", "bytes of live blocks beyond their requests rounded to 512 B",
         [](const V& v) { return keyOfBytes(v.verdict->rounding_bytes); });
-  bytes("uncertain_bytes", "by which live_bytes may be higher",
+  bytes("uncertain_bytes", "the true live_bytes may be higher by this much",
         [](const V& v) { return keyOfBytes(v.verdict->uncertain_bytes); });
-  bytes("cap_least_bytes", "a limit of the process is at least that", [](const V& v) {
+  bytes("cap_least_bytes", "lower bound of a memory limit of the process", [](const V& v) {
     return v.verdict->cap ? keyOfBytes(v.verdict->cap->least_bytes) : kNull;
   });
-  bytes("cap_below_bytes", "… and below that", [](const V& v) {
+  bytes("cap_below_bytes", "… and its upper bound", [](const V& v) {
     return v.verdict->cap ? keyOfBytes(v.verdict->cap->below_bytes) : kNull;
   });
-  bytes("pinned_bytes", "free, but kept by live blocks",
+  bytes("pinned_bytes", "free bytes that live blocks keep from the driver",
         [](const V& v) { return keyOfBytes(v.verdict->pinned.pinned_bytes); });
-  bytes("releasable_bytes", "free, in whole segments or pages",
+  bytes("releasable_bytes", "free bytes in whole free segments or pages",
         [](const V& v) { return keyOfBytes(v.verdict->pinned.releasable_bytes); });
-  bytes("shared_bytes", "of the pinned ones, kept by several stacks",
+  bytes("shared_bytes", "the part of pinned_bytes that blocks of several stacks keep",
         [](const V& v) { return keyOfBytes(v.verdict->pinned.shared_bytes); });
-  bytes("by_nobody_bytes", "of the pinned ones, in pages without a live block",
+  bytes("by_nobody_bytes", "the part of pinned_bytes in pages without a live block",
         [](const V& v) { return keyOfBytes(v.verdict->pinned.by_nobody_bytes); });
   return columns;
 }
@@ -121,18 +124,18 @@ std::vector<VerdictOf> verdictsOf(const AnalysedTrace& trace, const DeviceAnalys
 }
 
 TableFunction verdictsFunction(const AnalysedTrace& trace) {
-  return deviceAnswer<VerdictOf>(trace, "oom_verdicts",
-                                 "table: why memory ran out, a row per reason, of the 100 worst "
-                                 "events; see docs/explain/oom.md",
-                                 verdictColumns(),
-                                 [](const AnalysedTrace& t, const DeviceAnalysis& d) {
-                                   return verdictsOf(t, d, std::nullopt);
-                                 });
+  return deviceAnswer<VerdictOf>(
+      trace, "oom_verdicts",
+      "table: why memory ran out, one row per reason, for the 100 worst events "
+      "(docs/explain/oom.md)",
+      verdictColumns(), [](const AnalysedTrace& t, const DeviceAnalysis& d) {
+        return verdictsOf(t, d, std::nullopt);
+      });
 }
 
 TableFunction verdictsAtFunction(const AnalysedTrace& trace) {
   return capacityAnswer<VerdictOf>(trace, "oom_verdicts_at",
-                                   "table: as oom_verdicts, on a device of that size",
+                                   "table: as oom_verdicts, on a device of the given size",
                                    verdictColumns(), verdictsOf);
 }
 
@@ -152,28 +155,28 @@ TableFunction pinsFunction(const AnalysedTrace& trace) {
        {},
        [](const P& p) { return p.trace->labels.label(p.pins.stack); }},
       {Kind::kBytes, "pins_bytes",
-       "free bytes that its blocks keep; not to be added up over stacks",
+       "free bytes that its blocks keep from the driver; do not add them up over stacks",
        [](const P& p) { return keyOfBytes(p.pins.pinsBytes()); }},
-      {Kind::kBytes, "alone_bytes", "of these, kept by no other stack",
+      {Kind::kBytes, "alone_bytes", "the part that no other stack keeps",
        [](const P& p) { return keyOfBytes(p.pins.alone_bytes); }},
-      {Kind::kBytes, "shared_bytes", "of these, kept by others as well",
+      {Kind::kBytes, "shared_bytes", "the part that other stacks keep as well",
        [](const P& p) { return keyOfBytes(p.pins.shared_bytes); }},
-      {Kind::kInteger, "blocks", "that keep something",
+      {Kind::kInteger, "blocks", "number of blocks that keep free memory from the driver",
        [](const P& p) { return keyOfBytes(p.pins.blocks); }},
-      {Kind::kBytes, "block_bytes", "of these blocks",
+      {Kind::kBytes, "block_bytes", "bytes of these blocks",
        [](const P& p) { return keyOfBytes(p.pins.block_bytes); }},
-      {Kind::kBytes, "smallest_bytes", "of one",
+      {Kind::kBytes, "smallest_bytes", "size of the smallest of these blocks",
        [](const P& p) { return keyOfBytes(p.pins.smallest_bytes); }},
-      {Kind::kBytes, "largest_bytes", "of one",
+      {Kind::kBytes, "largest_bytes", "size of the largest of these blocks",
        [](const P& p) { return keyOfBytes(p.pins.largest_bytes); }},
-      {Kind::kInteger, "segments", "that hold them",
+      {Kind::kInteger, "segments", "number of segments with such blocks",
        [](const P& p) { return keyOfBytes(p.pins.segments); }},
       {Kind::kInteger, "oldest_allocation_id", "→ allocations.id",
        [](const P& p) { return int64_t{p.pins.oldest_row}; }}};
   return placeAnswer<P>(
       trace, "pins",
-      "table: whose blocks keep free memory from going back to the driver, ranked as in "
-      "docs/explain/oom.md",
+      "table: stacks whose blocks keep free memory from the driver, most important first "
+      "(docs/explain/oom.md)",
       {"device", "step"}, columns,
       [&trace](const DeviceAnalysis& device,
                const std::vector<int64_t>& arguments) -> base::Result<std::vector<P>> {
@@ -215,34 +218,35 @@ std::vector<AnswerColumn<AdviceOf>> adviceColumns() {
       {Kind::kInteger, "place", "1 = first to try", [](const A& a) { return keyOfBytes(a.place); }},
       {Kind::kText,
        "kind",
-       "what to try",
+       "kind of advice",
        {},
        [](const A& a) { return std::string(analysis::name(a.advice.kind)); }},
-      {Kind::kText, "setting", "as PYTORCH_CUDA_ALLOC_CONF takes it; NULL: none",
+      {Kind::kText, "setting", "value for PYTORCH_CUDA_ALLOC_CONF; NULL: none",
        [](const A& a) { return a.advice.setting.empty() ? kNull : 0; },
        [](const A& a) { return a.advice.setting; }},
-      {Kind::kStep, "step", "where; NULL: nowhere in particular",
+      {Kind::kStep, "step", "step that it is about; NULL: none",
        [](const A& a) { return a.advice.step ? keyOfStep(*a.advice.step) : kNull; }},
       {Kind::kText,
        "name",
-       "of a number that it rests on",
+       "name of a number that supports it",
        {},
        [](const A& a) { return a.evidence.name; }},
-      {Kind::kInteger, "value", "of that number",
+      {Kind::kInteger, "value", "value of this number",
        [](const A& a) { return keyOfBytes(a.evidence.value); }},
-      {Kind::kText, "source", "where it comes from", {}, [](const A& a) {
+      {Kind::kText, "source", "where the number comes from", {}, [](const A& a) {
          return a.evidence.source;
        }}};
 }
 
 TableFunction adviceFunction(const AnalysedTrace& trace) {
   return deviceAnswer<AdviceOf>(
-      trace, "advice", "table: what to try, a row per number it rests on", adviceColumns(),
+      trace, "advice", "table: advice, one row per number that supports it", adviceColumns(),
       [](const AnalysedTrace& t, const DeviceAnalysis& d) { return adviceOf(t, d, std::nullopt); });
 }
 
 TableFunction adviceAtFunction(const AnalysedTrace& trace) {
-  return capacityAnswer<AdviceOf>(trace, "advice_at", "table: as advice, on a device of that size",
+  return capacityAnswer<AdviceOf>(trace, "advice_at",
+                                  "table: as advice, on a device of the given size",
                                   adviceColumns(), adviceOf);
 }
 
@@ -263,31 +267,33 @@ TableFunction fragmentationFunction(const AnalysedTrace& trace) {
     number(Kind::kBytes, name, doc, [of](const F& f) { return keyOfBytes(of(f.sample.sums)); });
   };
   using S = analysis::FragmentationSums;
-  bytes("reserved_bytes", "inside known segments", [](const S& s) { return s.reserved_bytes; });
-  bytes("free_bytes", "of these, covered by no live block",
+  bytes("reserved_bytes", "bytes of known segments", [](const S& s) { return s.reserved_bytes; });
+  bytes("free_bytes", "the part of these bytes in no live block",
         [](const S& s) { return s.free.bytes; });
-  number(Kind::kInteger, "holes", "free parts",
+  number(Kind::kInteger, "holes", "number of holes",
          [](const F& f) { return keyOfBytes(f.sample.sums.free.holes); });
   bytes("largest_hole_bytes", "", [](const S& s) { return s.free.largest_bytes; });
-  bytes("scattered_bytes", "free, not in the largest hole",
+  bytes("scattered_bytes", "free bytes outside the largest hole",
         [](const S& s) { return s.free.scatteredBytes(); });
-  bytes("pinned_bytes", "free, kept by live blocks",
+  bytes("pinned_bytes", "free bytes that live blocks keep from the driver",
         [](const S& s) { return s.free.pinned_bytes; });
-  bytes("releasable_bytes", "free, in whole segments or pages",
+  bytes("releasable_bytes", "free bytes in whole free segments or pages",
         [](const S& s) { return s.free.releasable_bytes; });
   number(Kind::kBytes, "large_request_bytes", "the 95th percentile of the recorded requests",
          [](const F& f) { return keyOfBytes(f.request_bytes); });
-  bytes("stranded_bytes", "free, but of no use to requests of that size",
+  bytes("stranded_bytes", "free bytes that requests of that size cannot use",
         [](const S& s) { return s.free.stranded_bytes; });
-  bytes("waste_bytes", "inside live blocks, not asked for",
+  bytes("waste_bytes", "bytes inside live blocks that the program did not request",
         [](const S& s) { return s.waste_bytes; });
   number(Kind::kReal, "reserved_score",
-         "layout score of the main pool, 0 … 100; counts shape; NULL: no allocator",
+         "layout score of the main pool, 0 … 100, which measures shape only; NULL: no allocator",
          [](const F& f) { return f.has_allocator ? keyOfReal(f.sample.reserved.score) : kNull; });
-  number(Kind::kReal, "address_score", "the same of the address space; its holes cost no memory",
+  number(Kind::kReal, "address_score",
+         "layout score of the address space, where holes use no memory; NULL: no allocator",
          [](const F& f) { return f.has_allocator ? keyOfReal(f.sample.address.score) : kNull; });
   return placeAnswer<F>(
-      trace, "fragmentation", "table: one row: docs/explain/fragmentation.md after the step",
+      trace, "fragmentation",
+      "table: one row: the fragmentation numbers after the step (docs/explain/fragmentation.md)",
       {"device", "step"}, columns,
       [&trace](const DeviceAnalysis& device,
                const std::vector<int64_t>& arguments) -> base::Result<std::vector<F>> {

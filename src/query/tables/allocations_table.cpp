@@ -44,16 +44,18 @@ Fill flag(const model::Allocations& a, model::AllocationFlag flag) {
 }
 
 void addSteps(Table& table, const model::Allocations& a) {
-  Column& alloc = add(table, ColumnKind::kStep, "alloc_step", "of the alloc event; NULL: not seen",
-                      ofRow(a, allocStep));
+  Column& alloc = add(table, ColumnKind::kStep, "alloc_step",
+                      "step of the alloc event; NULL: not in the file", ofRow(a, allocStep));
   alloc.sorted = Sorted::kWithinDevices;
   alloc.narrow = storedSteps(a.first_step);
   alloc.distinct = table.rows;
-  add(table, ColumnKind::kStep, "free_requested_step", "the program freed it; NULL: never seen",
+  add(table, ColumnKind::kStep, "free_requested_step",
+      "step at which the program freed it; NULL: not in the file",
       storedSteps(a.free_requested_step))
       .distinct = table.rows;
   add(table, ColumnKind::kStep, "free_completed_step",
-      "the block could be used again; NULL: never seen", ofRow(a, freeCompletedStep))
+      "step from which the block could be reused; NULL: not in the file",
+      ofRow(a, freeCompletedStep))
       .distinct = table.rows;
 }
 
@@ -72,18 +74,21 @@ Table allocationsTable(const AnalysedTrace& analysed) {
   const model::Allocations& a = trace.allocations;
   Table table;
   table.name = "allocations";
-  table.doc = "One row per life of a block, from alloc to free, with what is older or lost.";
+  table.doc =
+      "One row per allocation, from alloc to free. Includes allocations from before the recording "
+      "and those with a missing event.";
   setDeviceRows(table, trace, &model::Device::allocation_begin, &model::Device::allocation_end);
-  addId(table, "in drawing order: bottom of the timeline first, device by device");
+  addId(table, "drawing order of the timeline: device by device, from the bottom up");
   addDevice(table);
   add(table, ColumnKind::kInteger, "address", "see address_id(address, version)",
       storedAddresses(a.address))
       .distinct = table.rows / 4 + 1;
-  add(table, ColumnKind::kInteger, "version", "PyTorch's n in b7f…_n: nth life of the address",
+  add(table, ColumnKind::kInteger, "version",
+      "n in PyTorch's name b7f…_n: the nth allocation at this address",
       stored(a.version, [](uint32_t v) { return int64_t{v}; }));
-  add(table, ColumnKind::kBytes, "requested_bytes", "what the program asked for",
+  add(table, ColumnKind::kBytes, "requested_bytes", "bytes that the program requested",
       storedBytes(a.requested_bytes));
-  add(table, ColumnKind::kBytes, "block_bytes", "what the allocator set aside for it",
+  add(table, ColumnKind::kBytes, "block_bytes", "size of the block that serves the request",
       storedBytes(a.block_bytes));
   add(table, ColumnKind::kInteger, "block_bytes_inferred",
       "1: computed from requested_bytes, 0: read from the file", flag(a, model::kBlockInferred));
@@ -91,20 +96,24 @@ Table allocationsTable(const AnalysedTrace& analysed) {
   addReference(table, "pool", "→ pools.id", storedIds(a.pool), trace.pools.size());
   addReference(table, "segment_id", "→ segments.id; NULL: in no known segment",
                storedIds(a.segment), trace.segments.size());
-  addReference(table, "stack_id", "→ stacks.id: of the alloc, or of the free if that is all",
-               storedIds(a.stack), trace.stacks.size());
+  addReference(
+      table, "stack_id",
+      "→ stacks.id: stack of the alloc event, or of the free event if there is no alloc event",
+      storedIds(a.stack), trace.stacks.size());
   addSteps(table, a);
   add(table, ColumnKind::kTime, "alloc_time_us", "time of alloc_step",
       timeOf(trace, table, allocStep));
   add(table, ColumnKind::kTime, "free_time_us",
-      "time of free_completed_step, else of free_requested_step", timeOf(trace, table, freeStep));
+      "time of free_completed_step, or of free_requested_step if there is none",
+      timeOf(trace, table, freeStep));
   addEnum(table, "provenance",
-          "traced, before_recording, lost (one end was overwritten), ghost (final state only)",
+          "traced, before_recording, lost (one end is missing), ghost (only in the final state)",
           stored(a.provenance, [](Provenance p) { return static_cast<int64_t>(p); }),
           namesUpTo(Provenance::kGhost));
-  addPoolText(table, "stated_category", "as the file itself says it, if it does",
+  addPoolText(table, "stated_category", "category that the file itself states; NULL: none",
               storedIds(a.category), trace.strings);
-  addEnum(table, "category", "what it is for, by the category rules: parameters, activations, …",
+  addEnum(table, "category",
+          "what the memory is for, by the category rules: parameters, activations, …",
           eachRow([&categories = *analysed.categories](Row row) {
             return static_cast<int64_t>(categories.of(static_cast<uint32_t>(row)));
           }),
@@ -114,7 +123,8 @@ Table allocationsTable(const AnalysedTrace& analysed) {
           "live after step s: first_step <= s and s < last_step", storedSteps(a.first_step));
   first.sorted = Sorted::kWithinDevices;
   first.distinct = table.rows;
-  add(table, ColumnKind::kStep, "last_step", "end of the life; number of events: live to the end",
+  add(table, ColumnKind::kStep, "last_step",
+      "step from which it is no longer live; number of events: live to the end",
       storedSteps(a.last_step));
   Column& text = addStackText(table, "stack_text", analysed, storedIds(a.stack));
   text.doc = "the stack as text, for WHERE stack_text LIKE '%…%'; not part of SELECT *";

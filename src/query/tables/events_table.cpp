@@ -74,30 +74,30 @@ Table eventsTable(const AnalysedTrace& analysed) {
           stored(events.action, [](Action a) { return static_cast<int64_t>(a); }),
           actionNames(trace));
   Column& address =
-      add(table, ColumnKind::kInteger, "address", "of the block or segment; NULL for oom",
+      add(table, ColumnKind::kInteger, "address", "address of the block or segment; NULL for oom",
           eachRow([&events](Row row) {
             return events.action[row] == Action::kOom ? kNull : keyOfAddress(events.address[row]);
           }));
   address.distinct = table.rows / 16 + 1;
   add(table, ColumnKind::kBytes, "size_bytes",
-      "requested bytes; oom: the request, rounded; snapshot: active bytes by the file's own "
-      "count; NULL where these two are unknown",
+      "requested bytes; for oom: the rounded request; for snapshot: active bytes as stated in the "
+      "file; NULL: unknown (oom and snapshot only)",
       storedBytes(events.size_bytes));
   add(table, ColumnKind::kBytes, "device_free_bytes",
-      "oom only: bytes that the driver said were free", eachRow([&events](Row row) {
+      "for oom: free bytes as reported by the driver", eachRow([&events](Row row) {
         return events.action[row] == Action::kOom ? keyOfBytes(events.address[row]) : kNull;
       }));
   addReference(table, "stream", "→ streams.id", storedIds(events.stream), trace.streams.size());
   addReference(table, "pool", "→ pools.id", storedIds(events.pool), trace.pools.size());
-  addReference(table, "stack_id", "→ stacks.id; NULL if none was recorded", storedIds(events.stack),
+  addReference(table, "stack_id", "→ stacks.id; NULL: no stack recorded", storedIds(events.stack),
                trace.stacks.size());
   Column& time = add(table, ColumnKind::kTime, "time_us", "µs since the epoch",
                      stored(events.time_us, [](int64_t t) { return t; }));
   if (timesAscend(trace)) time.sorted = Sorted::kWithinDevices;
   time.distinct = table.rows;
-  addReference(table, "allocation_id", "→ allocations.id: the life that the event is about",
+  addReference(table, "allocation_id", "→ allocations.id: the allocation that the event is about",
                allocationOf(events), trace.allocations.size());
-  addReference(table, "segment_id", "→ segments.id: the segment, or that of the block",
+  addReference(table, "segment_id", "→ segments.id: the segment, or the segment of the block",
                segmentOf(trace), trace.segments.size());
   addPoolText(table, "compile_context", "torch.compile's context",
               storedIds(events.compile_context), trace.strings);

@@ -14,15 +14,15 @@ Fill devices(const std::vector<int32_t>& ordinals) {
 }
 
 void addKind(Table& table, const std::vector<model::MemoryKind>& kinds) {
-  addEnum(table, "kind", "device, managed, pinned host, pool, …; block: of the framework",
+  addEnum(table, "kind", "device, managed, pinned host, pool, …; block: a block of the framework",
           stored(kinds, [](model::MemoryKind kind) { return static_cast<int64_t>(kind); }),
           namesUpTo(model::MemoryKind::kBlock));
 }
 
 void addStack(Table& table, const AnalysedTrace& analysed, const std::vector<model::StackId>& ids) {
-  addReference(table, "stack_id", "row of stacks; NULL: none was recorded", storedIds(ids),
+  addReference(table, "stack_id", "→ stacks.id; NULL: no stack recorded", storedIds(ids),
                analysed.trace.stacks.size());
-  addMadeText(table, "label", "the call site: the frame that says most about who asked",
+  addMadeText(table, "label", "the call site: the innermost frame of the program's own code",
               storedIds(ids), [&analysed](int64_t key) {
                 return analysed.labels.label(model::StackId(static_cast<uint32_t>(key)));
               });
@@ -38,52 +38,55 @@ Table refusedTable(const AnalysedTrace& analysed) {
   const model::RecordedRefusals& r = work.refused;
   Table table = recordingTable(
       "refused",
-      "Calls for memory of this process that were refused, by function, code, size and stack; a "
-      "runtime call and the driver's call inside it count once.",
+      "Memory calls of this process that were refused, one row per function, code, size and "
+      "stack. A runtime call and the driver call inside it count once.",
       r.size());
   addProcessId(table, work);
-  addPoolText(table, "function", "the one that said no", storedIds(r.function),
+  addPoolText(table, "function", "the function that returned the error", storedIds(r.function),
               analysed.trace.strings);
   auto codes = stored(r.code, [](int32_t code) { return int64_t{code}; });
-  add(table, ColumnKind::kInteger, "code", "what it returned", codes);
+  add(table, ColumnKind::kInteger, "code", "the code that it returned", codes);
   Fill known = stored(
       r.code, [](int32_t code) { return model::codeWords(code).empty() ? kNull : int64_t{code}; });
   addMadeText(
-      table, "meaning", "of the code, \"out of memory\"; NULL: see CUDA's headers", known,
+      table, "meaning", "meaning of the code, e.g. \"out of memory\"; NULL: see CUDA's headers",
+      known,
       [](int64_t code) { return std::string(model::codeWords(static_cast<int32_t>(code))); });
   addKind(table, r.kind);
-  add(table, ColumnKind::kInteger, "device", "NULL: not known", devices(r.device));
-  add(table, ColumnKind::kBytes, "size_bytes", "asked for; 0: none was", storedBytes(r.size_bytes));
+  add(table, ColumnKind::kInteger, "device", "NULL: unknown", devices(r.device));
+  add(table, ColumnKind::kBytes, "size_bytes", "requested bytes; 0: the call has no size",
+      storedBytes(r.size_bytes));
   addStack(table, analysed, r.stack);
-  add(table, ColumnKind::kInteger, "time_ns", "the first time, ns since the epoch",
+  add(table, ColumnKind::kInteger, "time_ns", "time of the first such call, ns since the epoch",
       stored(r.first_ns, [](int64_t time) { return time; }));
-  add(table, ColumnKind::kInteger, "count", "how often", storedBytes(r.count));
+  add(table, ColumnKind::kInteger, "count", "number of such calls", storedBytes(r.count));
   return table;
 }
 
 Table heldAtEndTable(const AnalysedTrace& analysed) {
   const model::RecordedWork& work = workOf(analysed);
   const model::RecordedHoldings& h = work.held;
-  Table table = recordingTable("held_at_end",
-                               "Memory that this process had not freed when it ended "
-                               "(or after the last call, if it kept running), by "
-                               "call site, most bytes first: memory of the driver, "
-                               "then the framework's blocks, which lie inside it.",
-                               h.size());
+  Table table = recordingTable(
+      "held_at_end",
+      "Memory that this process had not freed when it ended (or after its last call, if it still "
+      "ran), one row per call site, most bytes first: memory of the driver, then the framework's "
+      "blocks, which are inside it.",
+      h.size());
   addProcessId(table, work);
-  add(table, ColumnKind::kInteger, "device", "NULL: not known, or memory of the host",
-      devices(h.device));
+  add(table, ColumnKind::kInteger, "device", "NULL: unknown, or host memory", devices(h.device));
   addKind(table, h.kind);
-  addEnum(table, "memory", "device, host or framework; add up bytes of one of them only",
-          stored(h.kind,
-                 [](model::MemoryKind kind) -> int64_t {
-                   return kind == model::MemoryKind::kBlock ? 2 : model::isHostMemory(kind) ? 1 : 0;
-                 }),
-          {"device", "host", "framework"});
-  add(table, ColumnKind::kBytes, "bytes", "as asked for", storedBytes(h.bytes));
-  add(table, ColumnKind::kInteger, "count", "allocations", storedBytes(h.count));
+  addEnum(
+      table, "memory",
+      "device, host or framework; framework blocks are inside device memory, so do not add them up",
+      stored(h.kind,
+             [](model::MemoryKind kind) -> int64_t {
+               return kind == model::MemoryKind::kBlock ? 2 : model::isHostMemory(kind) ? 1 : 0;
+             }),
+      {"device", "host", "framework"});
+  add(table, ColumnKind::kBytes, "bytes", "requested bytes", storedBytes(h.bytes));
+  add(table, ColumnKind::kInteger, "count", "number of allocations", storedBytes(h.count));
   addStack(table, analysed, h.stack);
-  add(table, ColumnKind::kInteger, "oldest_ns", "when the first of them came, ns since the epoch",
+  add(table, ColumnKind::kInteger, "oldest_ns", "time of the oldest allocation, ns since the epoch",
       stored(h.oldest_ns, [](int64_t time) { return time; }));
   return table;
 }

@@ -33,30 +33,35 @@ Table segmentsTable(const AnalysedTrace& analysed) {
   const model::Segments& s = trace.segments;
   Table table;
   table.name = "segments";
-  table.doc = "One row per life of what the driver gave (cudaMalloc, or mapped pages).";
+  table.doc =
+      "One row per segment, from its allocation (cudaMalloc, or mapped pages) to its release.";
   setDeviceRows(table, trace, &Device::segment_begin, &Device::segment_end);
   addId(table, "");
   addDevice(table);
   add(table, ColumnKind::kInteger, "address", "", storedAddresses(s.address)).distinct = table.rows;
-  add(table, ColumnKind::kBytes, "total_bytes", "expandable: most that was mapped at once",
+  add(table, ColumnKind::kBytes, "total_bytes",
+      "size; expandable segments: the most bytes that were mapped at one time",
       storedBytes(s.total_bytes));
   addEnum(table, "kind", "small, large, expandable, unknown",
           stored(s.kind, [](model::SegmentKind kind) { return static_cast<int64_t>(kind); }),
           namesUpTo(model::SegmentKind::kUnknown));
   addReference(table, "stream", "→ streams.id", storedIds(s.stream), trace.streams.size());
-  addReference(table, "pool", "→ pools.id; NULL: gone before the file was written",
+  addReference(table, "pool",
+               "→ pools.id; NULL: the segment was released before the file was written",
                storedIds(s.pool), trace.pools.size());
   addReference(table, "stack_id", "→ stacks.id", storedIds(s.stack), trace.stacks.size());
-  add(table, ColumnKind::kStep, "alloc_step", "NULL: older than the recording",
+  add(table, ColumnKind::kStep, "alloc_step", "step of its allocation; NULL: before the recording",
       seenStep(trace, table, s.first_step, Action::kSegmentAlloc, Action::kSegmentMap));
-  add(table, ColumnKind::kStep, "free_step", "NULL: not freed while recording",
+  add(table, ColumnKind::kStep, "free_step",
+      "step of its release; NULL: not released in the recording",
       seenStep(trace, table, s.last_step, Action::kSegmentFree, Action::kSegmentUnmap));
   addEnum(table, "provenance", "as in allocations",
           stored(s.provenance, [](model::Provenance p) { return static_cast<int64_t>(p); }),
           namesUpTo(model::Provenance::kGhost));
   add(table, ColumnKind::kStep, "first_step",
-      "there after step s: first_step <= s and s < last_step", storedSteps(s.first_step));
-  add(table, ColumnKind::kStep, "last_step", "number of events: there to the end",
+      "exists after step s: first_step <= s and s < last_step", storedSteps(s.first_step));
+  add(table, ColumnKind::kStep, "last_step",
+      "step from which it no longer exists; number of events: exists to the end",
       storedSteps(s.last_step));
   return table;
 }
@@ -67,16 +72,17 @@ Table piecesTable(const AnalysedTrace& analysed) {
   Table table;
   table.name = "pieces";
   table.doc =
-      "The address ranges of segments, exact in time: one "
-      "each, expandable ones have one per mapped range.";
+      "One row per address range of a segment and its time: an ordinary segment has one, an "
+      "expandable segment has one per mapped range.";
   setDeviceRows(table, trace, &Device::piece_begin, &Device::piece_end);
   addDevice(table);
   addReference(table, "segment_id", "→ segments.id", storedIds(p.segment), trace.segments.size());
   add(table, ColumnKind::kInteger, "address", "", storedAddresses(p.address)).distinct = table.rows;
   add(table, ColumnKind::kBytes, "size_bytes", "", storedBytes(p.size_bytes));
   add(table, ColumnKind::kStep, "first_step",
-      "there after step s: first_step <= s and s < last_step", storedSteps(p.first_step));
-  add(table, ColumnKind::kStep, "last_step", "number of events: there to the end",
+      "exists after step s: first_step <= s and s < last_step", storedSteps(p.first_step));
+  add(table, ColumnKind::kStep, "last_step",
+      "step from which it no longer exists; number of events: exists to the end",
       storedSteps(p.last_step));
   return table;
 }
@@ -113,7 +119,7 @@ Table blocksTable(const AnalysedTrace& analysed, std::vector<DeviceBlocks> by_de
   auto blocks = std::make_shared<std::vector<Block>>();
   Table table;
   table.name = "blocks";
-  table.doc = "The file's final state: every block and free part of every segment.";
+  table.doc = "One row per block and per hole of every segment in the final state of the file.";
   for (const DeviceBlocks& share : by_device) {
     table.devices.push_back({share.device, blocks->size(), blocks->size() + share.blocks.size()});
     blocks->insert(blocks->end(), share.blocks.begin(), share.blocks.end());
@@ -128,13 +134,13 @@ Table blocksTable(const AnalysedTrace& analysed, std::vector<DeviceBlocks> by_de
   add(table, ColumnKind::kInteger, "address", "",
       of([](const Block& b) { return keyOfAddress(b.address); }))
       .distinct = table.rows;
-  add(table, ColumnKind::kBytes, "size_bytes", "what the allocator set aside",
+  add(table, ColumnKind::kBytes, "size_bytes", "size of the block or hole",
       of([](const Block& b) { return keyOfBytes(b.size_bytes); }));
-  add(table, ColumnKind::kBytes, "requested_bytes", "what the program asked for; 0 if free",
+  add(table, ColumnKind::kBytes, "requested_bytes", "bytes that the program requested; 0 if free",
       of([](const Block& b) { return keyOfBytes(b.requested_bytes); }));
   addEnum(table, "state",
-          "active_allocated, active_pending_free (freed, a stream still uses it), "
-          "inactive, unknown",
+          "active_allocated, active_pending_free (freed, but a stream still uses it), inactive, "
+          "unknown",
           of([](const Block& b) { return static_cast<int64_t>(b.state); }),
           namesUpTo(model::BlockState::kUnknown));
   addReference(table, "allocation_id", "→ allocations.id; NULL if free",

@@ -67,13 +67,14 @@ Table devicesTable(const AnalysedTrace& analysed) {
   addRowText(table, "name", "\"cuda:0\"",
              [&trace](size_t row) { return analysis::deviceLabel(trace.devices[row]); });
   add(table, ColumnKind::kBytes, "total_bytes",
-      "memory of the device, as the driver said it; NULL: it did not, as in snapshots",
+      "memory of the device, as reported by the driver; NULL: not reported, as in snapshots",
       eachRow([&trace](Row row) {
         uint64_t bytes = trace.devices[row].total_bytes;
         return bytes == model::kUnknownBytes ? kNull : static_cast<int64_t>(bytes);
       }));
   add(table, ColumnKind::kInteger, "at_least",
-      "1: memory older than the recording is known in part only, so its bytes are lower bounds",
+      "1: the recording shows only part of the memory allocated before it, so the bytes are lower "
+      "bounds",
       eachRow([&trace](Row row) {
         return int64_t{model::isAtLeast(trace, trace.devices[row].ordinal)};
       }));
@@ -91,10 +92,10 @@ Table devicesTable(const AnalysedTrace& analysed) {
   auto of_analysis = [&analysed](auto key_of) {
     return eachRow([&analysed, key_of](Row row) { return key_of(*analysed.devices[row]); });
   };
-  add(table, ColumnKind::kTime, "first_time_us", "of its first event",
+  add(table, ColumnKind::kTime, "first_time_us", "time of its first event",
       of_analysis(
           [](const DeviceAnalysis& d) { return d.time.present() ? d.time.firstUs() : kNull; }));
-  add(table, ColumnKind::kTime, "last_time_us", "of its last event",
+  add(table, ColumnKind::kTime, "last_time_us", "time of its last event",
       of_analysis(
           [](const DeviceAnalysis& d) { return d.time.present() ? d.time.lastUs() : kNull; }));
   struct PeakColumn {
@@ -103,16 +104,19 @@ Table devicesTable(const AnalysedTrace& analysed) {
     analysis::Peak (TotalsIndex::*peak)() const;
   };
   constexpr PeakColumn kPeaks[] = {
-      {"requested", "most requested bytes at once", &TotalsIndex::peakRequested},
-      {"allocated", "most bytes in blocks not yet freed at one time", &TotalsIndex::peakAllocated},
-      {"active", "most bytes in blocks at once", &TotalsIndex::peakActive},
-      {"reserved", "most bytes from the driver at once", &TotalsIndex::peakReserved}};
+      {"requested", "peak of the requested bytes", &TotalsIndex::peakRequested},
+      {"allocated", "peak of the allocated bytes (blocks that are not freed yet)",
+       &TotalsIndex::peakAllocated},
+      {"active", "peak of the active bytes (blocks that cannot be reused yet)",
+       &TotalsIndex::peakActive},
+      {"reserved", "peak of the reserved bytes (held from the driver)",
+       &TotalsIndex::peakReserved}};
   for (const PeakColumn& p : kPeaks) {
     add(table, ColumnKind::kBytes, fmt::format("peak_{}_bytes", p.what), p.doc,
         of_analysis([peak = p.peak](const DeviceAnalysis& d) {
           return keyOfBytes((d.totals.*peak)().bytes);
         }));
-    add(table, ColumnKind::kStep, fmt::format("peak_{}_step", p.what), "the first such step",
+    add(table, ColumnKind::kStep, fmt::format("peak_{}_step", p.what), "first step with this peak",
         of_analysis([peak = p.peak](const DeviceAnalysis& d) {
           return keyOfStep((d.totals.*peak)().step);
         }));
@@ -123,7 +127,7 @@ Table devicesTable(const AnalysedTrace& analysed) {
         return keyOfSeconds(d.time, d.totals.peakActive().step);
       }));
   add(table, ColumnKind::kBytes, "peak_uncertain_bytes",
-      "the true active and allocated peaks are higher by at most this",
+      "the true active and allocated peaks are higher by at most this much",
       eachRow([&analysed](Row row) {
         return keyOfBytes(analysis::peakOf(analysed, *analysed.devices[row]).uncertain_bytes);
       }));
@@ -168,14 +172,14 @@ Table fileTable(const AnalysedTrace& analysed) {
   text("name", "path as given", source.name);
   text("format", "\"pickle protocol 4\"", source.format);
   text("container", "\"zstd\"; empty if plain", source.container);
-  number(ColumnKind::kBytes, "file_bytes", "as given", source.file_bytes);
-  number(ColumnKind::kBytes, "data_bytes", "unpacked", source.data_bytes);
-  number(ColumnKind::kInteger, "events", "over all devices", analysed.trace.events.size());
-  number(ColumnKind::kInteger, "allocations", "lives of blocks, over all devices",
+  number(ColumnKind::kBytes, "file_bytes", "size of the file", source.file_bytes);
+  number(ColumnKind::kBytes, "data_bytes", "size of the unpacked data", source.data_bytes);
+  number(ColumnKind::kInteger, "events", "number over all devices", analysed.trace.events.size());
+  number(ColumnKind::kInteger, "allocations", "number over all devices",
          analysed.trace.allocations.size());
-  number(ColumnKind::kInteger, "stacks", "distinct", analysed.trace.stacks.size());
-  number(ColumnKind::kInteger, "frames", "distinct", analysed.trace.frames.size());
-  number(ColumnKind::kInteger, "annotations", "ranges that the program named",
+  number(ColumnKind::kInteger, "stacks", "number of distinct ones", analysed.trace.stacks.size());
+  number(ColumnKind::kInteger, "frames", "number of distinct ones", analysed.trace.frames.size());
+  number(ColumnKind::kInteger, "annotations", "number of ranges that the program named",
          analysed.trace.annotations.size());
   number(ColumnKind::kInteger, "issues", "number of rows in issues",
          analysed.trace.issues.all().size());
@@ -187,11 +191,12 @@ Table annotationsTable(const AnalysedTrace& analysed) {
   const model::Annotations& a = trace.annotations;
   Table table;
   table.name = "annotations";
-  table.doc = "Ranges that the program named (record_function), with the steps inside.";
+  table.doc =
+      "One row per range that the program named (record_function), with the steps inside it.";
   setRows(table, a.size());
   addId(table, "");
   add(table, ColumnKind::kInteger, "device",
-      "current device of the thread; the steps are those of this device",
+      "current device of the thread; the steps are steps of this device",
       stored(a.device, [](int32_t device) { return int64_t{device}; }));
   addPoolText(table, "name", "", storedIds(a.name), trace.strings);
   add(table, ColumnKind::kTime, "begin_time_us", "µs since the epoch",
@@ -207,9 +212,10 @@ Table annotationsTable(const AnalysedTrace& analysed) {
       end[phase.annotation] = phase.end_step;
     }
   }
-  add(table, ColumnKind::kStep, "begin_step", "first event inside; NULL: no events on the device",
+  add(table, ColumnKind::kStep, "begin_step",
+      "first event inside the range; NULL: no event on the device",
       eachRow([begin = std::move(begin)](Row row) { return begin[row]; }));
-  add(table, ColumnKind::kStep, "end_step", "first event after it",
+  add(table, ColumnKind::kStep, "end_step", "first event after the range",
       eachRow([end = std::move(end)](Row row) { return end[row]; }));
   add(table, ColumnKind::kInteger, "depth", "nesting, 0 = outermost",
       stored(a.depth, [](uint16_t depth) { return int64_t{depth}; }));
@@ -220,10 +226,10 @@ Table streamsTable(const AnalysedTrace& analysed) {
   const model::Trace& trace = analysed.trace;
   Table table;
   table.name = "streams";
-  table.doc = "Streams by order of appearance; 0 = default stream.";
+  table.doc = "One row per stream, in the order of their first use; 0 = default stream.";
   setRows(table, trace.streams.size());
   addId(table, "");
-  add(table, ColumnKind::kInteger, "raw", "its pointer; 0 = default stream",
+  add(table, ColumnKind::kInteger, "raw", "pointer of the stream; 0 = default stream",
       stored(trace.streams, [](model::Stream s) { return keyOfAddress(s.raw); }));
   addOwner(table, ownerOf(trace, trace.events.stream, trace.segments.stream, table.rows));
   return table;
@@ -233,12 +239,14 @@ Table poolsTable(const AnalysedTrace& analysed) {
   const model::Trace& trace = analysed.trace;
   Table table;
   table.name = "pools";
-  table.doc = "Pools: (0, 0) default, (n, 0) of a CUDA graph capture, (0, n) a torch.cuda.MemPool.";
+  table.doc =
+      "One row per pool: (0, 0) is the default pool, (n, 0) belongs to a CUDA graph, (0, n) to a "
+      "torch.cuda.MemPool.";
   setRows(table, trace.pools.size());
   addId(table, "");
-  add(table, ColumnKind::kInteger, "first", "first half of PyTorch's id",
+  add(table, ColumnKind::kInteger, "first", "first half of PyTorch's id of the pool",
       stored(trace.pools, [](model::Pool p) { return keyOfAddress(p.first); }));
-  add(table, ColumnKind::kInteger, "second", "second half",
+  add(table, ColumnKind::kInteger, "second", "second half of that id",
       stored(trace.pools, [](model::Pool p) { return keyOfAddress(p.second); }));
   addOwner(table, ownerOf(trace, trace.events.pool, trace.segments.pool, table.rows));
   return table;
@@ -248,7 +256,7 @@ Table settingsTable(const AnalysedTrace& analysed) {
   const auto& items = analysed.trace.settings.items;
   Table table;
   table.name = "settings";
-  table.doc = "The allocator's settings, as the file has them.";
+  table.doc = "One row per allocator setting that the file contains.";
   setRows(table, items.size());
   addRowText(table, "key", "", [&items](size_t row) { return items[row].first; });
   addRowText(table, "value", "", [&items](size_t row) { return items[row].second; });
@@ -259,26 +267,26 @@ Table issuesTable(const AnalysedTrace& analysed) {
   const std::vector<model::Issue>& issues = analysed.trace.issues.all();
   Table table;
   table.name = "issues";
-  table.doc = "Everything odd that was met while reading the file, counted.";
+  table.doc = "Problems that the reader found in the file, one row per kind.";
   setRows(table, issues.size());
   using model::Issue;
   auto number = [](uint64_t n) { return n == Issue::kNone ? kNull : keyOfBytes(n); };
   addRowText(table, "kind", "",
              [&issues](size_t row) { return std::string(model::name(issues[row].kind)); });
-  add(table, ColumnKind::kInteger, "count", "how often",
+  add(table, ColumnKind::kInteger, "count", "number of times",
       stored(issues, [](const Issue& i) { return keyOfBytes(i.count); }));
-  add(table, ColumnKind::kInteger, "device", "NULL: about the whole file",
+  add(table, ColumnKind::kInteger, "device", "NULL: the whole file",
       stored(issues, [](const Issue& i) {
         return i.device == Issue::kNoDevice ? kNull : int64_t{i.device};
       }));
-  add(table, ColumnKind::kStep, "first_step", "the first place",
+  add(table, ColumnKind::kStep, "first_step", "step of the first one",
       stored(issues, [number](const Issue& i) { return number(i.first_step); }));
-  add(table, ColumnKind::kInteger, "first_offset", "the first place, byte of the unpacked file",
+  add(table, ColumnKind::kInteger, "first_offset", "byte in the unpacked file of the first one",
       stored(issues, [number](const Issue& i) { return number(i.first_offset); }));
-  add(table, ColumnKind::kBytes, "bytes", "how much memory is concerned, if known",
+  add(table, ColumnKind::kBytes, "bytes", "amount of memory that is affected, if known",
       stored(issues, [](const Issue& i) { return keyOfBytes(i.bytes); }));
   addRowText(table, "detail", "", [&issues](size_t row) { return issues[row].detail; });
-  addRowText(table, "meaning", "what it means for the totals",
+  addRowText(table, "meaning", "effect on the totals",
              [&issues](size_t row) { return std::string(model::meaning(issues[row].kind)); });
   return table;
 }

@@ -33,31 +33,34 @@ Table stacksTable(const AnalysedTrace& analysed) {
   const model::Stacks& stacks = analysed.trace.stacks;
   Table table;
   table.name = "stacks";
-  table.doc = "One row per distinct stack. Text is made only for the rows that are shown.";
+  table.doc = "One row per distinct stack.";
   setRows(table, stacks.size());
   addId(table, "");
   add(table, ColumnKind::kInteger, "depth", "number of frames",
       eachRow([&stacks](Row row) { return static_cast<int64_t>(stacks.depth(stackOf(row))); }));
   addStackText(table, "text", analysed, rowNumber());
-  addReference(table, "top_frame_id", "→ frames.id: the innermost", eachRow([&stacks](Row row) {
-                 return stacks.depth(stackOf(row)) == 0 ? kNull
-                                                        : keyOf(*stacks.framesOf(stackOf(row)));
-               }),
-               analysed.trace.frames.size());
-  addReference(table, "top_user_frame_id", "→ frames.id: the innermost of the user's own code",
+  addReference(
+      table, "top_frame_id", "→ frames.id: the innermost frame", eachRow([&stacks](Row row) {
+        return stacks.depth(stackOf(row)) == 0 ? kNull : keyOf(*stacks.framesOf(stackOf(row)));
+      }),
+      analysed.trace.frames.size());
+  addReference(table, "top_user_frame_id",
+               "→ frames.id: the innermost frame of the program's own code",
                eachRow([&labels = analysed.labels](Row row) {
                  return keyOf(labels.topUserFrame(stackOf(row)));
                }),
                analysed.trace.frames.size());
-  addMadeText(table, "label", "that frame in short: \"loss.py:30 log_softmax\"", rowNumber(),
+  addMadeText(table, "label", "that frame in short form: \"loss.py:30 log_softmax\"", rowNumber(),
               [&labels = analysed.labels](int64_t key) {
                 return labels.label(StackId(static_cast<uint32_t>(key)));
               });
-  addMadeText(table, "caller",
-              "the next outer frame of the program, or the one that distinguishes it; may be empty",
-              rowNumber(), [&names = analysed.names](int64_t key) {
-                return names.caller(StackId(static_cast<uint32_t>(key)));
-              });
+  addMadeText(
+      table, "caller",
+      "the next outer frame of the program, or the frame that distinguishes this stack from "
+      "others with the same label; may be empty",
+      rowNumber(), [&names = analysed.names](int64_t key) {
+        return names.caller(StackId(static_cast<uint32_t>(key)));
+      });
   return table;
 }
 
@@ -71,7 +74,7 @@ Table framesTable(const AnalysedTrace& analysed) {
   addId(table, "");
   addPoolText(table, "function", "", storedIds(frames.function), trace.strings);
   addPoolText(table, "file", "", storedIds(frames.file), trace.strings);
-  add(table, ColumnKind::kInteger, "line", "as in the file; 2^64 - 1 reads -1",
+  add(table, ColumnKind::kInteger, "line", "line number as in the file; 2^64 - 1 is shown as -1",
       stored(frames.line, [](uint64_t line) { return static_cast<int64_t>(line); }));
   std::vector<std::string> kinds;
   for (auto kind : {model::FrameKind::kPython, model::FrameKind::kCpp, model::FrameKind::kOther}) {
@@ -87,7 +90,7 @@ Table stackFramesTable(const AnalysedTrace& analysed) {
   const model::Stacks& stacks = analysed.trace.stacks;
   Table table;
   table.name = "stack_frames";
-  table.doc = "Which frames a stack has.";
+  table.doc = "One row per frame of each stack.";
   setRows(table, stacks.frame.size());
   Column& stack =
       addReference(table, "stack_id", "→ stacks.id", stackOfFrameRow(stacks), stacks.size());

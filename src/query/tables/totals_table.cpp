@@ -91,10 +91,10 @@ Table totalsTable(const AnalysedTrace& analysed) {
   const model::Trace& trace = analysed.trace;
   Table table;
   table.name = "totals";
-  table.doc = "How much memory there was after each step.";
+  table.doc = "One row per step: the sums of memory after it.";
   setDeviceRows(table, trace, &model::Device::event_begin, &model::Device::event_end);
   addDevice(table);
-  Column& step = add(table, ColumnKind::kStep, "step", "the state after this event",
+  Column& step = add(table, ColumnKind::kStep, "step", "the sums are those after this event",
                      eachRow([devices = table.devices](Row row) {
                        size_t d = DeviceFinder(devices)(row);
                        return static_cast<int64_t>(row - devices[d].begin);
@@ -107,15 +107,16 @@ Table totalsTable(const AnalysedTrace& analysed) {
   auto addTotal = [&](const char* name, const char* doc, uint64_t Totals::*bytes) {
     add(table, ColumnKind::kBytes, name, doc, member(analysed, bytes)).in_row_order_only = true;
   };
-  addTotal("requested_bytes", "what the program asked for", &Totals::requested_bytes);
-  addTotal("active_bytes", "blocks from alloc to free_completed", &Totals::active_bytes);
-  addTotal("allocated_bytes", "blocks from alloc to free_requested", &Totals::allocated_bytes);
-  addTotal("reserved_bytes", "what the driver gave", &Totals::reserved_bytes);
+  addTotal("requested_bytes", "bytes that the program requested", &Totals::requested_bytes);
+  addTotal("active_bytes", "block bytes from alloc to free_completed", &Totals::active_bytes);
+  addTotal("allocated_bytes", "block bytes from alloc to free_requested", &Totals::allocated_bytes);
+  addTotal("reserved_bytes", "bytes held from the driver", &Totals::reserved_bytes);
   std::vector<OutsideBytes> outside;
   for (const model::Device& device : trace.devices) {
     outside.push_back(outsideBytes(trace, device));
   }
-  add(table, ColumnKind::kBytes, "unaccounted_bytes", "live blocks that lie in no known segment",
+  add(table, ColumnKind::kBytes, "unaccounted_bytes",
+      "bytes of live blocks that are in no known segment",
       eachRow([outside = std::move(outside), devices = table.devices](Row row) {
         size_t d = DeviceFinder(devices)(row);
         return outside[d].at(static_cast<Step>(row - devices[d].begin));

@@ -25,7 +25,8 @@ base::Status RecordingFollower::findFile() {
   if (file == nullptr) {
     return base::Error{base::ErrorKind::kUnreadable,
                        fmt::format("{} cannot be read: {}", path_, std::strerror(errno)),
-                       std::nullopt, "Was it moved or deleted? The other views still show it."};
+                       std::nullopt,
+                       "Perhaps it was moved or deleted. The other views still show it."};
   }
   books_ = std::make_unique<RecordingBooks>(std::move(file));
   return base::okStatus();

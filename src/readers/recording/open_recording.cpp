@@ -66,20 +66,24 @@ base::Result<std::optional<Opened>> openOnce(const std::string& path) {
   if (head.size < kHeadBytes) {
     return base::Error{
         base::ErrorKind::kUnreadable,
-        fmt::format("an SQLite file that ends inside its head of {} bytes", kHeadBytes), head.size,
-        "It is cut off: copy it again, with the -wal file beside it if there is one."};
+        fmt::format(
+            "the SQLite file is truncated, because it is shorter than its header of {} bytes",
+            kHeadBytes),
+        head.size, "Copy it again, together with its -wal file if one exists."};
   }
   if (bigEndian(head, 68) != model::kRecordingApplication) {
     return base::Error{base::ErrorKind::kUnreadable,
-                       "an SQLite database, but no recording of Tidegauge", 68,
-                       "Expected a PyTorch memory snapshot or what `tidegauge record` wrote."};
+                       "this SQLite database is not a recording of Tidegauge", 68,
+                       "Open a PyTorch memory snapshot, or a file written by `tidegauge record`."};
   }
   int32_t version = bigEndian(head, 60);
   if (version < 1 || version > model::kRecordingVersion) {
-    return base::Error{base::ErrorKind::kUnreadable,
-                       fmt::format("a recording of version {}; this program reads up to {}",
-                                   version, model::kRecordingVersion),
-                       60, "Use a newer tidegauge."};
+    return base::Error{
+        base::ErrorKind::kUnreadable,
+        fmt::format(
+            "this recording has version {} of the format, and this program reads versions up to {}",
+            version, model::kRecordingVersion),
+        60, "Use a newer tidegauge."};
   }
   bool has_writer = held->hasWriter();
   bool is_open = isOpen(path);
@@ -95,7 +99,7 @@ base::Result<Opened> openChecked(const std::string& path) {
     TG_ASSIGN_OR_RETURN(std::optional<Opened> opened, openOnce(path));
     if (opened) return std::move(*opened);
   }
-  return base::Error{base::ErrorKind::kUnreadable, "it was replaced while it was opened",
+  return base::Error{base::ErrorKind::kUnreadable, "the file was replaced while it was opened",
                      std::nullopt, "Try again."};
 }
 

@@ -10,8 +10,9 @@ namespace tidegauge::readers::torch {
 namespace {
 
 base::Error noSnapshot(std::string_view what) {
-  return {base::ErrorKind::kUnreadable, fmt::format("{}: {}", kNotASnapshot, what), std::nullopt,
-          "torch.cuda.memory._dump_snapshot(\"file.pickle\") writes one."};
+  return {base::ErrorKind::kUnreadable, fmt::format("{}: it is {}", kNotASnapshot, what),
+          std::nullopt,
+          "Create a snapshot with torch.cuda.memory._dump_snapshot(\"file.pickle\")."};
 }
 
 // "a number", for a top level that is not a dict.
@@ -109,12 +110,12 @@ base::Status assemble(model::Trace& trace, Columns& columns, Value top) {
     }
     if (segments.tag() == Tag::kNothing && traces.tag() == Tag::kNothing) {
       bool empty = top.tag() == Tag::kEmptyDict || values.tree().itemCount(top.index()) == 0;
-      return noSnapshot(empty ? "an empty dict; expected the keys 'segments' and 'device_traces'"
+      return noSnapshot(empty ? "an empty dict without the keys 'segments' and 'device_traces'"
                               : "a dict without the keys 'segments' and 'device_traces'");
     }
   } else {
-    return noSnapshot(fmt::format("{}; expected a dict with 'segments' or a list of segments",
-                                  kindOf(values, top)));
+    return noSnapshot(
+        fmt::format("{}, not a dict with 'segments' or a list of segments", kindOf(values, top)));
   }
   columns.finishEvents();
   TG_RETURN_IF_ERROR(assembleEvents(trace, columns, traces, host_traces));
@@ -124,8 +125,8 @@ base::Status assemble(model::Trace& trace, Columns& columns, Value top) {
   if (values.tree().exhausted()) {
     return base::Error{
         base::ErrorKind::kLimit,
-        "the same parts are referenced from too many places, so the file cannot be read",
-        std::nullopt, "No snapshot that PyTorch writes does that."};
+        "the file cannot be read, because it refers to the same parts from too many places",
+        std::nullopt, "PyTorch does not write such files."};
   }
   std::erase_if(trace.devices, hasNoData);
   if (trace.events.size() == 0) {

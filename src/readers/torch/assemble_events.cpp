@@ -149,10 +149,11 @@ base::Status assembleEvents(model::Trace& trace, Columns& columns, Value device_
     std::vector<Value> lists;
     const Tree& tree = columns.values().tree();
     if (tree.itemCount(device_traces.index()) > static_cast<uint64_t>(kMaxDevices)) {
-      return base::Error{base::ErrorKind::kLimit,
-                         fmt::format("'device_traces' has {} devices; at most {} are read",
-                                     tree.itemCount(device_traces.index()), kMaxDevices),
-                         std::nullopt, "No machine has that many."};
+      return base::Error{
+          base::ErrorKind::kLimit,
+          fmt::format("'device_traces' has {} devices, and Tidegauge reads at most {}",
+                      tree.itemCount(device_traces.index()), kMaxDevices),
+          std::nullopt, "No machine has that many."};
     }
     tree.forEachItem(device_traces.index(), [&](Value list) { lists.push_back(list); });
     for (size_t i = 0; i < lists.size(); ++i) {
@@ -178,8 +179,8 @@ base::Status assembleEvents(model::Trace& trace, Columns& columns, Value device_
   uint64_t wanted = std::max(total, named);
   if (wanted > columns.values().input().size() || wanted >= model::kNoStep) {
     return base::Error{base::ErrorKind::kLimit,
-                       fmt::format("the file names {} events, more than it can hold", wanted),
-                       std::nullopt, "No snapshot that PyTorch writes does that."};
+                       fmt::format("the file claims {} events, more than its size allows", wanted),
+                       std::nullopt, "PyTorch does not write such files."};
   }
   if (!inOrder(devices, trace.events.size())) gatherAll(trace.events, devices, total);
   for (const model::Device& device : trace.devices) {

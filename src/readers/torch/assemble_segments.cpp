@@ -212,8 +212,8 @@ base::Status SegmentReader::addBlocks(const SegmentRow& segment) {
   // If many segments share one list, the blocks must not outgrow the input.
   uint64_t count = values_.tree().itemCount(segment.blocks.index());
   if (blocks.size() + count > values_.input().size()) {
-    return base::Error{base::ErrorKind::kLimit, "the file names more blocks than it can hold",
-                       std::nullopt, "No snapshot that PyTorch writes does that."};
+    return base::Error{base::ErrorKind::kLimit, "the file claims more blocks than its size allows",
+                       std::nullopt, "PyTorch does not write such files."};
   }
   uint64_t address = segment.address;
   values_.tree().forEachItem(segment.blocks.index(), [&](Value item) {

@@ -37,13 +37,13 @@ Error unknownFormat(std::span<const uint8_t> input) {
   };
   if (startsWith({0xff, 0xfe}) || startsWith({0xfe, 0xff}) || startsWith({'{', 0}) ||
       startsWith({'[', 0}) || startsWith({0, '{'}) || startsWith({0, '['})) {
-    return {ErrorKind::kUnreadable, "looks like JSON in UTF-16", 0, "Save it again as UTF-8."};
+    return {ErrorKind::kUnreadable, "this looks like JSON in UTF-16", 0, "Save it again as UTF-8."};
   }
   // How pickles of protocol 0 and 1 start: a mark or an empty dict or list, then an opcode.
   bool old_pickle = input.size() > 1 &&
                     (input[0] == '(' || input[0] == '}' || input[0] == ']' || input[0] == 'c');
   if (old_pickle) {
-    return {ErrorKind::kUnreadable, "looks like a pickle of protocol 0 or 1", 0,
+    return {ErrorKind::kUnreadable, "this looks like a pickle of protocol 0 or 1", 0,
             "Save the snapshot again with protocol 2 or newer."};
   }
   constexpr size_t kTarMagic = 257;
@@ -55,17 +55,19 @@ Error unknownFormat(std::span<const uint8_t> input) {
                        : tar                                     ? "tar"
                                                                  : nullptr;
   if (packed != nullptr) {
-    return {ErrorKind::kUnreadable, fmt::format("packed with {}", packed), 0,
-            "Unpack it first; gzip, zstd and zip are read as they are."};
+    return {ErrorKind::kUnreadable, fmt::format("the file is packed with {}", packed), 0,
+            "Unpack it first. Tidegauge reads gzip, zstd and zip directly."};
   }
   constexpr std::string_view kSqlite = "SQLite format 3";
   if (input.size() > kSqlite.size() &&
       std::memcmp(input.data(), kSqlite.data(), kSqlite.size()) == 0) {
-    return {ErrorKind::kUnreadable, "an SQLite file, which is read by its name alone", 0,
-            "A recording has its place on a disk: name its file, not “-” or a pipe."};
+    return {ErrorKind::kUnreadable,
+            "this is an SQLite file, which Tidegauge can only open by its file name", 0,
+            "Give the name of the recording instead of “-” or a pipe."};
   }
-  return {ErrorKind::kUnreadable, "neither a pickle nor a list or object of JSON", 0,
-          "Expected a PyTorch memory snapshot."};
+  return {ErrorKind::kUnreadable,
+          "this is not a PyTorch memory snapshot, because it is neither a pickle nor JSON", 0,
+          "Create one with torch.cuda.memory._dump_snapshot(\"file.pickle\")."};
 }
 
 struct Attempt {
@@ -137,7 +139,7 @@ base::Result<model::Trace> readSnapshot(std::span<const uint8_t> input, std::str
                                         const ReadOptions& options) {
   if (input.empty())
     return Error{ErrorKind::kUnreadable, "the file is empty", 0,
-                 "Was the program that wrote it stopped?"};
+                 "Write the snapshot again; perhaps the program was stopped before it wrote it."};
   if (!isPickleOrJson(input)) return unknownFormat(input);
   try {
     Attempt attempt = readEitherWay(input, options);

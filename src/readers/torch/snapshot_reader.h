@@ -41,6 +41,6 @@ bool isPickleOrJson(std::span<const uint8_t> input);
 bool mayBecomeSnapshot(std::span<const uint8_t> start);
 
 // The beginning of the error for a readable file that contains something else.
-inline constexpr std::string_view kNotASnapshot = "not a memory snapshot";
+inline constexpr std::string_view kNotASnapshot = "this is not a memory snapshot";
 
 }  // namespace tidegauge::readers::torch

@@ -72,7 +72,7 @@ base::Result<std::vector<std::string>> PartRing::older(const std::string& path, 
   std::vector<std::string> parts = partsThere(path);
   for (const std::string& part : parts) {
     if (!replace)
-      return base::Error{base::ErrorKind::kUsage, part + " exists already", std::nullopt,
+      return base::Error{base::ErrorKind::kUsage, part + " already exists", std::nullopt,
                          "It has the name of a part of this recording (--max-size): give another "
                          "name, or --force to remove it."};
     if (!store::isRecording(part))

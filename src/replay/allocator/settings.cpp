@@ -47,7 +47,7 @@ base::Result<std::vector<Pair>> pairsOf(std::string_view conf) {
     size_t colon = text.find(':', at);
     if (colon == std::string::npos)
       return wrong(fmt::format("“{}” has no value", text.substr(at)),
-                   "Write KEY:VALUE, with commas between");
+                   "Write KEY:VALUE; separate several by commas");
     size_t end = colon + 1;
     int depth = 0;
     for (; end < text.size() && (depth > 0 || text[end] != ','); ++end)
@@ -189,9 +189,9 @@ std::optional<base::Error> takeAny(Settings& settings, const Pair& pair) {
   const char* must = take(settings, pair);
   if (must == nullptr) return std::nullopt;
   if (*must == '\0')
-    return wrong(fmt::format("“{}” is no setting of the allocator", pair.key),
-                 "As in PYTORCH_CUDA_ALLOC_CONF: max_split_size_mb, roundup_power2_divisions, "
-                 "garbage_collection_threshold, expandable_segments, …");
+    return wrong(fmt::format("the allocator has no setting “{}”", pair.key),
+                 "Its settings are those of PYTORCH_CUDA_ALLOC_CONF, such as max_split_size_mb or "
+                 "expandable_segments");
   return wrong(pairText(pair), fmt::format("It must be {}", must));
 }
 

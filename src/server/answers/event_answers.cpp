@@ -28,7 +28,7 @@ base::Result<uint32_t> actionsOf(const model::Trace& trace, std::string_view tex
     }
     if (bit == 0) {
       return notUsable(
-          "“" + std::string(word) + "” is no action",
+          "“" + std::string(word) + "” is not an action",
           "alloc, free_requested, free_completed, free, segment_alloc, segment_free, "
           "segment_map, segment_unmap, oom, snapshot, annotate, user_defined, unknown");
     }
@@ -48,15 +48,16 @@ base::Result<EventQuestion> eventQuestionOf(const Question& question, const Plac
   if (!address.empty()) {
     std::vector<view::SearchWord> words = view::searchWords(address);
     if (words.size() != 1 || !words[0].address) {
-      return notUsable("“" + address + "” is no address",
-                       "As in 0x7f0586000000 or b7f0586000000_1");
+      return notUsable("“" + address + "” is not an address",
+                       "Write an address such as 0x7f0586000000 or b7f0586000000_1");
     }
     asked.filter.address = words[0].address->address;
     asked.filter.version = words[0].address->version;
   }
   if (!size.empty()) {
     asked.filter.size = view::sizeRangeOf(base::lowerAscii(size));
-    if (!asked.filter.size) return notUsable("size must be as in >1MiB, <=4k or =512");
+    if (!asked.filter.size)
+      return notUsable("size must be a comparison, such as >1MiB, <=4k or =512");
   }
   if (!stack.empty()) {
     TG_ASSIGN_OR_RETURN(analysis::TextPattern pattern, analysis::TextPattern::compile(stack));

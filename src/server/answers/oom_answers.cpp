@@ -19,7 +19,7 @@ base::Result<Response> answerOom(const Question& question) {
   bool is_oom = at < device.steps() &&
                 analysed.trace.events.action[device.event_begin + at] == model::Action::kOom;
   if (!is_oom) {
-    return notUsable(fmt::format("Step {} is no out-of-memory event", base::withCommas(at)),
+    return notUsable(fmt::format("Step {} is not an out-of-memory event", base::withCommas(at)),
                      "The session lists them");
   }
   std::vector<analysis::OomReport> ooms = analysis::oomsOf(analysed, *place.device, 0);

@@ -26,7 +26,7 @@ size_t replaysOf(const Session& session) {
 
 base::Error tooMany() {
   return notUsable(
-      std::to_string(kMaxReplays) + " replays are open, and no more can be",
+      std::to_string(kMaxReplays) + " replays are open, which is the maximum",
       "Each takes as much memory as a recording. Start tidegauge view again to drop them.");
 }
 
@@ -46,7 +46,7 @@ base::Result<Response> answerProof(const Question& question) {
                     analysed.trace.events.action[place.device->device.event_begin + *oom_step] ==
                         model::Action::kOom);
   if (!is_oom)
-    return notUsable("There is no out-of-memory event at that step", "The session lists them");
+    return notUsable("There is no out-of-memory event at that step", "api/session lists them");
   Response response;
   response.body = place.file->texts.get(
       key, [&] { return dump(report::proofJson(analysed, *place.device, oom_step)); });
@@ -56,10 +56,11 @@ base::Result<Response> answerProof(const Question& question) {
 base::Result<Response> answerReplay(const Question& question) {
   TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
   if (!analysis::isReplayable(*place.device))
-    return notUsable("PyTorch's caching allocator does not hand out this memory",
+    return notUsable("PyTorch's caching allocator does not manage this memory",
                      "There is nothing to replay.");
   if (!place.file->replay_of.empty())
-    return notUsable("This is a replay already", "Replay the recording under those settings.");
+    return notUsable("This is a replay already",
+                     "Replay the original recording under these settings.");
   TG_ASSIGN_OR_RETURN(int64_t capacity,
                       question.params.integer("capacity", 0, kMaxCapacityBytes, 0));
   std::string conf = question.params.text("set");

@@ -84,7 +84,7 @@ base::Result<Response> answerSearch(const Question& question) {
   TG_ASSIGN_OR_RETURN(int64_t limit, question.params.integer("limit", 0, kMaxStacks, 50));
   std::string query = question.params.text("q");
   if (query.find_first_not_of(' ') == std::string::npos) {
-    return notUsable("q is empty: there is nothing to search for");
+    return notUsable("q is empty");
   }
   if (query.size() > kMaxQueryBytes) {
     return notUsable(fmt::format("q is longer than {} bytes", kMaxQueryBytes));
@@ -110,7 +110,7 @@ base::Result<Response> answerHit(const Question& question) {
   TG_ASSIGN_OR_RETURN(OpenFile * file, fileOf(question));
   TG_ASSIGN_OR_RETURN(int64_t number, question.params.integer("mark", 0, UINT32_MAX));
   std::shared_ptr<const view::MarkSet> mark = file->marks.find(number);
-  if (mark == nullptr) return notUsable("This mark is no longer kept", "Search again");
+  if (mark == nullptr) return notUsable("This mark is no longer available", "Search again");
   const std::vector<uint32_t>& rows = mark->rows();
   if (rows.empty()) return notUsable("This mark has no members");
   TG_ASSIGN_OR_RETURN(int64_t index,

@@ -80,7 +80,7 @@ base::Result<FoundTable> findTable(const Question& question, const std::string& 
   });
   if (found.table != nullptr) return found;
   return notUsable("There is no table “" + name + "”",
-                   "There are " + std::string(view::kTableNames));
+                   "The tables are: " + std::string(view::kTableNames));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ constexpr size_t kColumns = 400;
 base::Result<Response> answerWhatIf(const Question& question) {
   TG_ASSIGN_OR_RETURN(Place place, placeOf(question));
   if (!analysis::isReplayable(*place.device))
-    return notUsable("PyTorch's caching allocator does not hand out this memory",
+    return notUsable("PyTorch's caching allocator does not manage this memory",
                      "There is nothing to replay.");
   TG_ASSIGN_OR_RETURN(int64_t capacity_bytes,
                       question.params.integer("capacity", 0, kMaxCapacityBytes, 0));

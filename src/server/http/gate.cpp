@@ -57,7 +57,7 @@ namespace {
 
 std::optional<Response> refuseMethod(const Request& request) {
   if (request.method != Method::kOther) return std::nullopt;
-  Response response = errorResponse(405, "Only GET, HEAD and POST are understood");
+  Response response = errorResponse(405, "This server supports only GET, HEAD and POST");
   response.allow_header = true;
   return response;
 }
@@ -66,7 +66,8 @@ std::optional<Response> refuseMethod(const Request& request) {
 
 std::optional<Response> Gate::refuseStranger(const Request& request, std::string_view hint) const {
   if (request.hosts.size() != 1 || !isOurHost(request.hosts[0])) {
-    return errorResponse(421, "This server answers to 127.0.0.1 and localhost only", hint);
+    return errorResponse(421, "This server accepts only the host names 127.0.0.1 and localhost",
+                         hint);
   }
   if (auto refused = refuseMethod(request)) return refused;
   if (comesFromElsewhere(request)) {
@@ -77,12 +78,13 @@ std::optional<Response> Gate::refuseStranger(const Request& request, std::string
 
 std::optional<Response> Gate::refuse(const Request& request) const {
   if (request.hosts.size() != 1 || !isOurHost(request.hosts[0])) {
-    return errorResponse(421, "This server answers to 127.0.0.1 and localhost only", kHint);
+    return errorResponse(421, "This server accepts only the host names 127.0.0.1 and localhost",
+                         kHint);
   }
   if (auto refused = refuseMethod(request)) return refused;
   std::string_view path = std::string_view(request.target).substr(0, request.target.find('?'));
   if (path.size() + 1 == root_.size() && startsWithSecret(fmt::format("{}/", path), root_)) {
-    Response response = errorResponse(308, "The page ends with a slash");
+    Response response = errorResponse(308, "The address of the page ends with a slash");
     response.location = root_;
     return response;
   }
@@ -106,7 +108,7 @@ base::Result<std::string> randomToken() {
   std::array<unsigned char, 16> bytes;
   if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
     return base::Error{
-        base::ErrorKind::kMissingFeature, "The kernel gives no random bytes", {}, {}};
+        base::ErrorKind::kMissingFeature, "The kernel does not provide random bytes", {}, {}};
   }
   std::string token;
   for (unsigned char byte : bytes) token += fmt::format("{:02x}", byte);

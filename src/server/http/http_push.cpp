@@ -63,7 +63,7 @@ class Attempt {
       if (!failed(error)) connect(found);
     });
     io_.run_for(limit);
-    if (!done_ && error_.empty()) error_ = "no answer in time";
+    if (!done_ && error_.empty()) error_ = "the collector did not answer in time";
     return done_ ? answer() : Answer{0, error_, {}};
   }
 
@@ -114,12 +114,12 @@ class Attempt {
 base::Result<HttpAddress> parseCollector(std::string_view url) {
   auto wrong = [&](std::string_view why) {
     return base::Error{base::ErrorKind::kUsage,
-                       fmt::format("“{}” is no address of a collector: {}", url, why),
+                       fmt::format("“{}” is not an address of a collector: {}", url, why),
                        {},
                        "Write it as http://127.0.0.1:4318"};
   };
   constexpr std::string_view kScheme = "http://";
-  if (!url.starts_with(kScheme)) return wrong("it must begin with http://");
+  if (!url.starts_with(kScheme)) return wrong("it must start with http://");
   std::string_view rest = url.substr(kScheme.size());
   HttpAddress address;
   size_t slash = rest.find('/');
@@ -132,14 +132,14 @@ base::Result<HttpAddress> parseCollector(std::string_view url) {
     if (end == std::string_view::npos) return wrong("a bracket is not closed");
     address.host = authority.substr(1, end - 1);
     if (colon < end) colon = std::string_view::npos;
-    if (std::min(colon, authority.size()) != end + 1) return wrong("a port begins with “:”");
+    if (std::min(colon, authority.size()) != end + 1) return wrong("a port must start with “:”");
   } else {
     address.host = authority.substr(0, colon);
     if (address.host.find(':') != std::string::npos)
       return wrong("only an IPv6 address in brackets contains more than one “:”");
   }
   if (url.find('#') != std::string_view::npos || authority.find('?') != std::string_view::npos)
-    return wrong("a path begins with “/” and contains no “#”");
+    return wrong("a path must start with “/” and contain no “#”");
   address.port = colon == std::string_view::npos ? "4318" : authority.substr(colon + 1);
   auto plain = [](unsigned char c) { return c > ' ' && c < 0x7f && c != '@'; };
   if (address.host.empty()) return wrong("it names no host");

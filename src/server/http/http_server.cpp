@@ -154,7 +154,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
       return refuse(errorResponse(431, "The request's headers are too large"));
     }
     if (error && error.category() == make_error_code(http::error::bad_method).category()) {
-      return refuse(errorResponse(400, "This is no HTTP request"));
+      return refuse(errorResponse(400, "This is not an HTTP request"));
     }
     if (error) return;  // closed, or too slow
     stream_.expires_never();

@@ -18,7 +18,7 @@ Response MetricsPage::answer(const Request& request) const {
   if (auto refused = gate_.refuseStranger(request, kMetricsHint)) return std::move(*refused);
   std::string_view path = std::string_view(request.target).substr(0, request.target.find('?'));
   if (path != "/metrics") return errorResponse(404, "There is nothing here", kMetricsHint);
-  if (request.method == Method::kPost) return errorResponse(405, "Metrics are read with GET");
+  if (request.method == Method::kPost) return errorResponse(405, "Read metrics with GET");
   Response response;
   response.content_type = content_type_;
   std::lock_guard lock(mutex_);

@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::string_view kNoPage =
     "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Tidegauge</title>"
-    "<p>This build of Tidegauge has no page in it: it was configured with TIDEGAUGE_WEB=OFF. "
+    "<p>This build of Tidegauge does not contain the page, because it was configured with "
+    "TIDEGAUGE_WEB=OFF. "
     "Configure it with <code>cmake --preset release -DTIDEGAUGE_WEB=ON</code> and build again. "
     "The questions below <code>api/</code> are answered all the same.</p></html>\n";
 

@@ -24,8 +24,8 @@ base::Status IdleBackend::check(const std::string& root) {
     if (access((root + file).c_str(), file == kBitmap ? R_OK | W_OK : R_OK) == 0) continue;
     base::Error error{
         base::ErrorKind::kMissingFeature, std::string("there is no ") + file, std::nullopt,
-        "It needs a kernel built with CONFIG_IDLE_PAGE_TRACKING, as Debian's are not; "
-        "take --backend pte or smaps"};
+        "It needs a kernel built with CONFIG_IDLE_PAGE_TRACKING, which Debian's kernels lack. Use "
+        "--backend pte or smaps"};
     if (errno == EACCES || errno == EPERM)
       error.what = std::string(file) + " is for root alone", error.hint = "Run as root";
     return error;

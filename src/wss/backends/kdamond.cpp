@@ -47,19 +47,20 @@ int writeWhenFree(const std::string& path, std::string_view word) {
 
 base::Status Kdamond::check(const std::string& root) {
   if (access((root + kKdamonds).c_str(), F_OK) != 0 && errno == ENOENT)
-    return missingFeature("this kernel has no DAMON that can be ordered through /sys",
+    return missingFeature("this kernel has no DAMON that can be controlled through /sys",
                           "It needs Linux 6.2 or later, built with CONFIG_DAMON_SYSFS and "
                           "CONFIG_DAMON_VADDR");
   TG_ASSIGN_OR_RETURN(std::string number, readKernelFile(root + kNumber));
   if (number != "0")
     return missingFeature(
         fmt::format("DAMON is in use: {} says {}", kNumber, number),
-        "There is one set for all, which is left to whoever made it; take --backend pte or smaps");
+        "The kernel has one DAMON configuration, and another program uses it. Use --backend pte "
+        "or smaps");
   for (const char* user : kUsers) {
     auto enabled = readKernelFile(fmt::format("{}/sys/module/{}/parameters/enabled", root, user));
     if (enabled.ok() && enabled.value() == "Y")
       return missingFeature(fmt::format("DAMON is in use: {} is enabled", user),
-                            "It is left to that; take --backend pte or smaps");
+                            "wss does not interrupt it. Use --backend pte or smaps");
   }
   return base::okStatus();
 }
@@ -86,9 +87,8 @@ bool Kdamond::isOthersAtWork(const std::string& root) {
 std::vector<std::string> Kdamond::limitsOfOthers() {
   if (!isOthersAtWork()) return {};
   return {
-      "DAMON is at work on this machine, and takes accessed bits away: what it looked at meanwhile "
-      "can be missing, "
-      "huge pages most of all; --backend smaps counts that too"};
+      "DAMON runs on this machine and clears accessed bits. Pages that it sampled during the "
+      "window, mostly huge pages, may be missing. --backend smaps includes them"};
 }
 
 base::Result<std::unique_ptr<Kdamond>> Kdamond::start(pid_t pid, int64_t interval_ns,
@@ -145,7 +145,7 @@ base::Status Kdamond::configure(int64_t interval_ns) {
   TG_RETURN_IF_ERROR(set("contexts/nr_contexts", "1"));
   if (!set("contexts/0/operations", "vaddr").ok())
     return missingFeature("the DAMON of this kernel does not watch processes",
-                          "It needs one built with CONFIG_DAMON_VADDR");
+                          "It needs a kernel built with CONFIG_DAMON_VADDR");
   TG_RETURN_IF_ERROR(setIntervals(interval_ns));
   TG_RETURN_IF_ERROR(set("contexts/0/targets/nr_targets", "1"));
   TG_RETURN_IF_ERROR(set("contexts/0/targets/0/pid_target", fmt::format("{}", pid_)));

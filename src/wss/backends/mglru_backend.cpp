@@ -27,7 +27,7 @@ constexpr int kLruTries = 5;
 base::Status MglruBackend::check(const std::string& root) {
   auto enabled = readKernelFile(root + kEnabled);
   if (!enabled.ok())
-    return missingFeature("this kernel keeps no generations of pages (MGLRU)",
+    return missingFeature("this kernel has no generations of pages (MGLRU)",
                           "It needs Linux 6.1 or later, built with CONFIG_LRU_GEN");
   const std::string& text = enabled.value();
   uint64_t bits = 0;
@@ -36,10 +36,10 @@ base::Status MglruBackend::check(const std::string& root) {
   if ((bits & (kKept | kWalked)) != (kKept | kWalked))
     return missingFeature(
         fmt::format("generations of pages are switched off: {} says {}", kEnabled, text),
-        fmt::format("Write y into it, which changes how the kernel reclaims memory"));
+        fmt::format("Write y to this file; it changes how the kernel reclaims memory"));
   if (access((root + kLruGenFile).c_str(), R_OK | W_OK) == 0) return base::okStatus();
   if (errno == EACCES || errno == EPERM)
-    return missingFeature(fmt::format("{} is for root alone", kLruGenFile), "Run as root");
+    return missingFeature(fmt::format("only root can read {}", kLruGenFile), "Run as root");
   return missingFeature(fmt::format("there is no {}", kLruGenFile),
                         "As root, mount -t debugfs debugfs /sys/kernel/debug; the kernel needs "
                         "CONFIG_DEBUG_FS");
@@ -69,11 +69,12 @@ std::string MglruBackend::how() const {
 
 std::vector<std::string> MglruBackend::limits() const {
   return {
-      "these are figures of the cgroup, that is of all its processes and of its page cache, "
-      "each page counted once; what others were charged for, libraries mostly, is not in them",
+      "these figures are sums of the cgroup: all its processes and its page cache, each page "
+      "counted once; pages that are charged to other cgroups, mostly libraries, are missing",
       "the TLB is not flushed: what a busy core touches all the time can be missed, up to what "
       "its TLB holds (commonly 6 to 12 MiB of 4 KiB pages)",
-      "should memory get short, the kernel takes first what was not touched in these windows"};
+      "if memory becomes short, the kernel first reclaims pages that were not touched in these "
+      "windows"};
 }
 
 base::Result<LruGroup> MglruBackend::look() const {
@@ -81,7 +82,7 @@ base::Result<LruGroup> MglruBackend::look() const {
   for (LruGroup& group : parseLruGen(text))
     if (group.id == id_ && group.path == traits().cgroup) return std::move(group);
   return base::Error{base::ErrorKind::kUnreadable,
-                     fmt::format("cgroup {} went away while it was measured", traits().cgroup),
+                     fmt::format("cgroup {} was removed during the measurement", traits().cgroup),
                      std::nullopt, ""};
 }
 
@@ -139,10 +140,11 @@ base::Result<Reading> MglruBackend::read(const Process& process, Clock& clock) {
     if (node.generations.back().number > mark->first_young + kMaxAgings - 1)
       return base::Error{
           base::ErrorKind::kUnreadable,
-          fmt::format("the kernel aged the pages of cgroup {} meanwhile, so that it is not known "
-                      "which were touched since: its memory is short",
-                      traits().cgroup),
-          std::nullopt, "Take a shorter window, or --backend smaps"};
+          fmt::format(
+              "the kernel aged the pages of cgroup {} during the window, because its memory is "
+              "short, so the touched pages are unknown",
+              traits().cgroup),
+          std::nullopt, "Use a shorter window, or --backend smaps"};
     for (const Generation& generation : node.generations) {
       bool is_young = generation.number >= mark->first_young;
       auto add = [&](MappingSums& sums, uint64_t pages) {

@@ -45,20 +45,19 @@ std::vector<std::string> notesOf(const Measurement& measurement) {
     notes.push_back(shortageNote(bytes, measurement.head.pressure_cgroup));
   if (measurement.is_clock_set_back)
     notes.emplace_back(
-        "The clock was set back meanwhile: from there on a "
-        "row ends as long after the one before as it took.");
+        "The clock was set back during the measurement. From there on, the time of a row is the "
+        "time of the previous row plus the duration of the row.");
   if (measurement.mappings_left_out > 0)
-    notes.push_back(
-        fmt::format("Its list of mappings is without the {} of which least was touched.",
-                    base::withCommas(measurement.mappings_left_out)));
+    notes.push_back(fmt::format(
+        "The list of mappings does not include the {} mappings with the least touched memory.",
+        base::withCommas(measurement.mappings_left_out)));
   if (measurement.mappings_age_s > 0)
-    notes.push_back(
-        fmt::format("Its mappings are those of {:.3g} s before the last row: they are "
-                    "written now and then, and at the end, which it did not come to.",
-                    measurement.mappings_age_s));
+    notes.push_back(fmt::format(
+        "The mappings are {:.3g} s older than the last row, because the file was not finished.",
+        measurement.mappings_age_s));
   if (std::vector<std::string> names = missingNames(measurement); !names.empty())
-    notes.push_back(fmt::format("Not in this file: {}.", fmt::join(names, ", ")));
-  if (measurement.is_cut) notes.emplace_back("The file ends within a line, which was left out.");
+    notes.push_back(fmt::format("This file does not contain: {}.", fmt::join(names, ", ")));
+  if (measurement.is_cut) notes.emplace_back("The file ends inside a line, which is ignored.");
   return notes;
 }
 

@@ -78,10 +78,10 @@ void addPace(json& page, const Measurement& measurement) {
   double asked_s = measurement.head.window_s;
   if (std::string note = unseenNote(pace); !note.empty()) page["careful"].push_back(note);
   if (pace.isSlower(asked_s))
-    page["careful"].push_back(
-        fmt::format("A window took {:.3g} s on average, with clearing and reading, "
-                    "where {:.3g} s were requested: the profile shows the real lengths.",
-                    pace.spacing_s, asked_s));
+    page["careful"].push_back(fmt::format(
+        "A window took {:.3g} s on average, including clearing and reading, instead of {:.3g} s. "
+        "The profile shows the real lengths.",
+        pace.spacing_s, asked_s));
 }
 
 json curveJson(const std::vector<Touched>& curve) {

@@ -27,7 +27,7 @@ MappingKind readKind(Fields& fields, const json& group) {
   std::string text = fields.text(group, "kind");
   auto kind = kindNamed(text);
   if (!kind)
-    fields.wrong("\"kind\" of a mapping is none that this version knows: " + text.substr(0, 40));
+    fields.wrong("this version does not know the \"kind\" of a mapping: " + text.substr(0, 40));
   return kind.value_or(MappingKind::kAnonymous);
 }
 
@@ -42,7 +42,7 @@ uint64_t readAddress(Fields& fields, const json& of, const char* name) {
   if (found == of.end()) return 0;
   if (found->is_number_unsigned() && found->get<uint64_t>() <= kMaxAddress)
     return found->get<uint64_t>();
-  return fields.wrong(fmt::format("\"{}\" is no address", name)), 0;
+  return fields.wrong(fmt::format("\"{}\" is not an address", name)), 0;
 }
 
 Rolling readRolling(Fields& fields, const json& of, double window_s) {
@@ -89,7 +89,7 @@ std::optional<Measurement::Pressure> readPressure(Fields& fields, const json& li
     if (nameOf(shortage) == text)
       return Measurement::Pressure{shortage,
                                    fields.whole(fields.object(pressure, "bytes"), "scanned")};
-  fields.wrong("\"shortage\" is none that this version knows");
+  fields.wrong("this version does not know this \"shortage\"");
   return std::nullopt;
 }
 
@@ -115,7 +115,7 @@ MeasurementHead readHead(Fields& fields, const json& line) {
   constexpr std::array<std::string_view, 5> kCourses{"single", "cumulative", "snapshots", "profile",
                                                      "rolling"};
   if (std::ranges::find(kCourses, head.course) == kCourses.end())
-    fields.wrong("\"course\" is none that this version knows");
+    fields.wrong("this version does not know this \"course\"");
   head.window_s = fields.number(line, "window_s", Fields::kMaxSeconds);
   head.is_sampled = fields.flag(line, "is_sampled");
   head.knows_sharing = fields.flag(line, "knows_sharing");
@@ -168,7 +168,7 @@ Row RowReader::readRow(Fields& fields, const json& line) {
   const json& error = fields.object(line, "error");
   std::string method = fields.text(error, "method");
   if (method != "regions" && method != "sample" && method != "exact")
-    fields.wrong("\"method\" is none that this version knows");
+    fields.wrong("this version does not know this \"method\"");
   row.knows_error = method != "regions";
   if (method == "sample")
     row.error_bytes = fields.number(error, "referenced_ci95", Fields::kMaxWhole);
@@ -236,7 +236,7 @@ void RowReader::keepMappings(Fields& fields, const json& line, Measurement::Samp
 
 void RowReader::add(Fields& fields, const json& line) {
   if (Fields::tells(line, "tidegauge_wss"))
-    return fields.wrong("another measurement begins here: each wants a file of its own");
+    return fields.wrong("another measurement begins here, and each measurement needs its own file");
   Measurement::Sample sample;
   sample.row = readRow(fields, line);
   double unix_s = fields.number(line, "time", kMaxTime);

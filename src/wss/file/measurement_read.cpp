@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kBeginning = R"({"tidegauge_wss":)";
-constexpr const char* kAgain = "Measure again with tidegauge wss -o FILE";
+constexpr const char* kAgain = "Create one with `tidegauge wss PID SECONDS -o FILE`";
 
 base::Error unreadable(size_t number, const std::string& what, const char* hint = kAgain) {
   return {base::ErrorKind::kUnreadable, fmt::format("line {}: {}", number, what), {}, hint};
@@ -50,13 +50,15 @@ std::optional<base::Error> wrongVersion(const json& head) {
   const json& version = head["tidegauge_wss"];
   if (version.is_number_integer() && version == kMeasurementVersion) return std::nullopt;
   if (version.is_number_unsigned() && version > kMeasurementVersion)
-    return unreadable(1,
-                      fmt::format("it is of version {} of the format, and this tidegauge reads {}",
-                                  version.get<uint64_t>(), kMeasurementVersion),
-                      "A newer tidegauge wrote it, and can read it");
-  return unreadable(1, fmt::format("\"tidegauge_wss\" is no version of the format that there is; "
-                                   "this tidegauge reads {}",
-                                   kMeasurementVersion));
+    return unreadable(
+        1,
+        fmt::format("the file has version {} of the format, and this tidegauge reads version {}",
+                    version.get<uint64_t>(), kMeasurementVersion),
+        "Use a newer tidegauge");
+  return unreadable(
+      1, fmt::format(
+             "\"tidegauge_wss\" is not a version of the format; this tidegauge reads version {}",
+             kMeasurementVersion));
 }
 
 // The next line, without its line feed; false: end of the file. `ended`: it had a line feed.
@@ -82,15 +84,15 @@ base::Result<Measurement> readMeasurement(std::istream& in) {
   for (size_t number = 1; nextLine(in, line, ended, too_long); ++number) {
     if (too_long) return unreadable(number, fmt::format("longer than {} bytes", kMaxLineBytes));
     if (!rows && !isMeasurement(line))
-      return unreadable(1, "no head of a measurement of tidegauge wss");
+      return unreadable(1, "this is not a file of `tidegauge wss -o`");
     if (rows && rows->samples() == kMaxSamples)
       return base::Error{base::ErrorKind::kLimit,
                          fmt::format("it has more than {} windows", kMaxSamples),
                          {},
-                         "Split it: each part wants the first line before it"};
+                         "Split the file, and repeat the first line in each part"};
     // The measurement is still running, or was killed.
     if (!ended && !json::accept(line)) {
-      if (!rows) return unreadable(1, "the file ends within it");
+      if (!rows) return unreadable(1, "the file ends inside this line");
       is_cut = true;
       break;
     }
@@ -107,7 +109,7 @@ base::Result<Measurement> readMeasurement(std::istream& in) {
     }
     if (fields.firstWrong()) return unreadable(number, *fields.firstWrong());
   }
-  if (!rows) return unreadable(1, "there is none");
+  if (!rows) return unreadable(1, "the file is empty");
   Measurement measurement = rows->take();
   measurement.is_cut = is_cut;
   return measurement;
@@ -125,15 +127,15 @@ bool isMeasurementFile(const std::string& path) {
 base::Result<Measurement> readMeasurementFile(const std::string& path) {
   if (struct stat status{}; ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
     return base::Error{base::ErrorKind::kUnreadable,
-                       "it is a folder, a pipe or a device, and no file of wss -o",
+                       "this is a folder, a pipe or a device, not a file of `tidegauge wss -o`",
                        {},
-                       "Write what a pipe gives to a file first"};
+                       "Save the output of a pipe to a file first"};
   std::ifstream in(path, std::ios::binary);
   if (!in)
     return base::Error{base::ErrorKind::kUnreadable,
                        "it cannot be opened",
                        {},
-                       "Is the path right, and may this user read it?"};
+                       "Check the path and the permissions"};
   return readMeasurement(in);
 }
 

@@ -25,8 +25,8 @@ std::string measurementText(const Measurement& measurement, size_t top, size_t c
                       .knows_huge = measurement.tells(&MappingSums::huge)};
   auto sentence = [&](const std::string& words) { return base::wrapped(words, columns, 0, 2); };
   std::string text =
-      sentence(fmt::format("{} by {} (process {}), by {}: {}.",
-                           head.tells_writes ? "Written" : "Touched", base::printable(head.process),
+      sentence(fmt::format("Memory {} by {} (process {}), measured with {}: {}.",
+                           head.tells_writes ? "written" : "touched", base::printable(head.process),
                            head.pid, base::printable(head.backend), base::printable(head.how)));
   for (const std::string& note : notesOf(measurement)) text += sentence(base::printable(note));
   if (measurement.samples.empty()) return text + "No window was measured.\n";

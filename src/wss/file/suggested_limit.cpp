@@ -64,19 +64,20 @@ std::optional<SuggestedLimit> suggestedLimit(const Measurement& measurement) {
 std::string SuggestedLimit::text() const {
   if (!bytes)
     return fmt::format(
-        "No memory limit is suggested: that takes {} windows of {:g} s, and here are {} (wss -s 0 "
-        "-d 3700 PID 60).",
+        "wss suggests no memory limit, because that needs {} windows of {:g} s and there are {} "
+        "(wss -s 0 -d 3700 PID 60).",
         kMinSamples, kWindow_s, samples);
   std::string most = base::humanBytes(*touched);
   // With this few windows, none shows what happens in one of a hundred.
   std::string why =
       samples < kSamplesOfP99
-          ? fmt::format("{}, the most of {} windows of {:.3g} s", most, samples, window_s)
-          : fmt::format("in 99 of 100 windows of {:.3g} s it touched at most {}, of {} windows",
-                        window_s, most, samples);
+          ? fmt::format("it is {}, the most of {} windows of {:.3g} s", most, samples, window_s)
+          : fmt::format(
+                "in 99 of 100 windows of {:.3g} s the process touched at most {} ({} windows)",
+                window_s, most, samples);
   return fmt::format(
-      "A memory limit of {} would do: {}, and a tenth more. Files that it reads without mapping "
-      "them, and what the kernel holds for it, come on top.",
+      "A memory limit of {} is enough: {}, plus one tenth. Add memory for files that it reads "
+      "without mapping them, and for the kernel's own structures.",
       base::humanBytes(*bytes), why);
 }
 

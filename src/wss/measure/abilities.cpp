@@ -16,19 +16,22 @@ namespace {
 
 std::string_view descriptionOf(std::string_view name) {
   if (name == "pte" && kIsArm64)
-    return "page tables: one process's own touches, page by page (untested on arm64 hardware)";
-  if (name == "pte") return "page tables: one process's own touches, page by page";
-  if (name == "smaps") return "/proc/PID/smaps: sums per mapping, of all who map it";
-  if (name == "mglru") return "the kernel's generations of pages: a whole cgroup";
-  if (name == "damon") return "regions that the kernel samples: a process of any size, for hours";
-  if (name == "idle") return "/sys/kernel/mm/page_idle: pages that nobody touched";
-  if (name == "write") return "soft-dirty bits: which pages were written to";
+    return "page tables: accesses of one process alone, page by page (untested on arm64 hardware)";
+  if (name == "pte") return "page tables: accesses of one process alone, page by page";
+  if (name == "smaps")
+    return "/proc/PID/smaps: sums per mapping; includes accesses of other processes that share it";
+  if (name == "mglru") return "the kernel's generations of pages (MGLRU): sums of a whole cgroup";
+  if (name == "damon")
+    return "regions that the kernel samples (DAMON): for processes of any size and for hours";
+  if (name == "idle") return "/sys/kernel/mm/page_idle: pages that no process touched";
+  if (name == "write") return "soft-dirty bits: which pages were written";
   if (name == "pressure")
-    return "what the kernel counts of memory being short: no bytes of one's own";
-  if (name == "pmc") return "the processor's counters: whether it fits a cache";
+    return "the kernel's statistics of memory pressure; no number of bytes per process";
+  if (name == "pmc") return "the processor's counters: whether the working set fits a cache";
   if (name == "spot")
-    return "words at random, watched by the processor: how much of a page is used";
-  if (name == "shrink") return "takes memory away from a cgroup until it comes back: an experiment";
+    return "watches random addresses with hardware breakpoints: how much of a page is used";
+  if (name == "shrink")
+    return "experiment: reclaims memory of a cgroup until the program reads it back";
   return {};
 }
 
@@ -43,8 +46,8 @@ base::Status checkShrink() {
                        std::nullopt, "Run as root"};
   }
   return base::Error{base::ErrorKind::kMissingFeature,
-                     "no cgroup of version 2 here has memory.reclaim", std::nullopt,
-                     "It needs the memory controller in it, and Linux 5.19 or later"};
+                     "no cgroup of version 2 on this machine has memory.reclaim", std::nullopt,
+                     "It needs the memory controller and Linux 5.19 or later"};
 }
 
 base::Status checkSurvey(std::string_view name) {
@@ -76,7 +79,7 @@ std::string abilitiesText(const std::vector<Ability>& abilities, size_t columns)
   for (const Ability& it : abilities) {
     std::string words(it.tells);
     if (!it.status.ok()) {
-      words += ". Not here: " + it.status.error().what;
+      words += ". Not available: " + it.status.error().what;
       if (!it.status.error().hint.empty()) words += ". " + it.status.error().hint;
     }
     std::string lines = base::wrapped(base::printable(words), columns, kVerdict + kName);

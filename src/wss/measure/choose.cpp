@@ -31,11 +31,12 @@ base::Status checkFolios(const SampleRate& rate) {
   if (folio_bytes <= rate.pages * kPage) return base::okStatus();
   return base::Error{
       base::ErrorKind::kMissingFeature,
-      fmt::format("a sample looks at {} in a row, and this kernel makes huge pages of {} (mTHP), "
-                  "which that would split",
-                  base::humanBytes(rate.pages * kPage), base::humanBytes(folio_bytes)),
+      fmt::format(
+          "a sample reads {} at a time, which would split the huge pages of {} (mTHP) of this "
+          "kernel",
+          base::humanBytes(rate.pages * kPage), base::humanBytes(folio_bytes)),
       std::nullopt,
-      "Take --sample exact; or see /sys/kernel/mm/transparent_hugepage/hugepages-*kB/enabled"};
+      "Use --sample exact, or change /sys/kernel/mm/transparent_hugepage/hugepages-*kB/enabled"};
 }
 
 base::Status checkPte() {
@@ -60,11 +61,11 @@ base::Result<Choice> choosePte(const Wish& wish, const Process& process) {
   double stall_ms = static_cast<double>(predictedFor(*choice.backend, process)->stall_ns) * 1e-6;
   if (stall_ms <= wish.most_stall_ms) return choice;
   choice.why =
-      fmt::format("to clear all pages stops its mmap and munmap for some {:.0f} ms", stall_ms);
+      fmt::format("clearing all pages stalls its mmap and munmap for about {:.0f} ms", stall_ms);
   // A sample also clears all files and shared memory.
   double private_ms = stall_ms - pagesOf(process.resident().shared_bytes) * kClearOfAPage_ns * 1e-6;
   if (private_ms > stall_ms / 2)
-    choice.why += ", --sample 1/32 for less; but that is for processes that do not fork";
+    choice.why += "; --sample 1/32 stalls less, but works only for processes that do not fork";
   return choice;
 }
 
@@ -72,8 +73,8 @@ base::Result<Choice> choosePte(const Wish& wish, const Process& process) {
 
 base::Status checkPte() {
   return base::Error{base::ErrorKind::kMissingFeature,
-                     "this build has no BPF programs, which read page tables", std::nullopt,
-                     "They need clang, libbpf, and x86-64 or arm64"};
+                     "this build has no BPF programs, which are needed to read page tables",
+                     std::nullopt, "Building them needs clang, libbpf, and x86-64 or arm64"};
 }
 
 base::Result<Choice> choosePte(const Wish&, const Process&) { return checkPte().error(); }
@@ -116,8 +117,8 @@ base::Result<Choice> chooseBackend(const Wish& wish, const Process& process) {
   if (wish.backend == "damon") {
     if (wish.window_ns < kMinDamon_ns || wish.window_ns > kMaxDamon_ns)
       return base::Error{base::ErrorKind::kUsage,
-                         "--backend damon takes windows of 0.05 to 10 seconds", std::nullopt,
-                         "Take -s for one after another, or --backend pte or smaps"};
+                         "--backend damon supports windows of 0.05 to 10 seconds", std::nullopt,
+                         "Use -s for several windows, or --backend pte or smaps"};
     TG_RETURN_IF_ERROR(checkBackend(wish.backend));
     choice.backend = std::make_unique<DamonBackend>(wish.window_ns);
     return choice;

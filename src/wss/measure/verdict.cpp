@@ -31,14 +31,15 @@ std::optional<std::string> notComparable(const std::vector<Touched>& rows) {
   auto after = [&](const Loss& loss) { return seconds(rows[loss.row].window_ns); };
   if (Loss loss = lossOf(rows, &Touched::rss_bytes); loss.row != 0)
     return fmt::format(
-        "It freed memory between windows: {} by the end of the window of {:.3g} s. Pages touched "
-        "there are missing from then on, so the curve is not comparable and has no knee.",
+        "The process freed {} between windows, by the end of the window of {:.3g} s. Pages "
+        "touched there are missing from then on, so the windows are not comparable and there is "
+        "no knee.",
         base::humanBytes(loss.bytes), after(loss));
   if (Loss loss = lossOf(rows, &Touched::bytes); loss.row != 0)
     return fmt::format(
-        "Less counts as touched in the window of {:.3g} s than in the one before, {}, though as "
-        "much is in memory: something else takes accessed bits away (reclaim, DAMON), so the curve "
-        "is not comparable and has no knee.",
+        "In the window of {:.3g} s, {} less was touched than in the one before, although as much "
+        "is resident. Something else clears accessed bits (reclaim, DAMON), so the windows are "
+        "not comparable and there is no knee.",
         after(loss), base::humanBytes(loss.bytes));
   return std::nullopt;
 }
@@ -47,15 +48,14 @@ std::optional<std::string> notComparable(const std::vector<Touched>& rows) {
 std::optional<Verdict> ofAllThereIs(const std::vector<Touched>& rows, size_t knee) {
   const Touched& last = rows.back();
   if (last.rss_bytes == 0 || last.bytes < last.rss_bytes / 10 * 9) return std::nullopt;
-  std::string text = fmt::format("It touches nearly all it has: {} of {}, ",
+  std::string text = fmt::format("The process touches nearly all of its memory ({} of {}), ",
                                  base::humanBytes(last.bytes), base::humanBytes(last.rss_bytes));
   if (last.rss_bytes > rows.front().rss_bytes / 10 * 11)
     return Verdict{{},
-                   text + fmt::format("and gets more ({} in the first window).",
+                   text + fmt::format("and it grows ({} in the first window).",
                                       base::humanBytes(rows.front().rss_bytes))};
-  return Verdict{knee,
-                 text + fmt::format("{:.3g} s are enough for that; a longer window adds nothing.",
-                                    seconds(rows[knee].window_ns))};
+  return Verdict{knee, text + fmt::format("within {:.3g} s. A longer window adds nothing.",
+                                          seconds(rows[knee].window_ns))};
 }
 
 }  // namespace
@@ -68,12 +68,16 @@ Verdict verdictOf(const std::vector<Touched>& rows, std::string_view longer) {
   size_t knee = kneeOf(rows);
   if (auto all = ofAllThereIs(rows, knee)) return *all;
   if (knee + 1 < rows.size())
-    return {knee, fmt::format("After {:.3g} s little is added: {} there, {} in the longest window.",
-                              seconds(rows[knee].window_ns), base::humanBytes(rows[knee].bytes),
-                              base::humanBytes(rows.back().bytes))};
-  return {
-      {},
-      fmt::format("It still grows in the longest window: a longer one ({}) shows more.", longer)};
+    return {
+        knee,
+        fmt::format("Windows longer than {:.3g} s add little: {} touched in this window, {} in the "
+                    "longest.",
+                    seconds(rows[knee].window_ns), base::humanBytes(rows[knee].bytes),
+                    base::humanBytes(rows.back().bytes))};
+  return {{},
+          fmt::format(
+              "The touched memory still grows in the longest window. Measure longer windows ({}).",
+              longer)};
 }
 
 }  // namespace tidegauge::wss

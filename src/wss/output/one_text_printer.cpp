@@ -33,15 +33,16 @@ std::string OneTextPrinter::begin() {
   const Backend& backend = *subject_.choice.backend;
   std::string who = fmt::format("{} (process {})", base::printable(process.name()), process.pid());
   if (std::string cgroup = backend.traits().cgroup; !cgroup.empty())
-    who = fmt::format("all in cgroup {}, with {}", base::printable(cgroup), who);
-  std::string text =
-      wrapped(fmt::format("{} by {}, by {}: {}.", text_.tells_writes ? "Written" : "Touched", who,
-                          backend.name(), backend.how()));
+    who = fmt::format("all processes of cgroup {}, including {}", base::printable(cgroup), who);
+  std::string text = wrapped(fmt::format("Memory {} by {}, measured with {}: {}.",
+                                         text_.tells_writes ? "written" : "touched", who,
+                                         backend.name(), backend.how()));
   text += choiceText(subject_.choice, options_.columns);
   if (subject_.rolling == nullptr) return text + header();
-  return text + wrapped(
-                    "MB touched within the last seconds of each "
-                    "column. Never: not since the measurement began.");
+  return text +
+         wrapped(
+             "Each column shows the MB touched within the time of its heading. Never: not touched "
+             "since the measurement began.");
 }
 
 std::string OneTextPrinter::window(const OneWindow& window) {
@@ -86,7 +87,8 @@ std::string OneTextPrinter::warnings() const {
     text += wrapped(shortageNote(pressure.searchedBytes(), pressure.cgroup()));
   text += stallText(most_stall_ns_, options_.most_stall_ms, "the process", text_.columns);
   if (rows_ > 0 && subject_.process.isStopped())
-    text += wrapped("Careful: it is stopped (SIGSTOP, or a debugger), and so touches nothing.");
+    text +=
+        wrapped("Careful: the process is stopped (SIGSTOP, or a debugger), so it touches nothing.");
   return text;
 }
 

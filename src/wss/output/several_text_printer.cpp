@@ -20,8 +20,8 @@ std::string unseenText(const std::vector<pid_t>& unseen) {
     names += fmt::format("{}{}", i == 0 ? "" : ", ", unseen[i]);
   if (unseen.size() > kMaxNames) names += fmt::format(" and {} more", unseen.size() - kMaxNames);
   return fmt::format(
-      "Careful: process{} {} began meanwhile, and {} in no figure. Windows that begin anew "
-      "(-s 0, --rolling) take in those that began before them.",
+      "Careful: process{} {} started during the measurement and {} not included. Windows of -s 0 "
+      "and --rolling include processes that started before the window.",
       unseen.size() == 1 ? "" : "es", names, unseen.size() == 1 ? "is" : "are");
 }
 
@@ -46,7 +46,7 @@ std::string SeveralTextPrinter::wrapped(const std::string& words) const {
 std::string SeveralTextPrinter::begin() {
   const Choice& choice = subject_.choice;
   size_t processes = subject_.watched.processes().size();
-  return wrapped(fmt::format("Touched by {} process{}, by {}: {}.", processes,
+  return wrapped(fmt::format("Memory touched by {} process{}, measured with {}: {}.", processes,
                              processes == 1 ? "" : "es", choice.backend->name(),
                              choice.backend->how())) +
          choiceText(choice, options_.columns);

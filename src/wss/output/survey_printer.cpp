@@ -22,7 +22,7 @@ std::string SurveyTextPrinter::wrapped(const std::string& words) const {
 
 std::string SurveyTextPrinter::begin() {
   std::string text = wrapped(fmt::format("{}{}: {}.", head_.name, whose_, head_.how));
-  if (!head_.lasts.empty()) text += wrapped("It takes " + head_.lasts + ".");
+  if (!head_.lasts.empty()) text += wrapped("The measurement takes " + head_.lasts + ".");
   for (const std::string& limit : head_.limits) text += wrapped("Careful: " + limit + ".");
   return text;
 }

@@ -79,7 +79,7 @@ base::Result<Process> Process::open(pid_t pid, const std::string& proc) {
   if (process.folder_ < 0) {
     if (errno == ENOENT || errno == ESRCH)
       return error(fmt::format("there is no process {}", pid),
-                   "`ps -e` lists those that run; one in a container has another number there");
+                   "`ps -e` lists the processes. A process in a container has another PID there");
     return error(fmt::format("{} cannot be opened: {}", path, std::strerror(errno)));
   }
   // One memory has one number: two thread numbers would hide that the same memory is measured
@@ -87,7 +87,7 @@ base::Result<Process> Process::open(pid_t pid, const std::string& proc) {
   if (pid_t first = process.firstThread(); first != pid && first > 0) return open(first, proc);
   process.name_ = process.readName();
   char state = process.state();
-  if (state == 0 || state == 'X') return error(fmt::format("process {} ended just now", pid));
+  if (state == 0 || state == 'X') return error(fmt::format("process {} has just ended", pid));
   if (state == 'Z' && !process.takeAnotherThread())
     return error(fmt::format("process {} ({}) has ended (a zombie)", pid, process.name_));
   process.memory_ = openat(process.folder_, "maps", O_RDONLY | O_CLOEXEC);
@@ -96,7 +96,7 @@ base::Result<Process> Process::open(pid_t pid, const std::string& proc) {
   ssize_t got = pread(process.memory_, &first, 1, 0);
   if (got < 0) return process.whyNothing("maps", errno);
   if (got == 0)
-    return error(fmt::format("process {} ({}) is a thread of the kernel, without memory of its own",
+    return error(fmt::format("process {} ({}) is a kernel thread, which has no memory of its own",
                              pid, process.name_));
   return process;
 }
@@ -178,10 +178,9 @@ base::Status Process::claim() const {
     return base::okStatus();
   return base::Error{
       base::ErrorKind::kMissingFeature,
-      fmt::format("process {} ({}) is being measured by another tidegauge", pid_, name_),
-      std::nullopt,
-      "Wait until that has ended: each would clear what the "
-      "other must see, and both would report too little"};
+      fmt::format("another tidegauge measures process {} ({})", pid_, name_), std::nullopt,
+      "Wait until it has ended. Each would clear the accessed bits that the other needs, so both "
+      "would report too little"};
 }
 
 int Process::descriptor() const {
@@ -260,22 +259,23 @@ std::string Process::smallFile(const char* name) const {
 base::Error Process::whyNothing(const char* name, int error_number) const {
   if (auto status = check(); !status.ok()) return std::move(status.error());
   if (error_number == EACCES || error_number == EPERM)
-    return {base::ErrorKind::kMissingFeature,
-            fmt::format("process {} ({}) may not be looked into: /proc/{}/{}: {}", pid_, name_,
-                        pid_, name, std::strerror(error_number)),
-            std::nullopt,
-            "Run as its user, or as root with CAP_SYS_PTRACE; a "
-            "process that dropped rights (setuid) wants root too"};
+    return {
+        base::ErrorKind::kMissingFeature,
+        fmt::format("this user may not read process {} ({}): /proc/{}/{}: {}", pid_, name_, pid_,
+                    name, std::strerror(error_number)),
+        std::nullopt,
+        "Run as the user of the process, or as root with CAP_SYS_PTRACE. A process that dropped "
+        "rights (setuid) needs root"};
   if (error_number == ENOENT)
     return {base::ErrorKind::kMissingFeature,
             fmt::format("this kernel has no /proc/{}/{}", pid_, name), std::nullopt,
-            "It was built without CONFIG_PROC_PAGE_MONITOR"};
+            "The kernel was built without CONFIG_PROC_PAGE_MONITOR"};
   return error(fmt::format("/proc/{}/{} cannot be read: {}", pid_, name,
                            error_number == 0 ? "it is empty" : std::strerror(error_number)));
 }
 
 base::Error Process::ended() const {
-  return error(fmt::format("process {} ({}) ended while it was measured", pid_, name_));
+  return error(fmt::format("process {} ({}) ended during the measurement", pid_, name_));
 }
 
 Resident Process::resident() const { return residentOf(smallFile("statm")); }
@@ -307,9 +307,9 @@ base::Result<Resident> Process::checkedResident() const {
   }
   // Its memory is gone: it has another, or is about to end.
   if (has_none) return ended();
-  return error(fmt::format("process {} ({}) began another program (exec) while it was measured",
+  return error(fmt::format("process {} ({}) started another program (exec) during the measurement",
                            pid_, name_),
-               "Earlier accesses are no longer known; measure again");
+               "Its earlier accesses are lost. Measure again");
 }
 
 }  // namespace tidegauge::wss

@@ -122,7 +122,7 @@ base::Result<std::set<pid_t>> inCgroup(const std::string& cgroup, const std::str
   if (!is_there)
     return none(
         fmt::format("there is no cgroup {}", base::printable(cgroup)),
-        "Give its path below /sys/fs/cgroup; `cat /proc/PID/cgroup` prints that of a process");
+        "Give its path below /sys/fs/cgroup. `cat /proc/PID/cgroup` prints the path of a process");
   return found;
 }
 
@@ -148,9 +148,9 @@ base::Result<std::vector<pid_t>> findTargets(const Targets& targets, const std::
   found.erase(getpid());  // of a cgroup, or as its parent's child: it would measure itself
   if (!found.empty()) return std::vector<pid_t>(found.begin(), found.end());
   if (!targets.comm.empty())
-    return none(fmt::format("no process is called {}", base::printable(targets.comm)),
-                "The kernel's names have at most 15 bytes: `ps -eo pid,comm` lists them");
-  return none(fmt::format("no process is in cgroup {}", base::printable(targets.cgroup)), "");
+    return none(fmt::format("there is no process with the name {}", base::printable(targets.comm)),
+                "The kernel's names have at most 15 bytes. `ps -eo pid,comm` lists them");
+  return none(fmt::format("there is no process in cgroup {}", base::printable(targets.cgroup)), "");
 }
 
 }  // namespace tidegauge::wss

@@ -39,16 +39,16 @@ base::Error cannotSample(const Process& process, int error_number) {
   if (process.thread() != process.pid())
     return {base::ErrorKind::kMissingFeature,
             fmt::format("process {} cannot be sampled: its first thread has ended", process.pid()),
-            std::nullopt, "Take --sample exact"};
+            std::nullopt, "Use --sample exact"};
   bool may_not = error_number == EPERM || error_number == EACCES;
   bool is_thread = error_number == EINVAL || error_number == ENOENT;
   return {
       base::ErrorKind::kMissingFeature,
       fmt::format("process {} cannot be sampled: {}", process.pid(), std::strerror(error_number)),
       std::nullopt,
-      may_not ? "That needs CAP_SYS_NICE beside CAP_SYS_PTRACE: run as root, or take --sample exact"
-      : is_thread ? "It wants the number of a process's first thread; or take --sample exact"
-                  : "It needs Linux 5.10; or take --sample exact"};
+      may_not ? "Sampling needs CAP_SYS_NICE and CAP_SYS_PTRACE. Run as root, or use --sample exact"
+      : is_thread ? "Give the PID of the first thread, or use --sample exact"
+                  : "Sampling needs Linux 5.10. Otherwise use --sample exact"};
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ struct PageTables::Handle {
   base::Status takeDirectMap(const OwnPage& page) {
     auto direct_map = linearMapAt(request[0].top);
     if (!direct_map)
-      return missing("/proc/kcore does not show where the kernel has its memory mapped",
+      return missing("/proc/kcore does not show where the kernel maps memory",
                      "Run as root, or with CAP_SYS_RAWIO; the kernel needs CONFIG_PROC_KCORE");
     wanted[0] = page.address();
     request[0].direct_map = *direct_map;
@@ -169,8 +169,8 @@ struct PageTables::Handle {
         if (leadsTo(page)) return base::okStatus();
       }
     }
-    return missing("where the kernel has its memory mapped was not found",
-                   "Memory encryption (SEV, TDX) is not known yet");
+    return missing("wss could not find where the kernel maps memory",
+                   "wss does not support memory encryption (SEV, TDX) yet");
   }
 };
 
@@ -186,9 +186,10 @@ base::Result<PageTables> PageTables::open() {
 base::Result<PageTables> PageTables::open(std::span<const unsigned char> program) {
   if (long page_bytes = sysconf(_SC_PAGESIZE); page_bytes != kPage)
     return missing(
-        fmt::format("the kernel has pages of {} KiB: page tables are read where they have 4",
-                    page_bytes / 1024),
-        "Take --backend smaps");
+        fmt::format(
+            "the kernel has pages of {} KiB, and wss reads only page tables with pages of 4 KiB",
+            page_bytes / 1024),
+        "Use --backend smaps");
   libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
   libbpf_print_fn_t before = libbpf_set_print(keepQuiet);
   auto handle = std::make_unique<Handle>();
@@ -199,7 +200,7 @@ base::Result<PageTables> PageTables::open(std::span<const unsigned char> program
   int code = handle->object == nullptr ? -errno : bpf_object__load(handle->object);
   libbpf_set_print(before);
   if (code == -EPERM || code == -EACCES)
-    return missing("this user may not load BPF programs, which read page tables",
+    return missing("this user may not load BPF programs, which are needed to read page tables",
                    "Run as root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN");
   if (code != 0)
     return missing(fmt::format("the kernel refuses the BPF program that reads page tables ({})",
@@ -210,15 +211,15 @@ base::Result<PageTables> PageTables::open(std::span<const unsigned char> program
       !maps.wanted.open(maps.object, "wanted", PAGE_TABLES_BATCH) ||
       !maps.kinds.open(maps.object, "kinds", PAGE_TABLES_BATCH) ||
       !maps.tables.open(maps.object, "tables", PAGE_TABLES_BATCH))
-    return missing("the maps of the BPF program cannot be shared", "Is memory short?");
+    return missing("the maps of the BPF program cannot be shared", "Perhaps memory is short");
   OwnPage page;
   if (frameOf(page) == 0)
-    return missing("/proc/self/pagemap does not show where a page lies",
+    return missing("/proc/self/pagemap does not show the address of a page",
                    "Run as root, or with CAP_SYS_ADMIN");
   if (maps.findTop() == 0)
     return missing(
-        "the kernel knows this process by another number, in a pid namespace of its own",
-        "Run outside of the container, or in one with the host's processes (--pid=host)");
+        "the kernel has another PID for this process, because it is in its own PID namespace",
+        "Run it outside the container, or in a container with --pid=host");
   TG_RETURN_IF_ERROR(kIsArm64 ? maps.takeDirectMap(page) : maps.findDirectMap(page));
   return PageTables(std::move(handle));
 }

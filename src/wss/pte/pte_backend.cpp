@@ -23,8 +23,8 @@ std::vector<std::string> PteBackend::limits() const {
   for (std::string& limit : Kdamond::limitsOfOthers()) limits.push_back(std::move(limit));
   if (!detail().marks.empty())
     limits.push_back(
-        "what a device itself reads and writes in pinned memory (DMA) sets no bit: it can look "
-        "untouched and be in use");
+        "accesses of a device to pinned host memory (DMA) set no bit, so memory that is in use "
+        "can look untouched");
   return limits;
 }
 

@@ -78,8 +78,9 @@ std::string SampledBackend::how() const {
 
 std::vector<std::string> SampledBackend::limits() const {
   std::vector<std::string> limits{
-      "a sample cannot clear memory that the process shares with one that it forked or was forked "
-      "from, so what was touched of that before counts as touched: take --sample exact if it forks",
+      "a sample cannot clear memory that the process shares with its parent or its forked "
+      "children, so earlier accesses to it count as touched; use --sample exact if the process "
+      "forks",
       "of huge pages that are mapped by parts (after "
       "mprotect of a part, say) the sampled ones are split",
       "memory that was moved in the window (mremap, so realloc of large blocks) "
@@ -188,8 +189,8 @@ base::Result<bool> SampledBackend::clearSample(const Process& process, const Sam
   if (bytesOf(done.made.locked) > bytesOf(ranges) / 2)
     return base::Error{
         base::ErrorKind::kMissingFeature,
-        fmt::format("process {} has locked memory, which cannot be sampled", process.pid()),
-        std::nullopt, "Take --sample exact"};
+        fmt::format("process {} has locked memory, which wss cannot sample", process.pid()),
+        std::nullopt, "Use --sample exact"};
   locked = std::move(done.made.locked);
   cost.stall_ns = std::max({cost.stall_ns, files.cost.stall_ns, done.made.longest_ns});
   return done.is_flushed;

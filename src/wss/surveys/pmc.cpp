@@ -155,7 +155,7 @@ std::string sentencesOf(const CacheCounts& counts, double window_s, const Machin
   };
   auto l1 = counts.l1.hitPercent(), tlb = counts.tlb.hitPercent();
   if (counts.instructions && *counts.instructions <= 0)
-    return "It did not run meanwhile: that says nothing of its caches.\n";
+    return "The process did not run during the window, so nothing is known about its caches.\n";
   // A processor reports one of the two.
   bool is_second = counts.l2.hitPercent().has_value();
   const CacheCounts::Level& outer = is_second ? counts.l2 : counts.last;
@@ -164,18 +164,20 @@ std::string sentencesOf(const CacheCounts& counts, double window_s, const Machin
   if (auto hit = outer.hitPercent(); hit && isUsed(outer)) {
     bool fits = *hit >= kFits;
     words += fmt::format(
-        "Of {:.1f} million looks into the {} a second {:.1f} % hit: lines of a thread that "
-        "it works with {} there.",
+        "{:.1f} million accesses per second reach the {}, and {:.1f} % of them hit. The lines "
+        "that a thread uses {} in it.",
         *outer.looks * 1e-6 / std::max(window_s, 1e-9), cache, *hit,
         fits ? "fit" : "do not all fit");
-    if (!fits) words += " How many more there are this does not say: the hot ones hide the others.";
+    if (!fits)
+      words += " How many do not fit is unknown, because frequently used lines hide the others.";
   } else if (hit && l1 && *l1 >= kFits) {
     words += fmt::format(
-        "Almost all is answered before the {}: what it works with at a time is less than that.",
+        "Almost no access reaches the {}, so the lines in use at one time are fewer than fit in "
+        "it.",
         cache);
   }
   if (tlb && isUsed(counts.tlb))
-    words += fmt::format("{}The TLB knew {:.2f} % of the pages that were asked for.",
+    words += fmt::format("{}The TLB contained {:.2f} % of the requested pages.",
                          words.empty() ? "" : " ", *tlb);
   if (words.empty()) words = "This processor's counters do not show which caches it fits.";
   return words + "\n";
@@ -249,7 +251,7 @@ base::Result<Pmc> Pmc::open(const Process& process) {
                        fmt::format("process {} has {} threads, more than "
                                    "the {} of which counters are opened",
                                    process.pid(), threads.size(), kMaxThreads),
-                       std::nullopt, "--backend pte and smaps do not mind how many there are"};
+                       std::nullopt, "--backend pte and smaps have no such limit"};
   int first_error = 0;
   Events events = eventsOf(pmc.maker_);
   for (pid_t thread : threads) {

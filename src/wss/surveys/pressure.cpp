@@ -55,16 +55,16 @@ nlohmann::json pressureJson(const PressureWindow& window) {
 
 std::string shortageNote(uint64_t scanned_bytes, const std::string& cgroup) {
   return fmt::format(
-      "Careful: memory was short meanwhile ({} were searched for "
-      "room{}). The kernel then clears accessed bits, so more may "
-      "have been touched than is reported; --backend pressure shows more.",
+      "Careful: memory was short during the measurement (the kernel scanned {} to free memory{}). "
+      "The kernel then clears accessed bits, so more may have been touched than is reported. "
+      "--backend pressure shows more.",
       base::humanBytes(scanned_bytes), cgroup.empty() ? ", on the whole machine" : "");
 }
 
 SurveyHead Pressure::head(int64_t /*window_ns*/) const {
   SurveyHead head{
       .name = "pressure",
-      .how = "what the kernel counts of memory being short, ",
+      .how = "the kernel's statistics of memory pressure, ",
       .table_head = "Time(s)   Some%   Full%  Scan(MB) Taken(MB)  Back(MB): files  private\n"};
   if (!scope_.cgroup().empty()) {
     head.how += "in cgroup " + base::printable(scope_.cgroup());
@@ -72,8 +72,8 @@ SurveyHead Pressure::head(int64_t /*window_ns*/) const {
   }
   head.how += "on this machine";
   head.limits = {
-      "these are figures of the whole machine: this process's memory is counted in no cgroup of "
-      "version 2 with a memory controller, or in the root of them"};
+      "these figures describe the whole machine, because this process is in no cgroup of version "
+      "2 with a memory controller, or in the root cgroup"};
   return head;
 }
 
@@ -106,24 +106,25 @@ std::string Pressure::sentences() const {
   switch (shortageOf(all_, watched_ns_)) {
     case Shortage::kShort:
       words = fmt::format(
-          "Memory of {} is short: {} were taken away and came back. "
-          "What is worked with is more than what it may have.",
+          "Memory of {} is short: the kernel reclaimed {}, which was read back. The working set "
+          "is larger than the available memory.",
           whose, base::humanBytes(all_.refaulted()));
       break;
     case Shortage::kNear:
       words = fmt::format(
-          "Memory of {} is all in use: {} were looked at in the search for room, and nothing that "
-          "was taken came back. What is worked with fits.",
+          "Memory of {} is full: the kernel scanned {} to free memory, and no reclaimed memory "
+          "was read back. The working set fits.",
           whose, base::humanBytes(all_.scanned));
       break;
     case Shortage::kNone:
       words = fmt::format(
-          "Memory of {} is not short: the working set fits. --backend pte or smaps measures it.",
+          "Memory of {} is not short, so the working set fits. --backend pte or smaps measures it.",
           whose);
       break;
   }
   if (watched_ns_ < kSure_ns)
-    words += fmt::format(" (Seen for {:.0f} s; half a minute says more.)", seconds(watched_ns_));
+    words +=
+        fmt::format(" (Measured for {:.0f} s; half a minute shows more.)", seconds(watched_ns_));
   return words + "\n";
 }
 

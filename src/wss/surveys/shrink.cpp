@@ -107,15 +107,15 @@ base::Result<Shrink> Shrink::open(MemoryScope scope, double most_stalled_percent
   const std::string& path = scope.cgroup();
   std::string shown = base::printable(path);
   if (path.size() < 2)
-    return missing("only of a cgroup of version 2 with a memory controller can memory be taken",
-                   "Start the program in one: systemd-run --scope -p MemoryAccounting=yes …; "
-                   "--backend pte and smaps need none");
+    return missing(
+        "memory can only be reclaimed from a cgroup of version 2 with a memory controller",
+        "Start the program in such a cgroup (systemd-run --scope -p MemoryAccounting=yes …). "
+        "--backend pte and smaps need no cgroup");
   std::string file = scope.folder() + "/memory.reclaim";
   if (access((scope.folder() + "/cgroup.procs").c_str(), F_OK) != 0)
-    return base::Error{base::ErrorKind::kUnreadable, fmt::format("there is no cgroup {}", shown),
-                       std::nullopt,
-                       "Give its path below /sys/fs/cgroup; `cat "
-                       "/proc/PID/cgroup` prints that of a process"};
+    return base::Error{
+        base::ErrorKind::kUnreadable, fmt::format("there is no cgroup {}", shown), std::nullopt,
+        "Give its path below /sys/fs/cgroup. `cat /proc/PID/cgroup` prints the path of a process"};
   if (access(file.c_str(), F_OK) != 0)
     return missing(fmt::format("cgroup {} has no memory.reclaim", shown),
                    "It needs version 2, the memory controller, and Linux 5.19 or later");
@@ -127,13 +127,14 @@ base::Result<Shrink> Shrink::open(MemoryScope scope, double most_stalled_percent
     return missing(
         fmt::format("cgroup {} does not report how long it waits for memory (memory.pressure)",
                     shown),
-        "That is what ends the experiment in time: boot "
-        "with psi=1; --backend pte and smaps need none");
+        "The experiment needs this to end in time. Boot with psi=1. --backend pte and smaps do "
+        "not need it");
   auto own = readKernelFile(scope.root() + "/proc/self/cgroup");
   if (own.ok() && isWithin(memoryCgroup(own.value()), path))
-    return base::Error{base::ErrorKind::kUsage,
-                       fmt::format("this program is in cgroup {} itself", shown), std::nullopt,
-                       "Run it from outside: it would be pushed out too"};
+    return base::Error{
+        base::ErrorKind::kUsage, fmt::format("this program is in cgroup {} itself", shown),
+        std::nullopt,
+        "Run tidegauge outside this cgroup, because its own memory would be reclaimed too"};
   uint64_t swap = numberIn(scope.folder() + "/memory.swap.max").value_or(UINT64_MAX);
   bool has_swap = swap != 0 && machineHasSwap(scope.root());
   return Shrink(std::move(scope), most_stalled_percent, has_swap);
@@ -142,16 +143,18 @@ base::Result<Shrink> Shrink::open(MemoryScope scope, double most_stalled_percent
 SurveyHead Shrink::head(int64_t /*window_ns*/) const {
   SurveyHead head{
       .name = "shrink",
-      .how = fmt::format("memory taken from cgroup {} a twentieth at a time (memory.reclaim)",
-                         base::printable(scope_.cgroup())),
-      .limits = {"it makes the programs wait for what they touch again; "
-                 "no limit is set, and nothing has to be set back"},
+      .how =
+          fmt::format("reclaims the memory of cgroup {}, one twentieth at a time (memory.reclaim)",
+                      base::printable(scope_.cgroup())),
+      .limits =
+          {"the programs wait for memory that they touch again; no limit is set, so nothing has "
+           "to be restored"},
       .table_head = "Step  In memory(MB) Taken(MB)  Back(MB) After(MB)  Some%\n",
       .ends_with_result = true};
   if (!has_swap_)
     head.limits.emplace_back(
-        "there is no swap for this cgroup, so only pages of files can be taken: all private memory "
-        "counts as worked with");
+        "this cgroup has no swap, so only pages of files can be reclaimed, and all private memory "
+        "counts as working set");
   return head;
 }
 
@@ -159,7 +162,7 @@ base::Result<uint64_t> Shrink::inMemory() const {
   if (auto bytes = numberIn(scope_.folder() + "/memory.current")) return *bytes;
   return base::Error{
       base::ErrorKind::kUnreadable,
-      fmt::format("cgroup {} went away while it was measured", base::printable(scope_.cgroup())),
+      fmt::format("cgroup {} was removed during the measurement", base::printable(scope_.cgroup())),
       std::nullopt, ""};
 }
 
@@ -179,7 +182,7 @@ base::Status Shrink::take(uint64_t bytes, const MemoryCounters& before, int64_t 
     if (error_number == EAGAIN) break;  // as much as could be taken was less than that
     if (error_number != 0)
       return missing(
-          fmt::format("memory.reclaim of cgroup {} does not take {}: {}",
+          fmt::format("memory.reclaim of cgroup {} does not accept {}: {}",
                       base::printable(scope_.cgroup()), wanted, std::strerror(error_number)),
           "");
     left -= part;
@@ -245,30 +248,32 @@ std::string Shrink::sentences() const {
   switch (endOf(steps_, most_stalled_)) {
     case ShrinkEnd::kReached:
       return fmt::format(
-          "Memory that is taken comes back: it works with at most {} in {:g} s. Of {} at the "
-          "beginning, {} was not needed.\n",
+          "Reclaimed memory is read back, so the working set is at most {} in {:g} s. Of {} at "
+          "the beginning, {} was not needed.\n",
           least, window_s, base::humanBytes(steps_.front().before),
           base::humanBytes(lessThan(needed(), steps_.front().before)));
     case ShrinkEnd::kGrew:
       return fmt::format(
-          "It takes as much new memory as was taken from it: its working set is unknown while it "
-          "grows. It had {} at the beginning, and {} at its lowest.\n",
+          "The cgroup allocates as much new memory as was reclaimed, so its working set is "
+          "unknown while it grows. It had {} at the beginning, and at least {}.\n",
           base::humanBytes(steps_.front().before), least);
     case ShrinkEnd::kNothingLeft:
       return fmt::format(
-          "Nothing more can be taken: it works with at most {} in {:g} s; a lower bound is "
-          "unknown{}.\n",
-          least, window_s, has_swap_ ? "" : ", as there is no swap");
+          "No more memory can be reclaimed. The working set is at most {} in {:g} s; a lower "
+          "bound is unknown{}.\n",
+          least, window_s, has_swap_ ? "" : ", because there is no swap");
     case ShrinkEnd::kPressure:
       return fmt::format(
-          "Ended: it waited for memory for {:.1f} % of the time, more than the {:g} % that it may "
-          "(--max-pressure). It works with {} or more in {:g} s.\n",
+          "The experiment ended, because the cgroup waited for memory for {:.1f} % of the time, "
+          "more than --max-pressure {:g} %. The working set is {} or more in {:g} s.\n",
           *steps_.back().stalled_percent, most_stalled_, least, window_s);
     case ShrinkEnd::kGoesOn:
       break;
   }
-  return fmt::format("Ended early: {} were enough in {:g} s; whether less would be is not known.\n",
-                     least, window_s);
+  return fmt::format(
+      "The experiment ended early. {} were enough in {:g} s; it is unknown whether less would be "
+      "enough.\n",
+      least, window_s);
 }
 
 SurveyVerdict Shrink::verdict() const {
@@ -282,8 +287,9 @@ SurveyVerdict Shrink::verdict() const {
                  {"has_swap", has_swap_}}};
   if (end == ShrinkEnd::kPressure)
     verdict.broken =
-        base::Error{base::ErrorKind::kLimit, "the cgroup waited for memory for longer than it may",
-                    std::nullopt, "--max-pressure says how long"};
+        base::Error{base::ErrorKind::kLimit,
+                    "the cgroup waited for memory for longer than --max-pressure allows",
+                    std::nullopt, "Choose a higher --max-pressure to continue"};
   return verdict;
 }
 

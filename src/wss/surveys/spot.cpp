@@ -64,12 +64,14 @@ class Watch {
 
 base::Error watchError(int error_number, const std::string& whose) {
   base::Error error{base::ErrorKind::kMissingFeature,
-                    fmt::format("no word{} can be watched: {}", whose, std::strerror(error_number)),
+                    fmt::format("the processor cannot watch an address{}: {}", whose,
+                                std::strerror(error_number)),
                     std::nullopt, ""};
   if (error_number == EACCES || error_number == EPERM)
-    error.hint = "Run as its user, or as root; kernel.perf_event_paranoid may be 2 at most";
+    error.hint =
+        "Run as the user of the process, or as root; kernel.perf_event_paranoid must be at most 2";
   else if (error_number == ENOSPC)
-    error.hint = "A debugger or another watch holds the processor's four registers for it";
+    error.hint = "A debugger or another program uses the processor's four debug registers";
   else if (error_number == EMFILE)
     error.hint = "Raise the limit of open files (ulimit -n)";
   else
@@ -90,10 +92,11 @@ base::Result<std::vector<pid_t>> threadsOf(const Process& process) {
   }
   TG_RETURN_IF_ERROR(process.check());
   if (threads.size() > kMaxThreads)
-    return base::Error{base::ErrorKind::kLimit,
-                       fmt::format("process {} has {} threads, more than the {} that are watched",
-                                   process.pid(), threads.size(), kMaxThreads),
-                       std::nullopt, "--backend pte and smaps do not mind how many there are"};
+    return base::Error{
+        base::ErrorKind::kLimit,
+        fmt::format("process {} has {} threads, and --backend spot watches at most {}",
+                    process.pid(), threads.size(), kMaxThreads),
+        std::nullopt, "--backend pte and smaps have no such limit"};
   return threads;
 }
 
@@ -136,16 +139,18 @@ base::Status Spot::check() {
 }
 
 SurveyHead Spot::head(int64_t window_ns) const {
-  SurveyHead head{.name = "spot",
-                  .how = fmt::format("{} at random, watched by the processor, four at a time",
-                                     base::counted(wanted_, "word")),
-                  .limits = {"only private memory that can be written to; not what the kernel "
-                             "touches for it, nor threads that begin meanwhile"},
-                  .table_head = "Round  Words  Touched  Share%   95%: from     to\n",
-                  .ends_with_result = true};
+  SurveyHead head{
+      .name = "spot",
+      .how = fmt::format("{} at random, watched by the processor, four at a time",
+                         base::counted(wanted_, "word")),
+      .limits =
+          {"only writable private memory; not accesses by the kernel, and not threads that start "
+           "during the measurement"},
+      .table_head = "Round  Words  Touched  Share%   95%: from     to\n",
+      .ends_with_result = true};
   size_t rounds = (wanted_ + kRegisters - 1) / kRegisters;
   if (rounds > 1)
-    head.lasts = fmt::format("{} rounds of {:g} s: {:g} s in all; -d ends it sooner", rounds,
+    head.lasts = fmt::format("{} rounds of {:g} s, {:g} s in total; -d ends it earlier", rounds,
                              seconds(window_ns), static_cast<double>(rounds) * seconds(window_ns));
   return head;
 }
@@ -165,10 +170,9 @@ base::Result<std::vector<uint64_t>> Spot::choose() {
   bytes_ = chooser.bytes();
   if (bytes_ != 0) return chooser.addresses();
   TG_RETURN_IF_ERROR(process_.check());
-  return base::Error{
-      base::ErrorKind::kUnreadable,
-      fmt::format("process {} has no private memory that it can write to", process_.pid()),
-      std::nullopt, "--backend pte and smaps cover all of its memory"};
+  return base::Error{base::ErrorKind::kUnreadable,
+                     fmt::format("process {} has no writable private memory", process_.pid()),
+                     std::nullopt, "--backend pte and smaps cover all of its memory"};
 }
 
 base::Result<std::optional<SurveyRow>> Spot::next(Clock& clock, int64_t window_ns) {
@@ -217,9 +221,9 @@ SurveyVerdict Spot::verdict() const {
     return base::humanBytes(static_cast<uint64_t>(share * static_cast<double>(bytes_)));
   };
   verdict.text = fmt::format(
-      "{} of {} were touched within {:g} s: {:.1f} to {:.1f} % (95 %) of "
-      "the words of {} of private memory, that is {} to {}. If pages say "
-      "much more (--backend pte), much of what they hold is not used.\n",
+      "{} of {} were touched within {:g} s. That is {:.1f} to {:.1f} % (95 % confidence) of the "
+      "words of {} of private memory, or {} to {}. If --backend pte reports much more, the "
+      "program uses only a part of its pages.\n",
       hits_, base::counted(watched_, "word"), seconds(window_ns_), 100 * low, 100 * high,
       base::humanBytes(bytes_), part(low), part(high));
   return verdict;

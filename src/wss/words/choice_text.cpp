@@ -31,18 +31,18 @@ std::string dryText(const Process& process, const Choice& choice, size_t columns
   std::string text;
   auto say = [&](const std::string& words) { text += base::wrapped(words, columns, 0, 2); };
   const Backend& backend = *choice.backend;
-  say(fmt::format("Would look at {} (process {}), {} in memory, by {}: {}.",
+  say(fmt::format("wss would measure {} (process {}, {} resident) with the back-end {}: {}.",
                   base::printable(process.name()), process.pid(),
                   base::humanBytes(process.resident().bytes), backend.name(), backend.how()));
   if (auto cost = predictedFor(backend, process))
     say(fmt::format(
-        "A window costs some {:.1f} ms of a processor; the process's mmap, munmap and brk may "
-        "wait for {:.1f} ms.",
+        "Each window takes about {:.1f} ms of CPU time and may stall mmap, munmap and brk of the "
+        "process for {:.1f} ms.",
         milliseconds(cost->cpu_ns), milliseconds(cost->stall_ns)));
   else
-    say("The cost of a window is not known beforehand.");
+    say("The cost of a window is unknown in advance.");
   text += choiceText(choice, columns);
-  say("Nothing was measured, and nothing of the process was changed.");
+  say("Nothing was measured, and the process was not changed.");
   return text;
 }
 
@@ -57,20 +57,20 @@ std::string dryText(const std::deque<Process>& processes, const Choice& choice, 
     auto cost = predictedFor(*choice.backend, process).value_or(Cost{});
     all.cpu_ns += cost.cpu_ns;
     all.stall_ns = std::max(all.stall_ns, cost.stall_ns);
-    say(fmt::format("{} (process {}), {} in memory", base::printable(process.name()), process.pid(),
+    say(fmt::format("{} (process {}), {} resident", base::printable(process.name()), process.pid(),
                     base::humanBytes(its_bytes)));
   }
   say(fmt::format(
-      "Would look at {}, with {} in memory (what they share counted more than "
-      "once), by {}: {}.",
+      "wss would measure {} with {} resident (shared memory counts more than once), with the "
+      "back-end {}: {}.",
       processes.size() == 1 ? "one process" : fmt::format("{} processes", processes.size()),
       base::humanBytes(rss_bytes), choice.backend->name(), choice.backend->how()));
-  say(
-      fmt::format("A window costs some {:.1f} ms of a processor; mmap, "
-                  "munmap and brk of a process may wait for {:.1f} ms.",
-                  milliseconds(all.cpu_ns), milliseconds(all.stall_ns)));
+  say(fmt::format(
+      "Each window takes about {:.1f} ms of CPU time and may stall mmap, munmap and brk of a "
+      "process for {:.1f} ms.",
+      milliseconds(all.cpu_ns), milliseconds(all.stall_ns)));
   text += choiceText(choice, columns);
-  say("Nothing was measured, and nothing of them was changed.");
+  say("Nothing was measured, and the processes were not changed.");
   return text;
 }
 

@@ -51,7 +51,7 @@ std::string coldText(const Row& row, size_t columns) {
   if (row.window.least_ns < kMinWindow_ns || cold < kMinBytes || cold < row.sums.rss / kMinPart)
     return {};
   std::string text =
-      fmt::format("{} of {} in memory were not touched in {:.3g} s", base::humanBytes(cold),
+      fmt::format("{} of {} resident memory were not touched in {:.3g} s", base::humanBytes(cold),
                   base::humanBytes(row.sums.rss), seconds(row.window.mean_ns));
   size_t shown = 0;
   uint64_t rest = cold;

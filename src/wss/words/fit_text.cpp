@@ -23,11 +23,11 @@ std::string fitText(const Touched& touched, const Machine& machine, size_t colum
   if (places.empty()) return {};
   auto first = std::find_if(places.begin(), places.end(),
                             [&](const Place& place) { return touched.bytes <= place.bytes; });
-  std::string text = fmt::format("{} touched in {:.3g} s:", base::humanBytes(touched.bytes),
+  std::string text = fmt::format("{} were touched in {:.3g} s", base::humanBytes(touched.bytes),
                                  seconds(touched.window_ns));
-  if (first != places.begin()) text += " more than " + wordsOf(*std::prev(first));
-  if (first != places.begin() && first != places.end()) text += ",";
-  if (first != places.end()) text += " within " + wordsOf(*first);
+  if (first != places.begin()) text += ", more than " + wordsOf(*std::prev(first));
+  if (first != places.end())
+    text += (first != places.begin() ? " and within " : ", within ") + wordsOf(*first);
   return base::wrapped(text + ".", columns, 0, 2);
 }
 

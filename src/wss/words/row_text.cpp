@@ -92,7 +92,8 @@ std::vector<std::string> gapsOf(const Row& row) {
                     base::humanBytes(row.unmapped_bytes)));
   if (row.unread_bytes > 0)
     gaps.push_back(fmt::format(
-        "The page tables of {} of addresses could not be read: what lies there is in no figure.",
+        "The page tables of {} of addresses could not be read, so the figures do not include this "
+        "memory.",
         base::humanBytes(row.unread_bytes)));
   return gaps;
 }
@@ -108,14 +109,15 @@ std::string rowNotes(const Row& row, const TextOptions& options) {
     note(fmt::format("Windows from {:.3f} to {:.3f} s: clearing took {:.1f} ms, reading {:.1f}{}.",
                      seconds(row.window.least_ns), seconds(row.window.most_ns),
                      milliseconds(row.clear.duration_ns()), milliseconds(row.read.duration_ns()),
-                     knowsWhich(row) ? "; --by vma says which had which" : ""));
+                     knowsWhich(row) ? "; --by vma shows the window of each mapping" : ""));
   if (row.uncleared_bytes > sums.referenced / 100)
     note(fmt::format(
-        "{} of what counts as touched is shared with a process that it forked or was forked from: "
-        "a sample cannot clear that, so it may have been touched before. Take --sample exact.",
+        "{} of the touched memory is shared with the parent or a forked child of the process. A "
+        "sample cannot clear it, so it may have been touched before the window. Use --sample "
+        "exact.",
         base::humanBytes(row.uncleared_bytes)));
   else if (row.error_bytes && *row.error_bytes > 0.25 * static_cast<double>(sums.referenced))
-    note("Too little was touched for a good sample: use --sample exact, or a finer one.");
+    note("Too little memory was touched for a good sample. Use --sample exact, or a finer sample.");
   for (const std::string& gap : gapsOf(row)) note(gap);
   if (sums.huge > 0)
     note(
@@ -127,7 +129,7 @@ std::string rowNotes(const Row& row, const TextOptions& options) {
                     "the kernel does not report whether they were touched.",
                     base::humanBytes(sums.hugetlb)));
   if (sums.swap > 0)
-    note(fmt::format("{} are swapped out, and so were not touched.", base::humanBytes(sums.swap)));
+    note(fmt::format("{} are swapped out, so they were not touched.", base::humanBytes(sums.swap)));
   return text;
 }
 
@@ -135,8 +137,8 @@ std::string writesText(const Row& row, const TextOptions& options) {
   double window_s = seconds(row.window.mean_ns), all_s = allWrittenAfter_s(row);
   if (row.sums.referenced == 0) return fmt::format("Nothing was written in {:.3g} s.\n", window_s);
   return base::wrapped(
-      fmt::format("{} written in {:.3g} s, {}/s: at that rate all {} in memory are written once "
-                  "after {:.3g} s, at the soonest.",
+      fmt::format("{} were written in {:.3g} s ({}/s). At this rate, all {} of resident memory are "
+                  "written once after {:.3g} s at the earliest.",
                   base::humanBytes(row.sums.referenced), window_s,
                   base::humanBytes(static_cast<uint64_t>(writeRate(row))),
                   base::humanBytes(row.sums.rss), all_s),

@@ -93,7 +93,7 @@ TEST_F(FileBytesTest, SaysWhatIsWrong) {
   EXPECT_EQ(missing.error().kind, ErrorKind::kUnreadable);
   Result<FileBytes> folder = FileBytes::open(folder_.path());
   ASSERT_FALSE(folder.ok());
-  EXPECT_EQ(folder.error().what, "this is a directory");
+  EXPECT_EQ(folder.error().what, "this is a folder");
   EXPECT_FALSE(folder.error().hint.empty());
 }
 

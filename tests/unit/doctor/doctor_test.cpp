@@ -50,14 +50,14 @@ TEST(Doctor, SaysWhatEachLackMeansAndHowToMendIt) {
   facts.programs.why_not = "the kernel does not let this user load BPF programs";
   facts.ring_buffers = false;
   facts.own_pid_namespace = true;
-  facts.nvml_problem = "no libnvidia-ml.so.1";
+  facts.nvml_problem = "there is no libnvidia-ml.so.1";
   EXPECT_FALSE(canRecord(facts));
   for (const Finding& it : judge(facts)) {
     EXPECT_NE(it.verdict, Verdict::kOk) << it.what;
     EXPECT_FALSE(it.means.empty()) << it.what;
     EXPECT_FALSE(it.remedy.empty()) << it.what;
   }
-  EXPECT_EQ(of(judge(facts), "tp_btf").found, "not tried; Linux 5.5 and newer have it");
+  EXPECT_EQ(of(judge(facts), "tp_btf").found, "not tested; Linux 5.5 and newer have it");
   EXPECT_EQ(of(judge(facts), "tp_btf").verdict, Verdict::kLimited);
   EXPECT_EQ(of(judge(facts), "ring buffers").verdict, Verdict::kMissing);
   MachineFacts container = goodMachine();
@@ -74,12 +74,12 @@ TEST(Doctor, ReportsWhatIsKnownAboutUntriedFeaturesAndHowToFindOut) {
   for (const char* what : {"uprobe_multi", "probes", "ring buffers", "tp_btf"}) {
     Finding it = of(judge(facts), what);
     EXPECT_EQ(it.verdict, Verdict::kLimited) << what;
-    EXPECT_EQ(it.found.find("not tried; Linux "), 0U) << it.found;
+    EXPECT_EQ(it.found.find("not tested; Linux "), 0U) << it.found;
     EXPECT_EQ(it.means, "on 6.18.44 it should work");
     EXPECT_NE(it.remedy.find("as root"), std::string::npos);
   }
   facts.kernel_release = "6.1.0-18-amd64";
-  EXPECT_EQ(of(judge(facts), "uprobe_multi").means, "on 6.1.0-18-amd64 it is not to be expected");
+  EXPECT_EQ(of(judge(facts), "uprobe_multi").means, "on 6.1.0-18-amd64 it is unlikely to work");
 }
 
 TEST(Doctor, JudgesKernelsByVersionUnlessTheTrialWorked) {

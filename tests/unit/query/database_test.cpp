@@ -336,27 +336,41 @@ TEST_F(DatabaseTest, ABadColumnIsReportedWithTheRightOnes) {
   EXPECT_EQ(result.error().kind, base::ErrorKind::kUsage);
   EXPECT_EQ(result.error().what, "no such column: e.stpe");
   EXPECT_EQ(result.error().byte_offset, 7U);
-  EXPECT_THAT(result.error().hint,
-              AllOf(HasSubstr("events has: device, step,"), HasSubstr("did you mean step?")));
-  EXPECT_THAT(ask("SELECT size FROM events"), HasSubstr("did you mean size_bytes?"));
+  EXPECT_THAT(result.error().hint, AllOf(HasSubstr("events has the columns device, step,"),
+                                         HasSubstr(". Did you mean step?")));
+  EXPECT_THAT(ask("SELECT size FROM events"), HasSubstr(". Did you mean size_bytes?"));
   EXPECT_THAT(ask("SELECT 1 FROM events WHERE action = \"oom\""),
-              HasSubstr("write text in single quotes: 'oom'"));
+              HasSubstr("Write text in single quotes: 'oom'."));
 }
 
 TEST_F(DatabaseTest, ABadTableOrFunctionIsReportedWithTheRightOnes) {
   EXPECT_THAT(ask("SELECT * FROM alocations"), AllOf(HasSubstr("no such table: alocations"),
-                                                     HasSubstr("did you mean allocations?")));
-  EXPECT_THAT(ask("SELECT humanbytes(1)"), HasSubstr("did you mean human_bytes?"));
+                                                     HasSubstr(". Did you mean allocations?")));
+  EXPECT_THAT(ask("SELECT humanbytes(1)"), HasSubstr(". Did you mean human_bytes?"));
+}
+
+// SQLite says "no such function" for a table function in the place of a value.
+TEST_F(DatabaseTest, ATableFunctionIsNotAValue) {
+  EXPECT_EQ(
+      ask("SELECT live_at(0, 1)"),
+      "error: no such function: live_at / live_at(device, step) takes 2 arguments and returns "
+      "a table. Write SELECT * FROM live_at(device, step).");
+  EXPECT_THAT(ask("SELECT Growth()"),
+              HasSubstr("growth(device) takes 1 argument and returns a table."));
+  EXPECT_THAT(ask("SELECT * FROM live_at(0)"), HasSubstr("live_at needs 2 arguments"));
+  EXPECT_THAT(ask("SELECT human_bytes(1, 2)"),
+              AllOf(HasSubstr("wrong number of arguments to function human_bytes()"),
+                    HasSubstr("Write human_bytes(n).")));
 }
 
 TEST_F(DatabaseTest, OtherMistakesAreReportedWithAHint) {
-  EXPECT_THAT(ask("SELECT evnets.step FROM events"), HasSubstr("did you mean events?"));
-  EXPECT_THAT(ask("SELECT id FROM allocations JOIN stacks"), HasSubstr("write the table's name"));
-  EXPECT_THAT(ask("SELECT median() FROM events"), HasSubstr("it is median(x)"));
-  EXPECT_THAT(ask("SHOW TABLES"), HasSubstr("tables: file, devices, events"));
-  EXPECT_THAT(ask(".schema"), HasSubstr("tables: file, devices, events"));
-  EXPECT_THAT(ask("SELECT step FROM events WHERE"), HasSubstr("ends in the middle"));
-  EXPECT_THAT(ask("events"), HasSubstr("begin with SELECT"));
+  EXPECT_THAT(ask("SELECT evnets.step FROM events"), HasSubstr(". Did you mean events?"));
+  EXPECT_THAT(ask("SELECT id FROM allocations JOIN stacks"), HasSubstr("Write the table's name"));
+  EXPECT_THAT(ask("SELECT median() FROM events"), HasSubstr("Write median(x)."));
+  EXPECT_THAT(ask("SHOW TABLES"), HasSubstr("The tables are: file, devices, events"));
+  EXPECT_THAT(ask(".schema"), HasSubstr("The tables are: file, devices, events"));
+  EXPECT_THAT(ask("SELECT step FROM events WHERE"), HasSubstr("The SQL ends too early."));
+  EXPECT_THAT(ask("events"), HasSubstr("A query starts with SELECT"));
 }
 
 TEST_F(DatabaseTest, OnlyReadingIsAllowed) {
@@ -372,17 +386,19 @@ TEST_F(DatabaseTest, OnlyReadingIsAllowed) {
     EXPECT_EQ(result.error().kind, base::ErrorKind::kUsage) << sql;
   }
   EXPECT_EQ(ask("DELETE FROM events"),
-            "error: only SELECT, WITH and EXPLAIN can run "
-            "here / this is a read-only view of the file");
-  EXPECT_THAT(ask("SELECT * FROM sqlite_master"), HasSubstr("tables: file, devices, events"));
+            "error: a query cannot change the file / Use SELECT, WITH or EXPLAIN.");
+  EXPECT_THAT(ask("SELECT * FROM sqlite_master"),
+              HasSubstr("The tables are: file, devices, events"));
 }
 
 TEST_F(DatabaseTest, OneStatementAtATime) {
-  EXPECT_EQ(ask("SELECT 1; SELECT 2"), "error: more than one statement / run them one by one");
+  EXPECT_EQ(ask("SELECT 1; SELECT 2"),
+            "error: more than one statement / Run one statement at a time.");
   EXPECT_EQ(ask("SELECT 1; -- that is all\n ; "), "1");
   EXPECT_THAT(ask("  -- nothing\n"), HasSubstr("there is no SQL to run"));
   EXPECT_THAT(ask(""), HasSubstr("there is no SQL to run"));
-  EXPECT_THAT(ask(std::string("SELECT 1\0 garbage", 17)), HasSubstr("a zero byte in the SQL"));
+  EXPECT_THAT(ask(std::string("SELECT 1\0 garbage", 17)),
+              HasSubstr("the SQL contains a zero byte"));
 }
 
 // Each would run for minutes, or take all memory, in one call that nothing can interrupt.

@@ -400,7 +400,7 @@ TEST_F(ApplicationTest, ExplainsAnOutOfMemoryEvent) {
   EXPECT_EQ(oom["advice"][0]["kind"], "no_setting_helps");
   EXPECT_EQ(oom["verdict"]["servable"][0]["fits"], false);
   json error = json::parse(get("api/oom?device=0&step=3").body)["error"];
-  EXPECT_EQ(error["what"], "Step 3 is no out-of-memory event");
+  EXPECT_EQ(error["what"], "Step 3 is not an out-of-memory event");
   EXPECT_EQ(get("api/oom?device=0").status, 400);
   EXPECT_EQ(get("api/oom?device=0&step=4294967295").status, 400);
 }

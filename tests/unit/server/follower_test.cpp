@@ -293,7 +293,7 @@ TEST_F(Growing, ARecordingThatVanishesStaysAsItWasRead) {
   EXPECT_FALSE(follower_->look());
   json standing = askJson(*app_, "session")["recordings"][0];
   EXPECT_EQ(standing["state"], "stopped");
-  EXPECT_EQ(standing["error"], "it is no longer there");
+  EXPECT_EQ(standing["error"], "the file no longer exists");
   EXPECT_EQ(ask(*app_, "events?file=0&device=0").body, before.body);
 }
 

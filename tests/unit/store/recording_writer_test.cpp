@@ -211,7 +211,7 @@ TEST(RecordingWriter, OverwritesNothingUnlessRequested) {
   auto refused = RecordingWriter::create(path, {});
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, base::ErrorKind::kUsage);
-  EXPECT_NE(refused.error().what.find("exists already"), std::string::npos);
+  EXPECT_NE(refused.error().what.find("already exists"), std::string::npos);
   EXPECT_EQ(std::filesystem::file_size(path), 4U);
   EXPECT_TRUE(RecordingWriter::create(path, {.replace = true, .recorder = ""}).ok());
   EXPECT_GT(std::filesystem::file_size(path), 4U);

@@ -114,9 +114,9 @@ base::Error SqliteFile::error() const {
   int code = sqlite3_errcode(db_.get()) & 0xff;
   std::string hint;
   if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) {
-    hint = "Copy it again, with the -wal file beside it if there is one.";
+    hint = "Copy it again, together with its -wal file if one exists.";
   }
-  if (code == SQLITE_BUSY) hint = "Another program holds it; try again.";
+  if (code == SQLITE_BUSY) hint = "Another program has locked it. Try again.";
   return {ErrorKind::kUnreadable, sqlite3_errmsg(db_.get()), std::nullopt, hint};
 }
 
@@ -143,7 +143,7 @@ base::Status SqliteFile::require(std::string_view table,
     return Error{ErrorKind::kUnreadable,
                  plain ? fmt::format("table {} has no plain column {}", table, column)
                        : fmt::format("there is no plain table {}", table),
-                 std::nullopt, "It was changed, or is not a recording."};
+                 std::nullopt, "The file was changed, or it is not a recording."};
   }
   return base::okStatus();
 }
@@ -183,7 +183,7 @@ base::Status SqliteFile::forEachRow(const char* sql, const std::function<bool(Ro
     if (rc != SQLITE_ROW) return error();
     if (rows >= most_rows) {
       return Error{ErrorKind::kLimit, "a table has more rows than the file can hold", std::nullopt,
-                   "It is damaged: no recorder writes that."};
+                   "The file is damaged, because the recorder does not write such tables."};
     }
     Row row(made);
     if (!visit(row)) return base::okStatus();

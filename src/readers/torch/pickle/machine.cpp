@@ -22,7 +22,7 @@ bool Machine::fail(uint64_t offset, std::string what, std::string hint) {
 
 bool Machine::failCutOff(uint64_t end, std::string what) {
   cut_off_ = true;
-  return fail(end, std::move(what), "The file was cut off: copy it again.");
+  return fail(end, std::move(what), "The file is truncated, so copy it again.");
 }
 
 bool Machine::needCareful() {
@@ -104,7 +104,7 @@ bool Machine::fillDict(uint64_t offset, Entry& dict, Items items) {
     case Tag::kFrame:
       return needCareful();
     default:
-      return fail(offset, "items are set on something that is no dict");
+      return fail(offset, "the pickle sets items of a value that is not a dict");
   }
   if (!dict.owner) return needCareful();
   if (items.count == 0) return true;
@@ -112,7 +112,7 @@ bool Machine::fillDict(uint64_t offset, Entry& dict, Items items) {
   for (size_t i = 0; i < items.count; i += 2) event |= items[i].word() == Word::kAction;
   if (event) {
     if (columns_.events() >= Value::kPayloadMask >> 24) {
-      return fail(offset, "more than 4,294,967,295 events");
+      return fail(offset, "the file contains more than 4,294,967,295 events");
     }
     return become(dict, Value::of(Tag::kEvent, columns_.addEvent(items)));
   }
@@ -143,7 +143,7 @@ bool Machine::fillList(uint64_t offset, Entry& list, Items items) {
     case Tag::kStack:
       return needCareful();
     default:
-      return fail(offset, "items are appended to something that is no list");
+      return fail(offset, "the pickle appends items to a value that is not a list");
   }
   if (!list.owner) return needCareful();
   if (items.count == 0) return true;
@@ -263,7 +263,7 @@ bool Machine::dup(uint64_t offset) {
 }
 
 bool Machine::put(uint64_t offset, uint64_t slot) {
-  if (!hasTop()) return fail(offset, "the pickle remembers a value that is not there");
+  if (!hasTop()) return fail(offset, "the pickle stores a value that does not exist");
   // A pickler numbers its slots 0, 1, 2 …, and each takes at least two bytes.
   if (slot > offset || slot >= kNoSlot) {
     return fail(offset, "the pickle uses a memo slot far beyond those before it");
@@ -283,7 +283,7 @@ bool Machine::put(uint64_t offset, uint64_t slot) {
 
 bool Machine::getUnusual(uint64_t offset, uint64_t slot) {
   if (slot >= memo_.size() || memo_[slot].tag() == Tag::kNothing) {
-    return fail(offset, "the pickle fetches a value that it never remembered");
+    return fail(offset, "the pickle reads a value that it never stored");
   }
   memo_[slot].bits |= Value::kSharedBit;
   push(memo_[slot]);

@@ -77,9 +77,10 @@ class PickleReader {
     constexpr uint64_t kMaxBytes = uint64_t{1} << 48;
     if (bytes <= left()) return true;
     if (bytes <= kMaxBytes) return endsInside();
-    return machine_.fail(op_offset_,
-                         fmt::format("a length of {} bytes, more than any file has", bytes),
-                         "The file is damaged: copy it again.");
+    return machine_.fail(
+        op_offset_,
+        fmt::format("the pickle contains a length of {} bytes, more than any file has", bytes),
+        "The file is damaged: copy it again.");
   }
   Flow step();
   template <class Length>
@@ -131,7 +132,7 @@ bool PickleReader::pushLong() {
   if (!take(length)) return false;
   // LONG4's length is signed.
   if (length > static_cast<Length>(-1) / 2 && sizeof length == 4) {
-    return machine_.fail(op_offset_, "a number with a negative length",
+    return machine_.fail(op_offset_, "the pickle contains a number with a negative length",
                          "The file is damaged: copy it again.");
   }
   if (!hasLeft(length)) return false;
@@ -170,14 +171,16 @@ bool PickleReader::protocol() {
   protocol_ = number;
   if (number >= 2 && number <= 5) return true;
   return machine_.fail(op_offset_, fmt::format("pickle protocol {} is not supported", number),
-                       "Snapshots have protocol 2 to 5.");
+                       "Snapshots use protocols 2 to 5.");
 }
 
 bool PickleReader::refuse(uint8_t code) {
   for (const RefusedOpcode& refused : kExecuting) {
     if (refused.code != code) continue;
-    return machine_.fail(op_offset_, fmt::format("refused: {} would execute code", refused.name),
-                         "A memory snapshot holds only data; this is something else.");
+    return machine_.fail(
+        op_offset_,
+        fmt::format("Tidegauge refuses this pickle, because {} would execute code", refused.name),
+        "A memory snapshot contains only data, so this is another kind of file.");
   }
   for (const RefusedOpcode& refused : kTextual) {
     if (refused.code != code) continue;
@@ -189,8 +192,8 @@ bool PickleReader::refuse(uint8_t code) {
     if (refused.code != code) continue;
     return machine_.fail(op_offset_, fmt::format("{} does not occur in snapshots", refused.name));
   }
-  return machine_.fail(op_offset_, fmt::format("0x{:02x} is no pickle opcode", code),
-                       "The file is damaged or no pickle.");
+  return machine_.fail(op_offset_, fmt::format("0x{:02x} is not a pickle opcode", code),
+                       "The file is damaged, or it is not a pickle.");
 }
 
 // An empty dict, or a whole event if it is one.
@@ -331,7 +334,7 @@ bool PickleReader::run(const BytesDone& bytes_done, PickleEnd& end) {
     next_report = op_offset_ + kProgressBytes;
     if (bytes_done) bytes_done(op_offset_);
     if (values_.tree().size() + kProgressBytes > kMaxNodes) {
-      return machine_.fail(op_offset_, "more objects than any snapshot has");
+      return machine_.fail(op_offset_, "the pickle contains more objects than any snapshot");
     }
   }
   if (!machine_.hasTop()) {

@@ -38,8 +38,8 @@ base::Result<std::vector<model::Trace>> openSnapshots(std::span<const uint8_t> b
   // An archive may contain other files beside snapshots, but not only those.
   if (traces.empty()) {
     if (passed_over) return std::move(*passed_over);
-    return base::Error{base::ErrorKind::kUnreadable, "an archive or page without a file in it", 0,
-                       "Expected PyTorch memory snapshots inside."};
+    return base::Error{base::ErrorKind::kUnreadable, "this archive or page contains no file", 0,
+                       "Tidegauge reads archives and pages with PyTorch memory snapshots."};
   }
   for (model::Trace& trace : traces) {
     for (const model::Issue& issue : issues.all()) trace.issues.add(issue);

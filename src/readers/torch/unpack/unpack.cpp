@@ -37,8 +37,9 @@ class Unpacker {
   }
   static Error tooDeep() {
     return {ErrorKind::kLimit,
-            fmt::format("containers in containers, more than {} levels deep", kMaxLevels), 0,
-            "Unpack it first."};
+            fmt::format("the file contains containers in containers, more than {} levels deep",
+                        kMaxLevels),
+            0, "Unpack it first."};
   }
 
   template <class UnpackOne>
@@ -80,15 +81,17 @@ UnpackBudget::UnpackBudget(uint64_t input_bytes) {
 }
 
 Error UnpackBudget::error() const {
-  const char* what = memory_bound_ ? "unpacks to more than half of the memory that is free"
-                                   : "unpacks to far more than a file of this size should hold";
-  return {ErrorKind::kLimit, what, 0, "If it is genuine, unpack it first and open the result."};
+  const char* what =
+      memory_bound_ ? "the unpacked data would need more than half of the free memory"
+                    : "the unpacked data is far larger than a file of this size should contain";
+  return {ErrorKind::kLimit, what, 0,
+          "If you trust the file, unpack it first and open the result."};
 }
 
 Error tooManyMembers(uint64_t members, uint64_t offset) {
   return {ErrorKind::kLimit,
-          fmt::format("holds {} files; at most {} are read", base::withCommas(members),
-                      base::withCommas(kMaxMembers)),
+          fmt::format("it contains {} files, and Tidegauge reads at most {}",
+                      base::withCommas(members), base::withCommas(kMaxMembers)),
           offset, "Unpack it and open some of them."};
 }
 

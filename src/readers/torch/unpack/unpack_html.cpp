@@ -58,8 +58,8 @@ base::Status unpackHtml(std::span<const uint8_t> input, UnpackBudget& budget,
   std::string_view page(reinterpret_cast<const char*>(input.data()), input.size());
   std::string_view files = findFiles(page);
   if (files.empty()) {
-    return Error{ErrorKind::kUnreadable, "a web page without an embedded snapshot", 0,
-                 "Open the pickle that it was made from."};
+    return Error{ErrorKind::kUnreadable, "this web page contains no snapshot", 0,
+                 "Open the pickle from which the page was created."};
   }
   std::span<const uint8_t> json(reinterpret_cast<const uint8_t*>(files.data()), files.size());
   model::Trace scratch;

@@ -26,7 +26,7 @@ constexpr uint16_t kZip64Extra = 1;
 enum Method : uint16_t { kStored = 0, kDeflate = 8, kZstd = 93 };
 
 Error damaged(uint64_t offset, std::string_view what) {
-  return {ErrorKind::kUnreadable, fmt::format("damaged zip: {}", what), offset,
+  return {ErrorKind::kUnreadable, fmt::format("the zip file is damaged ({})", what), offset,
           "Copy the file again."};
 }
 
@@ -168,7 +168,7 @@ base::Status unpackZip(std::span<const uint8_t> input, UnpackBudget& budget,
                        const VisitMember& visit) {
   Bytes bytes(input);
   std::optional<Directory> directory = findDirectory(bytes);
-  if (!directory) return damaged(input.size(), "no directory at its end");
+  if (!directory) return damaged(input.size(), "it has no directory at its end");
   if (directory->entries > kMaxMembers) {
     return tooManyMembers(directory->entries, directory->offset);
   }

@@ -56,9 +56,10 @@ TEST_F(NewFileTest, HintsNameTheOptionThatNamedIt) {
   EXPECT_EQ(NewFile(at("out"), false, "--plot").refuse("in"), 2);
   EXPECT_EQ(NewFile(at("out"), true, "--plot").refuse(at("out")), 2);
   std::string said = ::testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("Name another file after --plot; --force writes over it."), std::string::npos)
+  EXPECT_NE(said.find("Choose another file with --plot, or overwrite it with --force."),
+            std::string::npos)
       << said;
-  EXPECT_NE(said.find("Name another file after --plot.\n"), std::string::npos) << said;
+  EXPECT_NE(said.find("Choose another file with --plot.\n"), std::string::npos) << said;
 }
 
 TEST_F(NewFileTest, ALinkStaysALink) {

@@ -66,7 +66,7 @@ TEST(ShrinkingFile, EndsWithWords) {
     (void)*first;
     std::_Exit(0);
   };
-  EXPECT_EXIT(read_cut_file(), ::testing::ExitedWithCode(3), "became shorter while it was read");
+  EXPECT_EXIT(read_cut_file(), ::testing::ExitedWithCode(3), "shorter while Tidegauge read it");
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ std::string printed(WssOptions options, int windows, bool tells_writes = false) 
 }
 
 bool suggests(const std::string& text) {
-  return text.find("A memory limit of 22.0 MiB would do") != std::string::npos;
+  return text.find("A memory limit of 22.0 MiB is enough") != std::string::npos;
 }
 
 TEST(WssWriter, ALongRunEndsWithTheLimitThatItSuggests) {

@@ -595,7 +595,7 @@ TEST(HostileRecording, OtherDatabasesAndVersionsAreRefused) {
   file.change("PRAGMA user_version = 2");
   EXPECT_NE(errorOf(file.path()).find("version 2"), std::string::npos);
   file.change("PRAGMA user_version = 1; PRAGMA application_id = 5");
-  EXPECT_NE(errorOf(file.path()).find("no recording"), std::string::npos);
+  EXPECT_NE(errorOf(file.path()).find("is not a recording of Tidegauge"), std::string::npos);
   std::ofstream(file.folder() + "/text") << "hello";
   EXPECT_FALSE(isSqliteFile(file.folder() + "/text"));
   EXPECT_FALSE(isSqliteFile(file.folder()));

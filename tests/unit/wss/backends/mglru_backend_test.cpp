@@ -81,7 +81,7 @@ TEST_F(Mglru, ACgroupThatGoesAway) {
   sys_.write(kTable, "memcg 1 /\n node 0\n 1 2 3 4\nmemcg 42 /other\n node 0\n 1 2 3 4\n");
   auto reading = backend.value().read(process_, clock_);
   ASSERT_FALSE(reading.ok());
-  EXPECT_THAT(reading.error().what, HasSubstr("cgroup /shop went away"));
+  EXPECT_THAT(reading.error().what, HasSubstr("cgroup /shop was removed"));
 }
 
 TEST_F(Mglru, WhyNot) {

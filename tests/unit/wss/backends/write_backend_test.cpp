@@ -70,8 +70,8 @@ TEST_F(Write, SaysHowSoonAllIsWritten) {
   Row it = row(100'000'000);
   TextOptions options{.tells_writes = true};
   EXPECT_EQ(writesText(it, options),
-            "16.0 KiB written in 0.1 s, 160 KiB/s: at that rate all 64.0 KiB in memory are\n  "
-            "written once after 0.4 s, at the soonest.\n");
+            "16.0 KiB were written in 0.1 s (160 KiB/s). At this rate, all 64.0 KiB of\n  "
+            "resident memory are written once after 0.4 s at the earliest.\n");
   EXPECT_NE(rowHeader(options).find("Wrt(MB)  Wrt%     MB/s"), std::string::npos);
   nlohmann::json json = rowJson(it, {}, 1.5, {}, true, true);
   EXPECT_EQ(json["bytes"]["written"], 4 * kPage);

@@ -30,8 +30,8 @@ TEST(MeasurementPage, HasTheCurveTheHeatAndTheMappings) {
   EXPECT_EQ(page["curve"][1]["bytes"], 8 * kMiB);
   EXPECT_TRUE(page["knee"].is_null());
   EXPECT_EQ(page["verdict"],
-            "It still grows in the longest window: a longer "
-            "one (--rolling with more windows) shows more.");
+            "The touched memory still grows in the longest window. "
+            "Measure longer windows (--rolling with more windows).");
   EXPECT_EQ(page["careful"][0], "Careful: one thing.");
   EXPECT_EQ(page["careful"].size(), 2U);  // and the unwatched time
   EXPECT_EQ(page["windows"][0]["shortage"], "none");
@@ -40,7 +40,7 @@ TEST(MeasurementPage, HasTheCurveTheHeatAndTheMappings) {
   EXPECT_EQ(page["heat"]["rows"][0]["name"], "libc.so");
   EXPECT_EQ(page["mappings"][0]["cold"], 44 * kMiB);
   EXPECT_EQ(page["limit"]["samples"], 0);
-  EXPECT_EQ(page["fit"], "8.0 MiB touched in 0.2 s: more than L2 (1.0 MiB).");  // the longest
+  EXPECT_EQ(page["fit"], "8.0 MiB were touched in 0.2 s, more than L2 (1.0 MiB).");  // the longest
   EXPECT_EQ(page["windows"].size(), 3U);
 }
 
@@ -92,11 +92,12 @@ void expectVerdict(const Measurement& measurement, const json& knee, const std::
 }
 
 TEST(MeasurementPage, JudgesAProfileAsTheTerminalDoes) {
-  expectVerdict(profileOf({1, 9, 10, 10}, 64), 2, "After 0.4 s little is added");
-  expectVerdict(profileOf({1, 9, 20, 30}, 64), nullptr, "It still grows");
+  expectVerdict(profileOf({1, 9, 10, 10}, 64), 2, "Windows longer than 0.4 s add little");
+  expectVerdict(profileOf({1, 9, 20, 30}, 64), nullptr, "still grows");
   expectVerdict(profileOf({1, 30, 10, 10}, 64), nullptr,
-                "Less counts as touched in the window of 0.4 s than in the one before, 20.0 MiB");
-  expectVerdict(profileOf({1, 62, 63, 63}, 64), 1, "It touches nearly all it has: 63.0 MiB");
+                "In the window of 0.4 s, 20.0 MiB less was touched than in the one before");
+  expectVerdict(profileOf({1, 62, 63, 63}, 64), 1,
+                "The process touches nearly all of its memory (63.0 MiB");
   expectVerdict(profileOf({0, 0}, 64), nullptr, "Nothing was touched");
 }
 
@@ -109,7 +110,7 @@ TEST(MeasurementPage, OfWhatWasWrittenHasNoKneeAndNoPlace) {
   EXPECT_TRUE(page["knee"].is_null());
   EXPECT_EQ(page["verdict"], "");
   EXPECT_TRUE(page["marks"].empty());
-  EXPECT_TRUE(page["fit"].get<std::string>().starts_with("20.0 MiB written in 0.4 s"))
+  EXPECT_TRUE(page["fit"].get<std::string>().starts_with("20.0 MiB were written in 0.4 s"))
       << page["fit"];
 }
 
@@ -122,9 +123,11 @@ TEST(MeasurementPage, SaysWhatIsInNoFigure) {
   json page = json::parse(measurementPage(measurement));
   ASSERT_EQ(page["careful"].size(), 3U);
   EXPECT_TRUE(page["careful"][0].get<std::string>().starts_with(
-      "Careful: memory was short meanwhile (5.0 MiB were searched for room, on the whole machine)"))
+      "Careful: memory was short during the measurement (the kernel scanned 5.0 MiB to free "
+      "memory, "
+      "on the whole machine)"))
       << page["careful"][0];
-  EXPECT_EQ(page["careful"][1], "The file ends within a line, which was left out.");
+  EXPECT_EQ(page["careful"][1], "The file ends inside a line, which is ignored.");
   EXPECT_EQ(
       page["careful"][2],
       "1.0 MiB of the memory that the file lists as pinned are no longer mapped in this process.");

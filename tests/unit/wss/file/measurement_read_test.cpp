@@ -17,11 +17,11 @@ namespace {
 TEST(Measurement, SaysWhatIsWrongAndWhere) {
   std::string good = file(head("rolling"), 1);
   auto but = [&](const std::string& what, const std::string& by) { return with(good, what, by); };
-  EXPECT_EQ(errorOf(""), "line 1: there is none");
-  EXPECT_EQ(errorOf("{}\n"), "line 1: no head of a measurement of tidegauge wss");
-  EXPECT_EQ(errorOf(R"({"tidegauge_wss":1)"), "line 1: the file ends within it");
+  EXPECT_EQ(errorOf(""), "line 1: the file is empty");
+  EXPECT_EQ(errorOf("{}\n"), "line 1: this is not a file of `tidegauge wss -o`");
+  EXPECT_EQ(errorOf(R"({"tidegauge_wss":1)"), "line 1: the file ends inside this line");
   EXPECT_EQ(errorOf(but("\"rolling\"", "\"waltz\"")),
-            "line 1: \"course\" is none that this version knows");
+            "line 1: this version does not know this \"course\"");
   EXPECT_EQ(errorOf(but("\"mysqld\"", "3")),
             "line 1: \"process\" is not text, or longer than 4096 bytes");
   EXPECT_EQ(errorOf(but("\"mysqld\"", fmt::format("\"{:a>5000}\"", ""))),
@@ -31,9 +31,9 @@ TEST(Measurement, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(errorOf(but("\"one thing\"", "7")),
             "line 1: one of \"limits\" is not text, or too long");
   EXPECT_EQ(errorOf(but("\"exact\"", "\"guess\"")),
-            "line 2: \"method\" is none that this version knows");
+            "line 2: this version does not know this \"method\"");
   EXPECT_EQ(errorOf(but("\"shortage\":\"none\"", "\"shortage\":\"some\"")),
-            "line 2: \"shortage\" is none that this version knows");
+            "line 2: this version does not know this \"shortage\"");
   EXPECT_EQ(errorOf(but("\"windows\":2", "\"windows\":1")),
             "line 2: \"windows\" do not grow, or are longer than any clock counts");
   EXPECT_EQ(errorOf(but("\"rss\":1048576", "\"rss\":-1")),
@@ -57,15 +57,15 @@ TEST(MeasurementRead, KnowsOneVersionAlone) {
   std::string good = file(head("single"), 1);
   for (const char* version : {"0", "-1", "1.0", "1.5", "\"1\"", "null", "true", "[1]"}) {
     EXPECT_EQ(errorOf(with(good, "wss\":1", std::string("wss\":") + version)),
-              "line 1: \"tidegauge_wss\" is no version of the "
-              "format that there is; this tidegauge reads 1")
+              "line 1: \"tidegauge_wss\" is not a version of the format; "
+              "this tidegauge reads version 1")
         << version;
   }
   auto newer = read(with(good, "wss\":1,", "wss\":2,\"is_new\":true,"));
   ASSERT_FALSE(newer.ok());
   EXPECT_EQ(newer.error().what,
-            "line 1: it is of version 2 of the format, and this tidegauge reads 1");
-  EXPECT_EQ(newer.error().hint, "A newer tidegauge wrote it, and can read it");
+            "line 1: the file has version 2 of the format, and this tidegauge reads version 1");
+  EXPECT_EQ(newer.error().hint, "Use a newer tidegauge");
   // Whatever else a newer version contains, the error names the version.
   EXPECT_EQ(errorOf("{\"tidegauge_wss\":2}\n"), newer.error().what);
 }
@@ -84,7 +84,7 @@ TEST(MeasurementRead, KnowsEveryKindAndNoOther) {
   std::string two = file(head("single"), 2);
   EXPECT_EQ(errorOf(two.substr(0, two.rfind("\"kind\":\"anonymous\"")) + "\"kind\":\"frozen\"" +
                     two.substr(two.rfind("\"kind\":\"anonymous\"") + 18)),
-            "line 3: \"kind\" of a mapping is none that this version knows: frozen");
+            "line 3: this version does not know the \"kind\" of a mapping: frozen");
 }
 
 TEST(MeasurementRead, TimeNeverRunsBackwards) {
@@ -113,7 +113,7 @@ TEST(MeasurementRead, TimeNeverRunsBackwards) {
       before_s = column.end_s;
     }
     std::string told = measurementText(measurement.value(), 5, 200, false);
-    EXPECT_NE(told.find("The clock was set back meanwhile"), std::string::npos);
+    EXPECT_NE(told.find("The clock was set back during the measurement"), std::string::npos);
   }
   EXPECT_FALSE(read(file(head("rolling"), 3)).value().is_clock_set_back);
 }
@@ -161,19 +161,19 @@ TEST(MeasurementRead, MissingValuesOfAnOlderFileAreNotZero) {
   EXPECT_TRUE(it.tells(&MappingSums::rss));
   EXPECT_FALSE(it.samples[0].pressure);
   std::string told = measurementText(it, 5, 100, false);
-  EXPECT_NE(told.find("Not in this file: pss, huge, swap."), std::string::npos) << told;
+  EXPECT_NE(told.find("This file does not contain: pss, huge, swap."), std::string::npos) << told;
   // PSS, what others touched, and the share of huge pages have a dash.
   EXPECT_NE(told.find("          -      20.00  31.2        -     - "), std::string::npos) << told;
   auto page = nlohmann::json::parse(measurementPage(it));
   EXPECT_TRUE(page["mappings"][0]["huge"].is_null());
   EXPECT_TRUE(page["windows"][0]["shortage"].is_null());
-  EXPECT_EQ(page["careful"].back(), "Not in this file: pss, huge, swap.");
+  EXPECT_EQ(page["careful"].back(), "This file does not contain: pss, huge, swap.");
   EXPECT_EQ(errorOf(with(file(of, 1), "\"rss\"", "\"old\"")), "line 2: \"rss\" is not a number");
 }
 
 TEST(MeasurementRead, OneMeasurementIsOneFile) {
   EXPECT_EQ(errorOf(file(head("single"), 1) + file(head("single"), 1)),
-            "line 3: another measurement begins here: each wants a file of its own");
+            "line 3: another measurement begins here, and each measurement needs its own file");
 }
 
 TEST(MeasurementRead, NumbersThatAreNoneAreErrors) {
@@ -204,7 +204,7 @@ TEST(MeasurementRead, WhereverItIsCutTheRestIsReportedAndTheCut) {
     EXPECT_EQ(measurement.value().is_cut, !is_at_end) << size;
   }
   auto cut = read(text.substr(0, text.size() - 30));
-  EXPECT_NE(measurementText(cut.value(), 5, 100, false).find("The file ends within a line"),
+  EXPECT_NE(measurementText(cut.value(), 5, 100, false).find("The file ends inside a line"),
             std::string::npos);
 }
 
@@ -299,7 +299,7 @@ TEST(MeasurementRead, OpensNothingThatMayNeverEnd) {
     auto measurement = readMeasurementFile(path);
     ASSERT_FALSE(measurement.ok()) << path;
     EXPECT_EQ(measurement.error().what,
-              "it is a folder, a pipe or a device, and no file of wss -o");
+              "this is a folder, a pipe or a device, not a file of `tidegauge wss -o`");
   }
   EXPECT_EQ(readMeasurementFile(folder.file("none")).error().what, "it cannot be opened");
   std::ofstream(folder.file("sparse")) << headLine(head("single")) << '\n';

@@ -48,8 +48,10 @@ TEST(Measurement, KeepsWhetherMemoryWasShortAndWhatIsPinned) {
   EXPECT_EQ(sample.row.unmapped_bytes, 3 * kMiB);
   EXPECT_EQ(sample.row.uses[1].mapping.kind, MappingKind::kPinned);
   std::string text = measurementText(measurement.value(), 5, 1000, false);
-  EXPECT_NE(text.find("Careful: memory was short meanwhile (4.0 MiB were searched for room)."),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("Careful: memory was short during the measurement (the kernel scanned 4.0 MiB to "
+                "free memory)."),
+      std::string::npos)
       << text;
   EXPECT_NE(text.find("3.0 MiB of the memory that the file lists as pinned are no longer mapped"),
             std::string::npos);
@@ -65,9 +67,9 @@ TEST(Measurement, OfWritesReportsWhatWasWritten) {
   ASSERT_TRUE(measurement.ok()) << measurement.error().what;
   EXPECT_EQ(measurement.value().samples[0].row.sums.referenced, 20 * kMiB);
   std::string text = measurementText(measurement.value(), 5, 100, false);
-  EXPECT_TRUE(text.starts_with("Written by mysqld")) << text;
+  EXPECT_TRUE(text.starts_with("Memory written by mysqld")) << text;
   EXPECT_NE(text.find("Wrt(MB)"), std::string::npos);
-  EXPECT_NE(text.find("20.0 MiB written in 0.1 s, 200 MiB/s"), std::string::npos) << text;
+  EXPECT_NE(text.find("20.0 MiB were written in 0.1 s (200 MiB/s)"), std::string::npos) << text;
 }
 
 TEST(Measurement, EveryRowSaysWhatMayBeOfOthers) {
@@ -120,7 +122,7 @@ TEST(Measurement, ManyMappingsAreWrittenNowAndThen) {
   EXPECT_EQ(killed.value().samples.back().row.uses.size(), 2000U);
   EXPECT_GT(killed.value().mappings_age_s, 0);
   std::string told = measurementText(killed.value(), 5, 1000, false);
-  EXPECT_NE(told.find("Its mappings are those of"), std::string::npos) << told.substr(0, 500);
+  EXPECT_NE(told.find("The mappings are "), std::string::npos) << told.substr(0, 500);
   // A complete one has those of the last row.
   auto last = lines.lastWithMappings();
   ASSERT_TRUE(last);
@@ -151,7 +153,8 @@ TEST(Measurement, MoreMappingsThanALineHolds) {
   EXPECT_EQ(measurement.value().mappings_left_out, 65'000 - kept);
   for (const MappingUse& use : measurement.value().samples[0].row.uses)
     EXPECT_GE(use.sums.referenced, 65'000 - kept);  // the least touched are left out
-  EXPECT_NE(measurementText(measurement.value(), 5, 1000, false).find("of which least was touched"),
+  EXPECT_NE(measurementText(measurement.value(), 5, 1000, false)
+                .find("mappings with the least touched memory"),
             std::string::npos);
   Row odd = rowOfMany(9000, 1);
   for (MappingUse& use : odd.uses) use.mapping.path = std::string(4000, '\x01');
@@ -176,11 +179,12 @@ TEST(Measurement, IsShownAsText) {
   auto measurement = read(file(head("rolling"), 3));
   ASSERT_TRUE(measurement.ok());
   std::string text = measurementText(measurement.value(), 5, 100, false);
-  EXPECT_NE(text.find("Touched by mysqld (process 4711), by pte"), std::string::npos);
+  EXPECT_NE(text.find("Memory touched by mysqld (process 4711), measured with pte"),
+            std::string::npos);
   EXPECT_NE(text.find("Never(MB)"), std::string::npos);
   EXPECT_NE(text.find("A row is"), std::string::npos);
   EXPECT_NE(text.find("/lib/libc.so"), std::string::npos);
-  EXPECT_NE(text.find("No memory limit is suggested"), std::string::npos);
+  EXPECT_NE(text.find("wss suggests no memory limit"), std::string::npos);
 }
 
 }  // namespace

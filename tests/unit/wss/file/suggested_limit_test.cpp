@@ -15,8 +15,8 @@ TEST(SuggestedLimit, IsTheNinetyNinthOfAHundredAndATenth) {
   EXPECT_EQ(limit.samples, 200U);
   EXPECT_EQ(limit.touched, 198 * kMiB);
   EXPECT_NEAR(static_cast<double>(*limit.bytes), 198 * 1.1 * kMiB, 1);
-  EXPECT_NE(limit.text().find("in 99 of 100 windows of 60 s it touched at most 198 MiB, of 200 "
-                              "windows, and a tenth more"),
+  EXPECT_NE(limit.text().find("in 99 of 100 windows of 60 s the process touched at most 198 MiB "
+                              "(200 windows), plus one tenth"),
             std::string::npos)
       << limit.text();
 }
@@ -26,9 +26,9 @@ TEST(SuggestedLimit, OfFewerThanAHundredIsTheMost) {
   for (uint64_t i = 1; i <= 99; ++i) measurement.samples.push_back({.row = row(i, 60'000'000'000)});
   SuggestedLimit limit = suggestedLimit(measurement).value();
   EXPECT_EQ(limit.touched, 99 * kMiB);
-  EXPECT_NE(
-      limit.text().find("would do: 99.0 MiB, the most of 99 windows of 60 s, and a tenth more"),
-      std::string::npos)
+  EXPECT_NE(limit.text().find(
+                "is enough: it is 99.0 MiB, the most of 99 windows of 60 s, plus one tenth"),
+            std::string::npos)
       << limit.text();
   EXPECT_EQ(limit.text().find("99 of 100"), std::string::npos);
   measurement.samples.push_back({.row = row(100, 60'000'000'000)});

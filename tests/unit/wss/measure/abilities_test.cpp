@@ -28,7 +28,8 @@ TEST(Abilities, AutoTakesTheBestThatWorks) {
 
 TEST(Abilities, SayWhyNotWithinThePage) {
   std::string text = abilitiesText(abilities(false), 60);
-  EXPECT_NE(text.find("no       pte      the page tables. Not here: this user"), std::string::npos);
+  EXPECT_NE(text.find("no       pte      the page tables. Not available: this user"),
+            std::string::npos);
   EXPECT_NE(text.find("ok       smaps    sums per mapping\n"), std::string::npos) << text;
   for (size_t at = 0; at < text.size();) {
     size_t end = text.find('\n', at);

@@ -66,7 +66,7 @@ TEST(RowOf, PassesInAnotherOrder) {
   }
   EXPECT_THAT(rowNotes(row, {}), testing::Not(testing::HasSubstr("--by vma")));
   EXPECT_THAT(rowNotes(slowAndFast(), {.columns = 200}),
-              testing::HasSubstr("--by vma says which had which"));
+              testing::HasSubstr("--by vma shows the window of each mapping"));
 }
 
 // Independent of the time of the request: DAMON's window is its own interval.

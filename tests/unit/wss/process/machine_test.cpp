@@ -94,13 +94,13 @@ Machine some() {
 }
 
 TEST(FitText, NamesTheNeighbours) {
-  EXPECT_EQ(fitText({100'000'000, 20 * kMiB}, some(), 100),
-            "20.0 MiB touched in 0.1 s: more than L2 (1.0 MiB), "
+  EXPECT_EQ(fitText({100'000'000, 20 * kMiB}, some(), 110),
+            "20.0 MiB were touched in 0.1 s, more than L2 (1.0 MiB) and "
             "within L3 (32.0 MiB, which 2 processors share).\n");
   EXPECT_EQ(fitText({100'000'000, kMiB}, some(), 100),
-            "1.0 MiB touched in 0.1 s: within L2 (1.0 MiB).\n");
+            "1.0 MiB were touched in 0.1 s, within L2 (1.0 MiB).\n");
   EXPECT_EQ(fitText({100'000'000, 33 * kMiB}, some(), 100),
-            "33.0 MiB touched in 0.1 s: more than L3 (32.0 MiB, which 2 processors share).\n");
+            "33.0 MiB were touched in 0.1 s, more than L3 (32.0 MiB, which 2 processors share).\n");
   EXPECT_EQ(fitText({1, 1}, {}, 100), "");
 }
 
@@ -111,7 +111,9 @@ TEST(ProfileText, DrawsLinesAndTheKnee) {
   EXPECT_NE(text.find("    0.010        1.00  █│"), std::string::npos) << text;
   EXPECT_NE(text.find("│ L2 (1.0 MiB), L3 (32.0 MiB, which 2 processors share)"),
             std::string::npos);
-  EXPECT_NE(text.find("After 0.04 s little is added: 38.0 MiB there, 40.0 MiB"), std::string::npos)
+  EXPECT_NE(
+      text.find("Windows longer than 0.04 s add little: 38.0 MiB touched in this window, 40.0"),
+      std::string::npos)
       << text;
   for (size_t at = 0; at < text.size();) {
     size_t end = text.find('\n', at);
@@ -119,7 +121,7 @@ TEST(ProfileText, DrawsLinesAndTheKnee) {
     at = end + 1;
   }
   rows.push_back({1'000'000'000, 80 * kMiB});
-  EXPECT_NE(profileText(rows, some(), 80).find("It still grows"), std::string::npos);
+  EXPECT_NE(profileText(rows, some(), 80).find("still grows"), std::string::npos);
   EXPECT_EQ(profileText({rows[0]}, some(), 80), "");
   EXPECT_EQ(profileText({{1, 0}, {2, 0}}, some(), 80), "Nothing was touched.\n");
 }
@@ -136,32 +138,34 @@ std::string verdictOf(const std::vector<std::pair<uint64_t, uint64_t>>& mib) {
 }
 
 TEST(ProfileText, SaysThatMemoryWasFreed) {
-  EXPECT_EQ(verdictOf({{40, 100}, {60, 100}, {20, 55}, {20, 55}}),
-            "It freed memory between windows: 45.0 MiB by the end "
-            "of the window of 0.4 s. Pages touched there are missing from "
-            "then on, so the curve is not comparable and has no knee.");
+  EXPECT_EQ(
+      verdictOf({{40, 100}, {60, 100}, {20, 55}, {20, 55}}),
+      "The process freed 45.0 MiB between windows, by the end of the window of 0.4 s. Pages "
+      "touched there are missing from then on, so the windows are not comparable and there is "
+      "no knee.");
   // Resident memory counts too: for memory that is gone, it is unknown whether it was touched.
-  EXPECT_NE(verdictOf({{10, 100}, {20, 60}, {20, 60}}).find("freed memory"), std::string::npos);
+  EXPECT_NE(verdictOf({{10, 100}, {20, 60}, {20, 60}}).find("The process freed"),
+            std::string::npos);
   // A few pages that the kernel took are nothing of the kind.
-  EXPECT_NE(verdictOf({{40, 100}, {39, 99}, {39, 99}}).find("little is added"), std::string::npos);
+  EXPECT_NE(verdictOf({{40, 100}, {39, 99}, {39, 99}}).find("add little"), std::string::npos);
 }
 
 // DAMON, reclaim: no memory was freed, so the text does not mention that.
 TEST(ProfileText, SaysThatBitsWereTakenAway) {
   EXPECT_EQ(
       verdictOf({{30, 33}, {26, 33}, {12, 33}, {2, 33}}),
-      "Less counts as touched in the window of 0.4 s than in the one before, 14.0 MiB, though "
-      "as much is in memory: something else takes accessed bits away (reclaim, DAMON), so the "
-      "curve is not comparable and has no knee.");
+      "In the window of 0.4 s, 14.0 MiB less was touched than in the one before, although as much "
+      "is resident. Something else clears accessed bits (reclaim, DAMON), so the windows are not "
+      "comparable and there is no knee.");
 }
 
 TEST(ProfileText, SaysThatAllThereIsWasTouched) {
   EXPECT_EQ(verdictOf({{20, 66}, {40, 66}, {64, 66}}),
-            "It touches nearly all it has: 64.0 MiB of 66.0 MiB, 0.4 s are enough for that; a "
+            "The process touches nearly all of its memory (64.0 MiB of 66.0 MiB), within 0.4 s. A "
             "longer window adds nothing.");
   EXPECT_EQ(verdictOf({{20, 20}, {40, 40}, {64, 66}}),
-            "It touches nearly all it has: 64.0 MiB of 66.0 "
-            "MiB, and gets more (20.0 MiB in the first window).");
+            "The process touches nearly all of its memory (64.0 MiB of 66.0 MiB), and it grows "
+            "(20.0 MiB in the first window).");
   EXPECT_NE(verdictOf({{20, 100}, {40, 100}, {64, 100}}).find("still grows"), std::string::npos);
 }
 

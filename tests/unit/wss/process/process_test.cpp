@@ -98,7 +98,7 @@ TEST(Process, ContinuesWithoutItsFirstThread) {
 TEST(Process, AThreadOfTheKernel) {
   FakeProc proc;
   proc.write("maps", "");
-  EXPECT_THAT(whyNot(423, proc.root()), HasSubstr("(mysqld) is a thread of the kernel"));
+  EXPECT_THAT(whyNot(423, proc.root()), HasSubstr("(mysqld) is a kernel thread"));
 }
 
 TEST(Process, EndsMeanwhile) {
@@ -109,7 +109,7 @@ TEST(Process, EndsMeanwhile) {
   siginfo_t info{};
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | WNOWAIT), 0);
   ASSERT_FALSE(process.value().check().ok());
-  EXPECT_THAT(process.value().check().error().what, HasSubstr("ended while it was measured"));
+  EXPECT_THAT(process.value().check().error().what, HasSubstr("ended during the measurement"));
   auto file = process.value().openFile("smaps", O_RDONLY);
   if (file.ok()) close(file.value());
 }
@@ -121,7 +121,7 @@ TEST(Process, BeginsAnotherProgramMeanwhile) {
   child.tell('x');
   waitFor([&] { return !process.value().check().ok(); });
   ASSERT_FALSE(process.value().check().ok());
-  EXPECT_THAT(process.value().check().error().what, HasSubstr("began another program (exec)"));
+  EXPECT_THAT(process.value().check().error().what, HasSubstr("started another program (exec)"));
 }
 
 TEST(Process, SaysWhatTheKernelLacks) {

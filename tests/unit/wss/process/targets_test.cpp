@@ -58,7 +58,7 @@ TEST_F(TargetsTest, ByNameWhichMayHoldParentheses) {
   EXPECT_EQ(find({.comm = "kworker"}), (std::vector<pid_t>{}));
   auto none = findTargets({.comm = "sho"}, sys_.root());
   ASSERT_FALSE(none.ok());
-  EXPECT_NE(none.error().what.find("no process is called sho"), std::string::npos);
+  EXPECT_NE(none.error().what.find("there is no process with the name sho"), std::string::npos);
 }
 
 // There it is an ordinary process.

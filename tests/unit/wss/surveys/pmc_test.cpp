@@ -22,16 +22,16 @@ TEST(Pmc, SaysWhetherTheLastCacheHoldsIt) {
   EXPECT_DOUBLE_EQ(*counts.l1.hitPercent(), 95);
   EXPECT_THAT(
       sentencesOf(counts, 1, machine()),
-      HasSubstr("Of 50.0 million looks into the last cache (32.0 MiB) a second 99.8 % hit: lines "
-                "of a thread that it works with fit there."));
+      HasSubstr("50.0 million accesses per second reach the last cache (32.0 MiB), and 99.8 % of "
+                "them hit. The lines that a thread uses fit in it."));
   counts.last.misses = 2e7;
   EXPECT_THAT(sentencesOf(counts, 1, machine()), HasSubstr("do not all fit"));
-  EXPECT_THAT(sentencesOf(counts, 1, machine()), HasSubstr("60.0 % hit"));
+  EXPECT_THAT(sentencesOf(counts, 1, machine()), HasSubstr("60.0 % of them hit"));
 }
 
 TEST(Pmc, AFewLooksSayNothingOfACache) {
   CacheCounts counts{.cycles = 2e9, .instructions = 3e9, .l1 = {1e9, 1e5}, .last = {1e5, 9e4}};
-  EXPECT_THAT(sentencesOf(counts, 1, machine()), HasSubstr("Almost all is answered before"));
+  EXPECT_THAT(sentencesOf(counts, 1, machine()), HasSubstr("Almost no access reaches"));
   counts.instructions = 0;
   EXPECT_THAT(sentencesOf(counts, 1, machine()), HasSubstr("did not run"));
   EXPECT_THAT(sentencesOf({}, 1, machine()), HasSubstr("do not show"));
@@ -44,7 +44,7 @@ TEST(Pmc, AmdReportsTheSecondCache) {
   Machine amd = machine();
   amd.l2_bytes = 1U << 20;
   EXPECT_THAT(sentencesOf(counts, 1, amd),
-              HasSubstr("looks into the second cache (1.0 MiB) a second 60.0 % hit"));
+              HasSubstr("reach the second cache (1.0 MiB), and 60.0 % of them hit"));
   EXPECT_THAT(sentencesOf(counts, 1, amd), Not(HasSubstr("last cache")));
 }
 

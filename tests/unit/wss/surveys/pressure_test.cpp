@@ -89,7 +89,7 @@ TEST_F(PressureOfCgroup, IsReadThereAndSummedUp) {
   }
   EXPECT_EQ(pressure.verdict().fields["shortage"], "short");
   EXPECT_EQ(pressure.verdict().fields["bytes"]["scanned"], 2000 * sysconf(_SC_PAGESIZE));
-  EXPECT_THAT(pressure.verdict().text, HasSubstr("is more than"));
+  EXPECT_THAT(pressure.verdict().text, HasSubstr("is larger than"));
 }
 
 TEST_F(PressureOfCgroup, EndsWithoutARowWhenItShall) {

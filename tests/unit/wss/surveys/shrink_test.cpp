@@ -148,7 +148,7 @@ TEST_F(ShrinkOfCgroup, ThatGoesAway) {
   std::filesystem::remove(sys_.at(kShrunkFolder + "memory.current"));
   auto row = shrink.value().next(clock_, kWindow_ns);
   ASSERT_FALSE(row.ok());
-  EXPECT_THAT(row.error().what, HasSubstr("went away"));
+  EXPECT_THAT(row.error().what, HasSubstr("was removed"));
 }
 
 }  // namespace

@@ -36,14 +36,14 @@ TEST(ColdText, NamesWhatWasNotTouched) {
   add(row, 0x7f1400000000, "/usr/lib/libtorch_cuda.so", 200, 10);
   add(row, 0x7f1500000000, "/usr/lib/libtorch_cuda.so", 130, 10);
   EXPECT_EQ(coldText(row, 200),
-            "1.18 GiB of 1.33 GiB in memory were not touched in 60 s: 900 MiB of anonymous "
+            "1.18 GiB of 1.33 GiB resident memory were not touched in 60 s: 900 MiB of anonymous "
             "0x7f1200000000, 310 MiB of libtorch_cuda.so.\n");
 }
 
 TEST(ColdText, SaysWhatIsElsewhere) {
   Row row = rowOf(60'000'000'000);
   for (uint64_t i = 0; i < 40; ++i) add(row, 0x7f0000000000 + (i << 30), "", 4, 0);
-  EXPECT_EQ(coldText(row, 200), "160 MiB of 160 MiB in memory were not touched in 60 s.\n");
+  EXPECT_EQ(coldText(row, 200), "160 MiB of 160 MiB resident memory were not touched in 60 s.\n");
   add(row, 0x7e0000000000, "", 100, 0);
   EXPECT_THAT(coldText(row, 200),
               HasSubstr(": 100 MiB of anonymous 0x7e0000000000, 160 MiB elsewhere."));

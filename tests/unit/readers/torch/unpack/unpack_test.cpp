@@ -161,7 +161,7 @@ TEST(Unpack, SkippedMembersAreAnIssueOfEveryTrace) {
     EXPECT_EQ(unreadMembers(trace), 3u);
     bool named = false;
     for (const model::Issue& issue : trace.issues.all()) {
-      named |= issue.detail.starts_with("config.json: not a memory snapshot");
+      named |= issue.detail.starts_with("config.json: this is not a memory snapshot");
     }
     EXPECT_TRUE(named);
   }
@@ -202,7 +202,7 @@ TEST(Unpack, BoundsTheNumberOfMembers) {
   std::vector<Member> members(kMaxMembers + 1, Member{"a", 0, "x"});
   auto archive = open(zip(members));
   ASSERT_FALSE(archive.ok());
-  EXPECT_EQ(archive.error().what, "holds 4,097 files; at most 4,096 are read");
+  EXPECT_EQ(archive.error().what, "it contains 4,097 files, and Tidegauge reads at most 4,096");
   std::string page = "<script>local_files = [0";
   for (uint64_t i = 0; i < kMaxMembers; ++i) page += ",0";
   auto entries = open(page + "]");
@@ -215,7 +215,7 @@ TEST(Unpack, NothingInsideIsSaidSo) {
        {zip({}), zip({{"dir/", 0, ""}}), std::string("<script>local_files = []")}) {
     auto traces = open(empty);
     ASSERT_FALSE(traces.ok());
-    EXPECT_NE(traces.error().what.find("without a file in it"), std::string::npos)
+    EXPECT_NE(traces.error().what.find("contains no file"), std::string::npos)
         << traces.error().what;
   }
 }
@@ -266,7 +266,7 @@ TEST(Unpack, WhatCannotBeReadIsUnpackedNoFurtherThanItsStart) {
   // The error is that of the whole.
   auto refused = open(gzip(opcodes));
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().what, "0x00 is no pickle opcode");
+  EXPECT_EQ(refused.error().what, "0x00 is not a pickle opcode");
   EXPECT_EQ(refused.error().byte_offset, 2u);
 }
 
@@ -324,7 +324,7 @@ TEST(OpenSnapshots, SaysWhyAPathCannotBeRead) {
   EXPECT_EQ(missing.error().what, "no such file");
   auto directory = openSnapshots(folder.string(), {});
   ASSERT_FALSE(directory.ok());
-  EXPECT_EQ(directory.error().what, "this is a directory");
+  EXPECT_EQ(directory.error().what, "this is a folder");
   std::ofstream(folder / "empty").flush();
   auto empty = openSnapshots((folder / "empty").string(), {});
   ASSERT_FALSE(empty.ok());
