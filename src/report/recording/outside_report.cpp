@@ -33,7 +33,7 @@ constexpr int64_t kClocksAgreeNs = 1'000'000;
 
 constexpr const char* kKeys[] = {"peak", "oom", "end"};
 constexpr const char* kHeads[] = {"at the peak", "out of memory", "at the end"};
-constexpr const char* kPlaces[] = {"at the peak", "at the out of memory", "at the end"};
+constexpr const char* kPlaces[] = {"at the peak", "at the out-of-memory event", "at the end"};
 
 const char* keyOf(const OutsideMoment& moment) { return kKeys[static_cast<size_t>(moment.at)]; }
 const char* headOf(const OutsideMoment& moment) { return kHeads[static_cast<size_t>(moment.at)]; }
