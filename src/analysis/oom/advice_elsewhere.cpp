@@ -45,7 +45,7 @@ void onOthers(Adviser& c, const OomVerdict& v, uint64_t bytes) {
                                 of_driver ? "process" : "allocator"));
   rest(a, "other_bytes", bytes, Unit::kBytes,
        v.total_bytes ? "device total − reserved − driver"
-                     : "most memory available to this process at another step − reserved − driver");
+                     : "most that this process could have had at another step − reserved − driver");
 }
 
 void onCap(Adviser& c, const OomVerdict& v) {

@@ -58,9 +58,8 @@ void holdLess(Adviser& c, const OomVerdict& v, uint64_t lacking, std::string_vie
          "live blocks by stack, " + atEvent(v));
   }
   if (!phase.empty()) {
-    rest(
-        a, "phase_bytes", v.last_phase->live_bytes, Unit::kBytes,
-        fmt::format("active blocks allocated since step {}", withCommas(v.last_phase->begin_step)));
+    rest(a, "phase_bytes", v.last_phase->live_bytes, Unit::kBytes,
+         fmt::format("live blocks born since step {}", withCommas(v.last_phase->begin_step)));
   }
 }
 
@@ -81,7 +80,7 @@ void onWaste(Adviser& c, const OomVerdict& v) {
                              [](uint32_t divisions) { return divisions > 1; });
   auto restOnWaste = [&](Advice& a) {
     rest(a, "rounding_bytes", v.rounding_bytes, Unit::kBytes,
-         "active blocks − their requests in whole 512 bytes");
+         "live blocks − their requests in whole 512 bytes");
     rest(a, "request_rounding_bytes", *v.request_bytes - v.least_request_bytes, Unit::kBytes,
          "most that the request was rounded up");
     rest(a, "lacking_bytes", v.lackingBytes(), Unit::kBytes,

@@ -165,7 +165,7 @@ TEST(RecordingReport, SaysSinceWhenAndHowLongItWasWatched) {
   auto traces = opened(file);
   std::string text = flat(textOf(*traces[1]));
   EXPECT_NE(text.find("atched for 61.0 s, from 2026-11-22 15:23:12 "
-                      "UTC on, when it ran already; it ended well"),
+                      "UTC on, when it was already running; it ended well"),
             std::string::npos)
       << text;
   text = flat(textOf(*traces[0]));
