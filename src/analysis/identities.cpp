@@ -67,10 +67,11 @@ Identity drawn(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   ByProvenance parts = byProvenance(analysed, device, peak);
   base::ByteUnit unit = base::unitFor(peak_bytes);
   auto text = [&](uint64_t bytes) { return bytes == 0 ? "0" : humanBytes(bytes, unit); };
-  identity.text = fmt::format("Drawn {}{} = traced {} + before recording {} + lost {}{}",
-                              text(peak_bytes), steps == 0 ? "" : " at the peak",
-                              text(parts.traced_bytes), text(parts.older_bytes),
-                              text(parts.lost_bytes), verdict(identity.difference_bytes));
+  identity.text = fmt::format(
+      "Active {}{} = allocated in the recording {} + allocated before "
+      "it {} + lost {}{}",
+      text(peak_bytes), steps == 0 ? "" : " at the peak", text(parts.traced_bytes),
+      text(parts.older_bytes), text(parts.lost_bytes), verdict(identity.difference_bytes));
   return identity;
 }
 
@@ -80,7 +81,7 @@ Identity live(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   uint64_t by_trace = device.totals.last().active_bytes;
   identity.difference_bytes = difference(by_trace, final_bytes);
   identity.holds = identity.difference_bytes == 0;
-  identity.text = fmt::format("Live at the end {} = active blocks of the final state {}{}",
+  identity.text = fmt::format("Active at the end: from the events {} = in the final state {}{}",
                               humanBytes(by_trace), humanBytes(final_bytes),
                               verdict(identity.difference_bytes));
   return identity;
@@ -128,7 +129,7 @@ Identity reserved(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   base::ByteUnit unit = base::unitFor(last.reserved_bytes);
   LaidOut at_end = laidOut(analysed, device, end);
   identity.text =
-      fmt::format("Reserved {}{} at the end = live {} + free {}{}",
+      fmt::format("Reserved {}{} at the end = active {} + free {}{}",
                   model::isAtLeast(analysed.trace, device.device.ordinal) ? "at least " : "",
                   humanBytes(last.reserved_bytes, unit), humanBytes(at_end.live, unit),
                   humanBytes(at_end.free, unit), verdict(identity.difference_bytes));
@@ -136,11 +137,11 @@ Identity reserved(const AnalysedTrace& analysed, const DeviceAnalysis& device,
     identity.text += fmt::format("; the final segments hold {}", humanBytes(final_bytes, unit));
   }
   if (at_end.outside > 0) {
-    identity.text +=
-        fmt::format("; {} live lie outside every known segment", humanBytes(at_end.outside));
+    identity.text += fmt::format("; {} of active memory are outside every known segment",
+                                 humanBytes(at_end.outside));
   }
   if (over > 0) {
-    identity.text += fmt::format("; at step {} {} more are live than reserved",
+    identity.text += fmt::format("; at step {} active memory exceeds reserved memory by {}",
                                  base::withCommas(every_step.over_step), humanBytes(over));
     identity.difference_bytes = std::max(identity.difference_bytes, over);
   }
@@ -163,7 +164,7 @@ Identity segmentsAddUp(const AnalysedTrace& analysed, const DeviceAnalysis& devi
                                : fmt::format("{} segments equal the sums of their blocks",
                                              base::withCommas(count));
   } else {
-    identity.text = fmt::format("{} of {} differ from the sums of their blocks, by {} in all",
+    identity.text = fmt::format("{} of {} differ from the sums of their blocks, by {} in total",
                                 base::withCommas(wrong), base::counted(count, "segment"),
                                 humanBytes(identity.difference_bytes));
   }
@@ -180,7 +181,7 @@ Identity checksums(const std::vector<model::Checksum>& sums) {
   }
   identity.holds = agree == sums.size();
   identity.text =
-      fmt::format("Active bytes: {} of {} agree{}", base::withCommas(agree),
+      fmt::format("Active bytes agree with {} of {}{}", base::withCommas(agree),
                   base::counted(sums.size(), "snapshot event"), verdict(identity.difference_bytes));
   return identity;
 }

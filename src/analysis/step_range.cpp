@@ -59,18 +59,19 @@ class Places {
   base::Result<Step> atStep(uint64_t step) const {
     if (step <= last_) return static_cast<Step>(step);
     return unusable(fmt::format("{} has no step {}", deviceLabel(device_.device), step),
-                    fmt::format("Its last is {}.", last_));
+                    fmt::format("Its last step is {}.", last_));
   }
 
   base::Result<Step> atTime(double us, bool begin) const {
     const TimeAxis& time = device_.time;
-    if (!time.present()) return unusable("this recording has no times", "Name steps.");
+    if (!time.present()) return unusable("this recording has no times", "Use steps.");
     // Unsigned: in a hostile file, times may differ by more than an int64_t holds.
     uint64_t length_us =
         static_cast<uint64_t>(time.lastUs()) - static_cast<uint64_t>(time.firstUs());
     if (us > static_cast<double>(length_us)) {
-      return unusable(fmt::format("{} ends before that time", deviceLabel(device_.device)),
-                      fmt::format("It lasts {:.3f} s.", static_cast<double>(length_us) / 1e6));
+      return unusable(
+          fmt::format("{} has no events at that time", deviceLabel(device_.device)),
+          fmt::format("Its events cover {:.3f} s.", static_cast<double>(length_us) / 1e6));
     }
     uint64_t since_us = std::min(length_us, static_cast<uint64_t>(us));
     auto at_us = static_cast<int64_t>(static_cast<uint64_t>(time.firstUs()) + since_us);
@@ -86,17 +87,18 @@ class Places {
       found = phasesCalled(stem);
       pick = number - 1;
     } else if (found.size() > 1) {
-      notes_.push_back(fmt::format("“{}” is the first of {} of that name, {}#{} the last.", name,
-                                   base::withCommas(found.size()), name, found.size()));
+      notes_.push_back(
+          fmt::format("“{}” is the first of {} phases with that name; {}#{} is the last.", name,
+                      base::withCommas(found.size()), name, found.size()));
     }
     if (pick < found.size()) return begin ? found[pick]->begin_step : found[pick]->end_step - 1;
     if (!found.empty()) {
       return unusable(fmt::format("{} has no “{}”", deviceLabel(device_.device), name),
                       fmt::format("The last is {}#{}.", stem, found.size()));
     }
-    return unusable(fmt::format("“{}” is not a step, a time or a phase with events on {}", name,
-                                deviceLabel(device_.device)),
-                    "Write 3101, 2.5s, 350ms or the name of an annotation.");
+    return unusable(fmt::format("{} has no step, time or annotation “{}” with events",
+                                deviceLabel(device_.device), name),
+                    "Write a step (3101), a time (2.5s, 350ms) or the name of an annotation.");
   }
 
   // Phases that contain an event of this device.
@@ -135,7 +137,7 @@ base::Result<StepRange> stepRange(const AnalysedTrace& analysed, const DeviceAna
   }
   if (from == to && range.notes.size() == 2) range.notes.pop_back();
   if (range.first > range.last) {
-    return unusable(fmt::format("the range holds no event: step {} comes after step {}",
+    return unusable(fmt::format("the range is empty: it starts at step {} and ends at step {}",
                                 base::withCommas(range.first), base::withCommas(range.last)));
   }
   return range;

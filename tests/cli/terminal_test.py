@@ -159,9 +159,9 @@ class Terminal(unittest.TestCase):
                 self.assertIn(f"{option} must be a size from ", said)
                 self.assertIn(f"“{size}”", said)
         for limit in ("pinned>99999999999999999999", "pinned>-1", "pinned>1e999", "pinned>", "score>1e999"):
-            self.assertIn("--fail-on takes", self.refused("frag", self.file, "--fail-on", limit))
+            self.assertIn("--fail-on needs", self.refused("frag", self.file, "--fail-on", limit))
         for limit in ("growth>99999999999999999999", "growth>-1", "growth>1e999MiB", "growth>", "new>5x"):
-            self.assertIn("--fail-on takes METRIC OP VALUE",
+            self.assertIn("--fail-on needs a metric, a comparison and a value",
                           self.refused("diff", self.file, self.other, "--fail-on", limit))
 
     def test_usual_sizes_are_taken(self):

@@ -106,7 +106,7 @@ class Older(live.LiveTest):
         self.assertTrue(process["ran_before"])
         self.assertLess(process["watched_from_ns"], process["watched_to_ns"])
         self.assertRegex(" ".join(text.split()),
-                         r"watched for [\d.]+ s, from [\d-]+ [\d:]+ UTC on, when it ran already; it ended well")
+                         r"watched for [\d.]+ s, from [\d-]+ [\d:]+ UTC on, when it was already running; it ended well")
 
     def test_blocks_in_segments_that_are_older(self):
         for path in (PYTHON, HEADERS / "cuda_runtime_api.h"):

@@ -107,7 +107,7 @@ def without_names(line):
     """Numbers of file names, stacks, phases and versions are no numbers of the report."""
     line = re.sub(r"\S*…\S*", "", line)  # names are cut in their middle, numbers never
     line = re.sub(r"\S+:\d+ \S+( \([^)]*\))?", "", line)
-    return re.sub(r"\S*#\S*|\(stack \d+\)|cuda:\d+|^pid \d+|PyTorch \d+\.\d+|\(90 % sure: |\bwithin 1 later", "", line)
+    return re.sub(r"\S*#\S*|\(stack \d+\)|cuda:\d+|^pid \d+|PyTorch \d+\.\d+|\(90 % confidence: |\bwithin 1 later", "", line)
 
 
 def numbers(line):

@@ -272,7 +272,8 @@ class Recording(unittest.TestCase):
             self.assertIn("It is truncated: its last page is incomplete.", done.stderr)
             return done.stdout, done.stderr
 
-        self.assertIn("reserved (incomplete).", told("report", cut, "--pid", 101)[0])
+        self.assertRegex(" ".join(told("report", cut, "--pid", 101)[0].split()),
+                         r"peak reserved memory was [0-9.,]+ \w+ \(incomplete\)\.")
         report = json.loads(told("report", cut, "--pid", 101, "--json")[0])
         self.assertIn("memory", report["incomplete"][-1]["figures"])
         self.assertIn("cut short", report["incomplete"][-1]["reason"])
@@ -374,7 +375,7 @@ class Recording(unittest.TestCase):
                 for oom in device["ooms"] if oom["time_us"] >= end // 1000]
         self.assertEqual([oom["requested_bytes"] for oom in ooms], [size, size // 2, size // 4])
         self.assertEqual(len({oom["series"] for oom in ooms}), 1)
-        self.assertIn("Its call site was refused 3 times in a row, from ",
+        self.assertIn("Requests of its call site failed 3 times in a row, from ",
                       " ".join(tidegauge("report", path, "--pid", pid).split()))
 
     def test_it_is_a_database_that_anything_opens(self):

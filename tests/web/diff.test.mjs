@@ -208,7 +208,7 @@ describe("two recordings", { skip }, () => {
     use(here.browser, at("#diff"), async (page) => {
       await ready(page);
       await page.goto(at("#diff?pa=phase%3Anone"));
-      await page.getByText(/is not a step, a time or a phase/).waitFor();
+      await page.getByText(/has no step, time or annotation/).waitFor();
       page.complaints.length = 0;
       await page.getByRole("button", { name: "Compare at the peaks" }).click();
       await ready(page);
@@ -293,13 +293,13 @@ describe("ranks of one job", { skip: skip || withoutFile(RANKS[0]) }, () => {
       await ready(page);
       assert.equal(
         await page.locator(".diffverdict b").innerText(),
-        "Alike: 33.74 GiB and 33.74 GiB at the peak; all 26 stacks hold the same bytes.",
+        "A and B are equal: 33.74 GiB and 33.74 GiB at the peak; all 26 stacks hold the same bytes.",
       );
       await page.locator(".diffverdict .btn").click();
       assert.match(await page.locator(".diffverdict ul").innerText(), /All 3,274 events are the same[\s\S]*A lasts 2.003 s, B 1.849 s/);
       await page.locator(".diffplace").click();
       await page.getByRole("option", { name: "Out of memory" }).click();
       await waitForParam(page, "pa", (now) => now === "oom");
-      await page.waitForFunction(() => /at the out of memory/.test(document.querySelector(".diffverdict b")?.textContent));
+      await page.waitForFunction(() => /at the out-of-memory event/.test(document.querySelector(".diffverdict b")?.textContent));
     }));
 });

@@ -104,15 +104,15 @@ describe("out of memory in real files", { skip, timeout: 600_000 }, () => {
     use(here.browser, here.at("#oom?file=0"), async (page) => {
       await ready(page);
       const story = await textOf(page, ".oom .story");
-      assert.match(story, /Fragmentation: 807 MiB lay free in 27 pieces/);
-      assert.match(story, /166 MiB were missing/);
+      assert.match(story, /Fragmentation\. 807 MiB were in 27 free ranges/);
+      assert.match(story, /A new segment needed 166 MiB more/);
       assert.match(await textOf(page, "#advice"), /expandable_segments:True/);
     }));
 
   it("capacity: no setting helps", { skip: missing }, () =>
     use(here.browser, here.at("#oom?file=1&dev=1"), async (page) => {
       await ready(page);
-      assert.match(await textOf(page, ".oom .story"), /Capacity: with every free byte in one piece/);
+      assert.match(await textOf(page, ".oom .story"), /Capacity\. Even if all free memory were one range/);
       const advice = await textOf(page, "#advice");
       assert.match(advice, /No allocator setting helps/);
       assert.doesNotMatch(advice, /Try expandable_segments/);

@@ -56,7 +56,7 @@ describe("the page", { skip, timeout: 600_000 }, () => {
       assert.ok((await page.locator(".story li").count()) > 0);
       assert.ok((await page.locator(".card").count()) >= 1);
       const status = await page.locator(".status").innerText();
-      assert.match(status, /Drawn .* = traced/);
+      assert.match(status, /Active .* = allocated in the recording/);
       assert.match(await page.title(), /Overview · .*oom/);
     }));
 

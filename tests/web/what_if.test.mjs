@@ -19,7 +19,7 @@ describe("what if", { skip, timeout: 600_000 }, () => {
       assert.equal(data.best, "expandable_segments:True");
       assert.equal(await page.locator(rows).count(), data.candidates.length + 1);
       assert.match(await page.locator(".viewhead .tag").innerText(), /37,378 events proven/);
-      assert.match(await page.locator(".sentences").innerText(), /expandable_segments:True would have helped/);
+      assert.match(await page.locator(".sentences").innerText(), /The result is best with expandable_segments:True/);
       const first = await page.locator(rows).first().innerText();
       assert.match(first, /1\s+expandable_segments:True\s+no failure\s+5\.65\s*GiB/);
       assert.equal(await page.locator(`${rows}[aria-selected=true]`).count(), 1);
@@ -71,7 +71,7 @@ describe("what if", { skip, timeout: 600_000 }, () => {
   it("says beside the advice what a replay of it would have done", () =>
     use(here.browser, at("#overview"), async (page) => {
       await page.waitForSelector("#advice .replayed");
-      assert.match(await page.locator("#advice .replayed").first().innerText(), /Replayed so: no request fails, 5\.65 GiB/);
+      assert.match(await page.locator("#advice .replayed").first().innerText(), /In a replay with this setting, no request fails, and peak reserved memory is 5\.65 GiB/);
       assert.match(await page.locator("#advice .sentences").innerText(), /All 37,378 events/);
       await page.locator('#advice .sentences a:text-is("What if")').click();
       await page.waitForSelector(rows);
@@ -103,7 +103,7 @@ describe("what if", { skip, timeout: 600_000 }, () => {
   it("asks about another card", () =>
     use(here.browser, at("#what-if?file=1"), async (page) => {
       await page.waitForSelector(rows);
-      assert.match(await page.locator(".sentences").innerText(), /How much the device has is not known/);
+      assert.match(await page.locator(".sentences").innerText(), /The file does not contain the size of the device/);
       await page.fill("#wicap", "4");
       await page.keyboard.press("Tab");
       assert.equal(await waitForParam(page, "cap", Boolean), String(4 * 2 ** 30));

@@ -42,18 +42,17 @@ base::Result<Found> worstOom(const AnalysedTrace& analysed, const DeviceAnalysis
     return unusable(fmt::format("{} did not run out of memory", deviceLabel(device.device)),
                     "Compare at peak or end, or choose a device that did.");
   }
-  return Found{ooms[worstOf(ooms)].step, "the out of memory"};
+  return Found{ooms[worstOf(ooms)].step, "the out-of-memory event"};
 }
 
 base::Result<Found> inPhase(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                             const std::string& name) {
-  if (name.empty()) return unusable("phase: lacks the name of the phase", kPlaces);
+  if (name.empty()) return unusable("phase: needs the name of a phase", kPlaces);
   // A bare number would be read as a step, so a name gets an occurrence.
   std::string wanted = isNumber(name) || isTime(name) ? name + "#1" : name;
   TG_ASSIGN_OR_RETURN(StepRange range, stepRange(analysed, device, wanted, wanted));
   Span span = device.totals.span(range.first, range.last + 1);
-  return Found{span.active_max_step, fmt::format("the highest point of {}", name),
-               std::move(range.notes)};
+  return Found{span.active_max_step, fmt::format("the peak of {}", name), std::move(range.notes)};
 }
 
 base::Result<Found> place(const AnalysedTrace& analysed, const DeviceAnalysis& device,
@@ -65,7 +64,8 @@ base::Result<Found> place(const AnalysedTrace& analysed, const DeviceAnalysis& d
   if (text.starts_with("phase:")) return inPhase(analysed, device, text.substr(6));
   bool step = text.starts_with("step:") ? isNumber(text.substr(5)) : isNumber(text);
   bool time = text.starts_with("time:") ? isTime(text.substr(5)) : isTime(text);
-  if (!step && !time) return unusable(fmt::format("“{}” is no place to compare at", text), kPlaces);
+  if (!step && !time)
+    return unusable(fmt::format("“{}” is not a point that diff knows", text), kPlaces);
   std::string value = text.substr(text.find(':') + 1);
   TG_ASSIGN_OR_RETURN(StepRange range, stepRange(analysed, device, "", value));
   return Found{range.last, step ? fmt::format("step {}", base::withCommas(range.last)) : value};
@@ -88,7 +88,7 @@ base::Result<std::vector<const DeviceAnalysis*>> diffDevices(const AnalysedTrace
   }
   if (!devices.empty()) return devices;
   if (ordinals.empty()) {
-    return unusable("the file has no device", "It holds no segments and no events.");
+    return unusable("the file has no device", "It has no segments and no events.");
   }
   return unusable(ordinal ? fmt::format("there is no device {}", *ordinal) : "there is no GPU",
                   fmt::format("The file has: {}.", fmt::join(ordinals, ", ")));

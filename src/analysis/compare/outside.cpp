@@ -231,7 +231,7 @@ base::Result<Outside> outsideOf(const AnalysedTrace& snapshot,
   }
   if (pid && !has_pid) {
     return usage(fmt::format("no process {} took memory in the recording", *pid),
-                 "Leave --pid out: the process is found by its segments.");
+                 "Omit --pid; Tidegauge finds the process by its segments.");
   }
   uint64_t most = 0;
   for (const MatchedProcess& candidate : candidates) {
@@ -239,7 +239,7 @@ base::Result<Outside> outsideOf(const AnalysedTrace& snapshot,
   }
   if (most == 0) {
     return usage(noneFits(candidates),
-                 "Give the recording that ran while the snapshot's process did.");
+                 "Use the recording that ran at the same time as the snapshot's process.");
   }
   std::erase_if(candidates, [&](const MatchedProcess& candidate) {
     return !candidate.match.fits() || candidate.match.matched < most;

@@ -16,9 +16,9 @@ constexpr size_t kMaxPatterns = 200;  // of one list
 
 base::Error badRules(std::string what) {
   return {base::ErrorKind::kUsage,
-          "the category rules are not usable: " + std::move(what),
+          "the category rules are invalid: " + std::move(what),
           {},
-          "tidegauge categories prints the built-in ones, which say how they are written."};
+          "`tidegauge categories` prints the built-in rules and explains their format."};
 }
 
 // "line 2, column 1: end of sequence flow not found"
@@ -66,7 +66,7 @@ base::Result<std::string> keyOf(const YAML::Node& node, std::set<std::string>& s
 
 base::Result<CategoryRules::Rule> ruleOf(const YAML::Node& node, size_t number) {
   std::string where = fmt::format("rule {}", number);
-  if (!node.IsMap()) return badRules(where + " is no map");
+  if (!node.IsMap()) return badRules(where + " is not a map");
   CategoryRules::Rule rule;
   bool has_category = false;
   std::set<std::string> seen;
@@ -98,11 +98,11 @@ base::Result<CategoryRules::Rule> ruleOf(const YAML::Node& node, size_t number) 
 
 base::Result<CategoryRules> CategoryRules::parse(std::string_view yaml) {
   if (yaml.size() > kMaxBytes) {
-    return badRules(fmt::format("they have more than {} bytes", kMaxBytes));
+    return badRules(fmt::format("the file has more than {} bytes", kMaxBytes));
   }
   try {
     YAML::Node root = YAML::Load(std::string(yaml));
-    if (!root.IsMap()) return badRules("they are no map with a list of rules");
+    if (!root.IsMap()) return badRules("the file must be a YAML map with a list called rules");
     CategoryRules parsed;
     std::set<std::string> seen;
     std::set<std::string> seen_stated;

@@ -15,20 +15,21 @@ base::Error badPattern(std::string what) {
   return {base::ErrorKind::kUsage,
           std::move(what),
           {},
-          "A plain text matches itself; /…/ is a regular expression in RE2's syntax"};
+          "Use /…/ (RE2 syntax) for a regular expression, or plain text."};
 }
 
 // Compiled alone first, so that an error is about this text and not its neighbours.
 base::Result<std::string> expressionOf(std::string_view text) {
   if (text.size() > TextPattern::kMaxBytes) {
-    return badPattern(fmt::format("A pattern may have {} bytes", TextPattern::kMaxBytes));
+    return badPattern(fmt::format("a pattern has at most {} bytes", TextPattern::kMaxBytes));
   }
   bool is_expression = text.size() >= 2 && text.front() == '/' && text.back() == '/';
   if (!is_expression) return RE2::QuoteMeta(re2::StringPiece(text.data(), text.size()));
   std::string expression(text.substr(1, text.size() - 2));
   RE2 alone(expression, RE2::Quiet);
   if (!alone.ok()) {
-    return badPattern(fmt::format("“{}” is no regular expression: {}", text, alone.error()));
+    return badPattern(
+        fmt::format("“{}” is not a valid regular expression: {}", text, alone.error()));
   }
   return expression;
 }
@@ -52,7 +53,7 @@ base::Result<TextPattern> TextPattern::compileAny(std::span<const std::string> t
   options.set_never_capture(true);
   auto compiled = std::make_unique<RE2>(expression, options);
   if (!compiled->ok()) {
-    return badPattern(fmt::format("The pattern is too large: {}", compiled->error()));
+    return badPattern(fmt::format("the pattern is too large: {}", compiled->error()));
   }
   return TextPattern(std::move(compiled));
 }

@@ -14,15 +14,15 @@ void onDriverMemory(Adviser& c, const OomVerdict& v) {
   const VerdictRow* capacity = v.find(Verdict::kCapacity);
   if (capacity == nullptr) return;
   if (v.total_bytes && *v.request_bytes > *v.total_bytes) {
-    Advice& a = c.add(
-        AdviceKind::kSmallerRequest,
-        fmt::format("Ask for less at once: the device has {} in all.", humanBytes(*v.total_bytes)));
+    Advice& a = c.add(AdviceKind::kSmallerRequest,
+                      fmt::format("Request less at once, because the device has only {}.",
+                                  humanBytes(*v.total_bytes)));
     a.step = v.step;
     rest(a, "request_bytes", *v.request_bytes, Unit::kBytes, "out-of-memory event");
     rest(a, "total_bytes", *v.total_bytes, Unit::kBytes, "the device");
     return;
   }
-  holdLess(c, v, capacity->bytes, "Free something before this point, or ask for less");
+  holdLess(c, v, capacity->bytes, "Free something before this point, or request less");
   if (const VerdictRow* others = v.find(Verdict::kOthers)) onOthers(c, v, others->bytes);
 }
 

@@ -20,8 +20,8 @@ void onOtherPool(Adviser& c, const OomVerdict& v) {
   }
   if (in_pools > 0) {
     Advice& a =
-        c.add(AdviceKind::kPool, fmt::format("Try to share or to release memory pools: {} in "
-                                             "free blocks that are large enough lie in other "
+        c.add(AdviceKind::kPool, fmt::format("Try to share or to release memory pools. {} in "
+                                             "free blocks that are large enough belong to other "
                                              "pools (CUDA graphs, MemPool) than the request's.",
                                              humanBytes(in_pools)));
     rest(a, "other_pool_bytes", in_pools, Unit::kBytes, "free blocks, " + atEvent(v));
@@ -29,7 +29,7 @@ void onOtherPool(Adviser& c, const OomVerdict& v) {
   if (on_streams > 0) {
     Advice& a = c.add(AdviceKind::kStream,
                       fmt::format("Try to allocate on one stream, with record_stream() where "
-                                  "another uses the tensor: {} in free blocks that are large "
+                                  "another uses the tensor. {} in free blocks that are large "
                                   "enough belong to other streams than the request's.",
                                   humanBytes(on_streams)));
     rest(a, "other_stream_bytes", on_streams, Unit::kBytes, "free blocks, " + atEvent(v));
@@ -39,9 +39,9 @@ void onOtherPool(Adviser& c, const OomVerdict& v) {
 void onOthers(Adviser& c, const OomVerdict& v, uint64_t bytes) {
   bool of_driver = v.allocator == AllocatorKind::kDriver;
   Advice& a = c.add(AdviceKind::kOtherProcesses,
-                    fmt::format("Look for what else is on the device "
-                                "(nvidia-smi): {}{} lie outside this {}.",
-                                v.total_bytes ? "" : "at least ", humanBytes(bytes),
+                    fmt::format("Check what else is on the device "
+                                "(nvidia-smi). {}{} are outside this {}.",
+                                v.total_bytes ? "" : "At least ", humanBytes(bytes),
                                 of_driver ? "process" : "allocator"));
   rest(a, "other_bytes", bytes, Unit::kBytes,
        v.total_bytes ? "device total − reserved − driver"
@@ -50,8 +50,8 @@ void onOthers(Adviser& c, const OomVerdict& v, uint64_t bytes) {
 
 void onCap(Adviser& c, const OomVerdict& v) {
   Advice& a = c.add(AdviceKind::kMemoryFraction,
-                    fmt::format("Try a larger memory fraction (set_per_process_memory_fraction): "
-                                "the driver had {} and {} were wanted.",
+                    fmt::format("Try a larger memory fraction (set_per_process_memory_fraction). "
+                                "The driver had {} free, and the allocator needed {}.",
                                 humanBytes(*v.driver_bytes), humanBytes(*v.wanted_bytes)));
   rest(a, "driver_bytes", *v.driver_bytes, Unit::kBytes, "out-of-memory event");
   rest(a, "wanted_bytes", *v.wanted_bytes, Unit::kBytes, "segment for the request");
@@ -62,7 +62,7 @@ void onCap(Adviser& c, const OomVerdict& v) {
 
 void onFlaw(Adviser& c, const OomVerdict& v, uint64_t bytes) {
   Advice& a = c.add(AdviceKind::kTryAgain,
-                    fmt::format("Try the same request again: a free block of {} fits, but the "
+                    fmt::format("Try the same request again. A free block of {} fits, but the "
                                 "allocator does not search again after its flush.",
                                 humanBytes(bytes)));
   a.step = v.step;

@@ -52,11 +52,12 @@ void flushAtTheTrough(Adviser& c, const OomVerdict& v) {
     phase =
         fmt::format(", in phase {}", c.trace.strings.text(c.trace.annotations.name[around.back()]));
   }
-  Advice& a = c.add(AdviceKind::kEmptyCache,
-                    fmt::format("Try torch.cuda.empty_cache() where least is live (step {}{}): {} "
-                                "were live there, and {} of the cache could have gone back.",
-                                withCommas(*trough), phase, humanBytes(then.active_bytes),
-                                humanBytes(releasable)));
+  Advice& a =
+      c.add(AdviceKind::kEmptyCache,
+            fmt::format("Try torch.cuda.empty_cache() at step {}{}, where active memory was "
+                        "low ({}). It could have returned {} to the driver there.",
+                        withCommas(*trough), phase, humanBytes(then.active_bytes),
+                        humanBytes(releasable)));
   a.step = trough;
   rest(a, "releasable_bytes", releasable, Unit::kBytes,
        fmt::format("whole free segments and pages at step {}", withCommas(*trough)));
@@ -70,10 +71,11 @@ void onReleasableAtTheEnd(Adviser& c) {
       c.trace, SegmentedLayout(blocksAt(c.trace, c.device.device, c.device.live, model::kNoStep)));
   uint64_t releasable = pinned.releasable_bytes;
   if (releasable < kWorthBytes || releasable < last.reserved_bytes / 4) return;
-  Advice& a = c.add(AdviceKind::kEmptyCache,
-                    fmt::format("If others need the memory, try torch.cuda.empty_cache(): at the "
-                                "end {} of {} reserved are whole free segments or pages.",
-                                humanBytes(releasable), humanBytes(last.reserved_bytes)));
+  Advice& a =
+      c.add(AdviceKind::kEmptyCache,
+            fmt::format("If other programs need the memory, call torch.cuda.empty_cache(). At "
+                        "the end it can return {} of {} reserved to the driver.",
+                        humanBytes(releasable), humanBytes(last.reserved_bytes)));
   if (c.device.totals.steps() > 0) a.step = c.device.totals.steps() - 1;
   rest(a, "releasable_bytes", releasable, Unit::kBytes, "whole free segments and pages, the end");
   rest(a, "reserved_bytes", last.reserved_bytes, Unit::kBytes, "totals at the end");

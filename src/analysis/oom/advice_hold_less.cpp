@@ -35,18 +35,19 @@ void holdLess(Adviser& c, const OomVerdict& v, uint64_t lacking, std::string_vie
   auto first = std::find_if(groups.begin(), groups.end(),
                             [](const StackGroup& group) { return group.stack.valid(); });
   if (first != groups.end()) {
-    holder =
-        fmt::format(" Most is held by {}: {} in {}.", oneName(c.analysed.names.of(first->stack)),
-                    humanBytes(first->block_bytes), counted(first->blocks, "block"));
+    holder = fmt::format(" The largest holder is {}: {} in {}.",
+                         oneName(c.analysed.names.of(first->stack)), humanBytes(first->block_bytes),
+                         counted(first->blocks, "block"));
   }
   std::string phase;
   if (v.last_phase && v.last_phase->live_bytes > 0) {
-    phase = fmt::format(" {} of what is live was allocated in the phase at hand, {}.",
-                        humanBytes(v.last_phase->live_bytes),
-                        c.trace.strings.text(c.trace.annotations.name[v.last_phase->annotation]));
+    phase = fmt::format(" The phase at this step, {}, allocated {} of the active memory.",
+                        c.trace.strings.text(c.trace.annotations.name[v.last_phase->annotation]),
+                        humanBytes(v.last_phase->live_bytes));
   }
-  Advice& a = c.add(AdviceKind::kHoldLess, fmt::format("{}: at least {} must go.{}{}", what,
-                                                       humanBytes(lacking), holder, phase));
+  Advice& a =
+      c.add(AdviceKind::kHoldLess, fmt::format("{}. The program must hold at least {} less.{}{}",
+                                               what, humanBytes(lacking), holder, phase));
   a.step = v.step;
   rest(a, "lacking_bytes", lacking, Unit::kBytes, "request − free inside segments − driver");
   rest(a, "live_bytes", v.live_bytes, Unit::kBytes, atEvent(v));
@@ -63,10 +64,11 @@ void holdLess(Adviser& c, const OomVerdict& v, uint64_t lacking, std::string_vie
 }
 
 void onCapacity(Adviser& c, const OomVerdict& v, uint64_t lacking) {
-  Advice& a = c.add(AdviceKind::kNoSettingHelps,
-                    fmt::format("No allocator setting helps: capacity. Even with every free byte "
-                                "in one piece {} would be missing.",
-                                humanBytes(lacking)));
+  Advice& a =
+      c.add(AdviceKind::kNoSettingHelps,
+            fmt::format("No allocator setting helps, because the memory is too small. Even if "
+                        "all free memory were one range, {} would be missing.",
+                        humanBytes(lacking)));
   rest(a, "lacking_bytes", lacking, Unit::kBytes, "request − free inside segments − driver");
   holdLess(c, v, lacking, kOrRecompute);
   smallerRequest(c, v);
@@ -86,19 +88,20 @@ void onWaste(Adviser& c, const OomVerdict& v) {
   };
   if (roundup) {
     restOnWaste(c.add(AdviceKind::kNoRoundup,
-                      "Try without roundup_power2_divisions, or with more divisions: it makes "
-                      "blocks larger than their requests."));
+                      "Try without roundup_power2_divisions, or with more divisions. This setting "
+                      "makes blocks larger than their requests."));
   }
   if (c.splitLimitSet()) {
-    restOnWaste(c.add(AdviceKind::kLargerSplitLimit,
-                      fmt::format("Try a larger max_split_size_mb, or none: blocks of {} and more "
-                                  "are handed out whole.",
-                                  humanBytes(c.rules.max_split_bytes))));
+    restOnWaste(
+        c.add(AdviceKind::kLargerSplitLimit,
+              fmt::format("Try a larger max_split_size_mb, or none. The allocator does not split "
+                          "blocks of {} and more.",
+                          humanBytes(c.rules.max_split_bytes))));
   }
   if (c.canTryExpandable()) {
     restOnWaste(c.add(AdviceKind::kExpandable,
-                      "Try expandable_segments:True: its blocks are cut to what was asked for, "
-                      "others keep an end that is too small to be a block of its own.",
+                      "Try expandable_segments:True. With it, the allocator splits off the unused "
+                      "end of every block; otherwise it keeps ends that are too small for a block.",
                       "expandable_segments:True"));
   }
   holdLess(c, v, v.lackingBytes(), kOrRecompute);
@@ -119,10 +122,11 @@ void smallerRequest(Adviser& c, const OomVerdict& v) {
                                          c.trace.events.stack[c.device.device.event_begin + v.step])
                           : std::string();
   std::vector<std::string> sizes = base::inOneUnit({*v.request_bytes, most});
-  Advice& a =
-      c.add(AdviceKind::kSmallerRequest,
-            fmt::format("Try to split the request{}: {} in one piece did not fit, {} would have{}.",
-                        where, sizes[0], sizes[1], parts == 2 ? ", more than a half of it" : ""));
+  Advice& a = c.add(
+      AdviceKind::kSmallerRequest,
+      fmt::format("Try to split the request{} into smaller ones. {} did not fit; {} would have "
+                  "fitted{}.",
+                  where, sizes[0], sizes[1], parts == 2 ? ", more than half of it" : ""));
   a.step = v.step;
   rest(a, "request_bytes", *v.request_bytes, Unit::kBytes, "out-of-memory event");
   rest(a, "largest_servable_bytes", most, Unit::kBytes,

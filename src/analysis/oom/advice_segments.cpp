@@ -37,7 +37,7 @@ void largerSplitLimit(Adviser& c, const OomVerdict& v) {
   }
   if (forbidden == 0) return;
   Advice& a = c.add(AdviceKind::kLargerSplitLimit,
-                    fmt::format("Try a larger max_split_size_mb, or none: {} of free blocks were "
+                    fmt::format("Try a larger max_split_size_mb, or none. {} in free blocks were "
                                 "large enough, but the limit of {} forbids them for this request.",
                                 humanBytes(forbidden), humanBytes(c.rules.max_split_bytes)));
   rest(a, "forbidden_bytes", forbidden, Unit::kBytes, "free blocks of its pool and stream");
@@ -53,18 +53,18 @@ void tryExpandable(Adviser& c, const OomVerdict& v) {
   std::string version = c.settings.present ? "" : " It needs PyTorch 2.1 or newer.";
   Advice& a =
       c.add(AdviceKind::kExpandable,
-            fmt::format("Try expandable_segments:True: {} lay free in {}, and its segments "
-                        "grow in place and are returned page by page.{}",
-                        humanBytes(v.pieces.bytes), counted(v.pieces.count, "piece"), version),
+            fmt::format("Try expandable_segments:True. {} were in {}. Expandable segments grow in "
+                        "place and return memory to the driver page by page.{}",
+                        humanBytes(v.pieces.bytes), counted(v.pieces.count, "free range"), version),
             "expandable_segments:True");
   restOnPieces(a, v);
 }
 
 void dropSplitLimit(Adviser& c) {
   Advice& a = c.add(AdviceKind::kNoSplitLimit,
-                    fmt::format("Try expandable_segments without max_split_size_mb: "
-                                "requests below {} may not use free stretches of "
-                                "that size or more, and map new pages instead.",
+                    fmt::format("Try expandable_segments without max_split_size_mb. "
+                                "Requests below {} must not use free ranges of "
+                                "that size or more, so they map new pages.",
                                 humanBytes(c.rules.max_split_bytes)),
                     "expandable_segments:True");
   rest(a, "max_split_bytes", c.rules.max_split_bytes, Unit::kBytes, "allocator settings");
@@ -101,11 +101,11 @@ void splitLimit(Adviser& c, const OomVerdict& v) {
   }
   if (cut == 0) return;
   Advice& a = c.add(AdviceKind::kSplitLimit,
-                    fmt::format("Try max_split_size_mb:{}: {} large enough for the "
-                                "request {} cut up by smaller blocks, {} in them "
-                                "are free. It can also raise what is reserved.",
+                    fmt::format("Try max_split_size_mb:{}. Smaller blocks cut up {} that {} large "
+                                "enough for the request, and {} in {} are free. The setting can "
+                                "also increase reserved memory.",
                                 limit_mib, counted(cut, "segment"), cut == 1 ? "is" : "are",
-                                humanBytes(cut_free)),
+                                humanBytes(cut_free), cut == 1 ? "it" : "them"),
                     fmt::format("max_split_size_mb:{}", limit_mib));
   rest(a, "cut_segments", cut, Unit::kCount, "segments of at least the request, " + atEvent(v));
   rest(a, "cut_free_bytes", cut_free, Unit::kBytes, "free in them");
@@ -120,8 +120,8 @@ void onReservedPeak(Adviser& c) {
       c.trace, SegmentedLayout(blocksAt(c.trace, c.device.device, c.device.live, peak.step)));
   if (!c.canTryExpandable() || pinned.pinned_bytes < kWorthBytes) return;
   Advice& a = c.add(AdviceKind::kExpandable,
-                    fmt::format("Try expandable_segments:True: at the reserved peak {} of {} were "
-                                "not live, {} of them pinned by live blocks.{}",
+                    fmt::format("Try expandable_segments:True. At peak reserved memory, {} of {} "
+                                "were free, and active blocks kept {} of them from the driver.{}",
                                 humanBytes(unused), humanBytes(then.reserved_bytes),
                                 humanBytes(pinned.pinned_bytes),
                                 c.settings.present ? "" : " It needs PyTorch 2.1 or newer."),

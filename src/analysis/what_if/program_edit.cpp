@@ -46,9 +46,8 @@ std::string someNames(const model::Trace& trace, const std::vector<Phase>& phase
     if (names.size() > kShown) break;
   }
   if (names.empty())
-    return "The recording has no phases: it names none "
-           "(torch.profiler.record_function). Name a step.";
-  std::string text = "There are ";
+    return "The recording has no phases (torch.profiler.record_function). Name a step.";
+  std::string text = "The phases are: ";
   for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
     text += (i == 0 ? "" : ", ") + base::printable(trace.strings.text(names[i]));
   return text + (names.size() > kShown ? ", …" : ".");
@@ -78,7 +77,7 @@ base::Result<std::vector<Step>> stepsOf(const AnalysedTrace& analysed, const Dev
   std::ranges::sort(steps);
   steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
   if (steps.empty())
-    return unusable(fmt::format("no phase is called “{}”", where), someNames(trace, device.phases));
+    return unusable(fmt::format("there is no phase “{}”", where), someNames(trace, device.phases));
   return steps;
 }
 
@@ -109,10 +108,11 @@ base::Result<EditedProgram> withEmptyCaches(const AnalysedTrace& analysed,
 
 base::Error nobodyAsks(const std::string& pattern) {
   bool is_chain = pattern.find("‹") != std::string::npos;
-  return unusable(fmt::format("no request's stack matches “{}”", pattern),
+  return unusable(fmt::format("no stack of a request matches “{}”", pattern),
                   is_chain
-                      ? "Name one frame of it, as what stands before the first ‹"
-                      : "It is looked for in \"file:line function\"; /…/ is a regular expression.");
+                      ? "Name one frame of it, such as the text before the first ‹."
+                      : "Tidegauge searches the text \"file:line function\" of every frame; write "
+                        "/…/ for a regular expression.");
 }
 
 // Frees matching lives at a step, before the requests from that step on; their own free is dropped.
@@ -204,9 +204,9 @@ base::Result<EditedProgram> freedEarlier(const AnalysedTrace& analysed,
   EditedProgram result = work.run(program, steps);
   if (!work.isFound()) return nobodyAsks(edit.pattern);
   if (result.requests == 0)
-    return unusable(fmt::format("nothing that “{}” asked for lives at {}", edit.pattern,
+    return unusable(fmt::format("no block that “{}” requested is active at {}", edit.pattern,
                                 placeWords(edit.where)),
-                    "Name a step, or a phase, that begins before it is freed.");
+                    "Name a step, or a phase that begins before the block is freed.");
   return result;
 }
 
@@ -218,7 +218,8 @@ base::Result<EditedProgram> edited(const AnalysedTrace& analysed, const DeviceAn
   auto isEmpty = [](const std::string& text) { return text.empty() || text == "//"; };
   if ((edit.what != What::kEmptyCache && isEmpty(edit.pattern)) ||
       (has_place && isEmpty(edit.where)))
-    return unusable("an empty text names all stacks, or all phases", "/./ does, if that is meant.");
+    return unusable("an empty text would match all stacks or all phases",
+                    "Write /./ to match all.");
   if (edit.what == What::kEmptyCache) return withEmptyCaches(analysed, device, program, edit.where);
   TG_ASSIGN_OR_RETURN(TextPattern pattern, TextPattern::compile(edit.pattern));
   const model::Trace& trace = analysed.trace;

@@ -87,9 +87,9 @@ class DiffPage {
     std::string sums = more > 0 ? base::humanBytes(more) + " more" : std::string();
     if (less > 0) sums += (more > 0 ? ", " : "") + base::humanBytes(less) + " less";
     bool one = differing - shown == 1;
-    page_.paragraph(fmt::format("{} more {}: {}; --top {} shows {}",
-                                base::withCommas(differing - shown), one ? "differs" : "differ",
-                                sums, differing, one ? "it" : "them"));
+    page_.paragraph(fmt::format("{} {} ({}); --top {} shows {}",
+                                base::counted(differing - shown, "more row"),
+                                one ? "differs" : "differ", sums, differing, one ? "it" : "them"));
   }
 
   static TextRow lineOf(const ShownRow& shown) {
@@ -105,8 +105,8 @@ class DiffPage {
   void check(const DiffTable& table) {
     RowNumbers totals = bytesNumbers(table.total_a_bytes, table.total_b_bytes);
     std::string sum = table.adds_up ? totals.change : base::humanDelta(table.sums.change_bytes);
-    page_.paragraph(fmt::format("{}: the changes add up to {} = {} of B less {} of A",
-                                table.adds_up ? "holds" : "DIFFERS", sum, totals.b, totals.a));
+    page_.paragraph(fmt::format("{}: the changes add up to {} = {} (B) − {} (A)",
+                                table.adds_up ? "ok" : "DIFFERS", sum, totals.b, totals.a));
   }
 
   const Diff& diff_;

@@ -65,7 +65,7 @@ void sayEvents(const Diff& diff, std::vector<std::string>& said) {
                                                   counted(events.same, "event")));
   } else if (events.same == std::min(events.events_a, events.events_b)) {
     said.push_back(
-        fmt::format("The same event for event until {} ends after {}; {} continues for {}.",
+        fmt::format("A and B have the same events until {} ends after {}; {} has {} more.",
                     events.same == events.events_a ? "A" : "B", counted(events.same, "event"),
                     events.same == events.events_a ? "B" : "A",
                     withCommas(std::max(events.events_a, events.events_b) - events.same)));
@@ -83,7 +83,7 @@ void sayPace(const DiffEvents& events, std::vector<std::string>& said) {
   std::string text =
       fmt::format("A lasts {}, B {}", seconds(*events.length_us_a), seconds(*events.length_us_b));
   if (events.pause) {
-    text += fmt::format("; furthest apart are steps {} to {}: {} and {}",
+    text += fmt::format("; the largest difference is between steps {} and {}: {} and {}",
                         withCommas(events.pause->step - 1), withCommas(events.pause->step),
                         milliseconds(events.pause->us_a), milliseconds(events.pause->us_b));
   }
@@ -109,17 +109,22 @@ Ooms oomsOf(const DiffSide& side) {
   return ooms;
 }
 
-// "once, at step 3,273 (4,008 MiB asked, 3,842 MiB left)"
+// "once, at step 3,273 (4,008 MiB requested, 3,842 MiB free in the driver)"
 std::string oomText(const Ooms& ooms) {
-  if (ooms.requests == 0) return ooms.events == 0 ? "recorded no events" : "did not";
   std::string text = ooms.requests == 1
                          ? std::string("once, at step ")
-                         : fmt::format("{} times, worst at step ", withCommas(ooms.requests));
+                         : fmt::format("{} times, the worst at step ", withCommas(ooms.requests));
   text += withCommas(ooms.worst->step);
   if (!ooms.worst->known()) return text;
   std::vector<std::string> sizes =
       base::inOneUnit({*ooms.worst->requested_bytes, *ooms.worst->device_free_bytes});
-  return fmt::format("{} ({} asked, {} left)", text, sizes[0], sizes[1]);
+  return fmt::format("{} ({} requested, {} free in the driver)", text, sizes[0], sizes[1]);
+}
+
+std::string whetherOom(std::string_view side, const Ooms& ooms) {
+  if (ooms.events == 0) return fmt::format("{} recorded no events", side);
+  if (ooms.requests == 0) return fmt::format("{} did not run out of memory", side);
+  return fmt::format("{} ran out of memory {}", side, oomText(ooms));
 }
 
 void sayOoms(const Diff& diff, std::vector<std::string>& said) {
@@ -127,10 +132,9 @@ void sayOoms(const Diff& diff, std::vector<std::string>& said) {
   Ooms a = oomsOf(diff.a);
   Ooms b = oomsOf(diff.b);
   if (a.requests == 0 && b.requests == 0) return;
-  std::string of_a = oomText(a);
-  std::string of_b = oomText(b);
-  said.push_back(of_a == of_b ? fmt::format("Both ran out of memory, {}.", of_a)
-                              : fmt::format("Out of memory: A {}; B {}.", of_a, of_b));
+  bool is_same = a.requests > 0 && b.requests > 0 && oomText(a) == oomText(b);
+  said.push_back(is_same ? fmt::format("Both ran out of memory {}.", oomText(a))
+                         : fmt::format("{}; {}.", whetherOom("A", a), whetherOom("B", b)));
 }
 
 void sayIncomplete(const DiffSide& side, std::string_view name, std::vector<std::string>& said) {
@@ -156,7 +160,7 @@ void saySettings(const Diff& diff, std::vector<std::string>& said) {
   const model::AllocatorSettings& b = diff.b.analysed->trace.settings;
   if (!a.present || !b.present) return;
   if (a.conf != b.conf) {
-    auto shown = [](const std::string& conf) { return conf.empty() ? "the default" : conf; };
+    auto shown = [](const std::string& conf) { return conf.empty() ? "default settings" : conf; };
     said.push_back(
         fmt::format("Allocator settings differ: {} in A, {} in B.", shown(a.conf), shown(b.conf)));
     return;
@@ -186,12 +190,12 @@ void sayMatches(const Diff& diff, std::vector<std::string>& said) {
     uint64_t count = rows[static_cast<size_t>(match)];
     if (count > 0) ways.push_back(fmt::format("{} {}", withCommas(count), words));
   };
-  add(StackMatch::kPath, "by the ends of their paths");
-  add(StackMatch::kMoved, "with other lines");
-  add(StackMatch::kUser, "by the frames of your own code alone");
+  add(StackMatch::kPath, "by the ends of their file paths");
+  add(StackMatch::kMoved, "with other line numbers");
+  add(StackMatch::kUser, "by the frames of your own code only");
   if (!ways.empty()) {
-    said.push_back(
-        fmt::format("Stacks matched: {} exactly, {}.", withCommas(rows[0]), fmt::join(ways, ", ")));
+    said.push_back(fmt::format("Tidegauge matched {} exactly, {}.", counted(rows[0], "stack"),
+                               fmt::join(ways, ", ")));
   }
 }
 
@@ -229,7 +233,7 @@ void sayReserved(const Diff& diff, std::vector<std::string>& said) {
   if (!diff.isAlike() || apart <= Diff::kAlikeShare * static_cast<double>(std::max(a, b))) return;
   RowNumbers numbers = bytesNumbers(a, b);
   said.push_back(
-      fmt::format("Live memory is alike, reserved memory is not: "
+      fmt::format("Active memory is nearly equal, but reserved memory is not: "
                   "{} and {} ({}). --by segment shows where.",
                   numbers.a, numbers.b, numbers.change));
 }
@@ -257,29 +261,31 @@ std::string diffVerdict(const Diff& diff) {
   RowNumbers numbers = bytesNumbers(a, b);
   std::string where = atBoth(diff);
   std::string mark = markOfBoth(diff);
-  if (sums.allRows() == 0) return fmt::format("Alike: nothing is live {}{}.", where, mark);
+  if (sums.allRows() == 0)
+    return fmt::format("A and B are equal: nothing is active {}{}.", where, mark);
   std::string both = fmt::format("{} and {} {}", numbers.a, numbers.b, where);
   if (sums.differing() == 0) {
-    return fmt::format("Alike: {}; {} the same bytes{}.", both,
+    return fmt::format("A and B are equal: {}; {} the same bytes{}.", both,
                        sums.allRows() == 1
                            ? std::string("the one stack holds")
                            : fmt::format("all {} hold", counted(sums.allRows(), "stack")),
                        mark);
   }
   std::string parts = fmt::format(
-      "{} of {} {}, by {} in all", withCommas(sums.differing()), counted(sums.allRows(), "stack"),
+      "{} of {} {}, by {} in total", withCommas(sums.differing()), counted(sums.allRows(), "stack"),
       sums.differing() == 1 ? "differs" : "differ", humanBytes(sums.grossBytes()));
-  if (diff.isAlike()) return fmt::format("Alike: {}; {}{}.", both, parts, mark);
+  if (diff.isAlike()) return fmt::format("A and B are nearly equal: {}; {}{}.", both, parts, mark);
   uint64_t change = a > b ? a - b : b - a;
   if (static_cast<double>(change) <= Diff::kAlikeShare * static_cast<double>(std::max(a, b))) {
-    return fmt::format("As much, but not the same: {}; {}{}.", both, parts, mark);
+    return fmt::format("A and B hold nearly the same amount, but in different stacks: {}; {}{}.",
+                       both, parts, mark);
   }
   std::string percent;
   if (a > 0) {
-    percent = fmt::format(", {}{:.1f} % of A", b > a ? "+" : "\u2212",
+    percent = fmt::format(" ({}{:.1f} % of A)", b > a ? "+" : "\u2212",
                           100.0 * static_cast<double>(change) / static_cast<double>(a));
   }
-  return fmt::format("B holds {} {} than A {}: {} and {}{}{}.",
+  return fmt::format("B holds {} {} than A {}: {} in A and {} in B{}{}.",
                      numbers.change.substr(b > a ? 1 : 3), b > a ? "more" : "less", where,
                      numbers.a, numbers.b, percent, mark);
 }
@@ -291,7 +297,7 @@ std::vector<std::string> diffParticulars(const Diff& diff) {
   if (!diff.isAlike()) sayParts(diff, said);
   if (!diff.addsUp()) {
     said.push_back(
-        "The rows do not add up to the totals: the recording contradicts itself; see report.");
+        "The rows do not add up to the totals, so the recording contradicts itself; see report.");
   }
   sayReserved(diff, said);
   if (diff.events) sayEvents(diff, said);
@@ -303,7 +309,9 @@ std::vector<std::string> diffParticulars(const Diff& diff) {
   sayMatches(diff, said);
   for (const DiffSide* side : {&diff.a, &diff.b}) {
     if (side->points.size() > 1 && (side == &diff.a || diff.a.points.size() < 2)) {
-      said.push_back("Devices are added up, each at its own place in time; --device N takes one.");
+      said.push_back(
+          "The figures are sums over all devices, each at its own step. --device N compares one "
+          "device.");
     }
     for (const std::string& note : side->notes) {
       bool exists = std::find(said.begin(), said.end(), note) != said.end();
@@ -325,7 +333,7 @@ std::string placeText(const DiffSide& side) {
   }
   const analysis::DiffPoint& point = side.points[0];
   analysis::Step steps = point.device->totals.steps();
-  if (steps == 0) return names[0] + ", the final state, no events";
+  if (steps == 0) return names[0] + ", the final state without events";
   std::string text =
       fmt::format("{}, step {} of {}", names[0], withCommas(point.step), withCommas(steps));
   const analysis::TimeAxis& time = point.device->time;

@@ -26,7 +26,7 @@ using base::withCommas;
 std::string placesOf(const std::vector<DiffSide>& sides) {
   bool same = std::all_of(sides.begin(), sides.end(),
                           [&](const DiffSide& side) { return side.at == sides[0].at; });
-  return same ? "at " + sides[0].at : "each at its own place";
+  return same ? "at " + sides[0].at : "each at its own step";
 }
 
 std::string orZero(uint64_t bytes) { return bytes == 0 ? "0" : humanBytes(bytes); }
@@ -46,7 +46,11 @@ class RanksPage {
     page_.paragraph(ranksVerdict(sides_, table_, names_));
     bool added = std::any_of(sides_.begin(), sides_.end(),
                              [](const DiffSide& side) { return side.points.size() > 1; });
-    if (added) page_.paragraph("Devices of a file are added up; --devices makes each a rank.");
+    if (added) {
+      page_.paragraph(
+          "Each file is one rank, with the sum of its devices. --devices makes each device a "
+          "rank.");
+    }
     page_.blank();
     ranks();
     page_.blank();
@@ -67,15 +71,15 @@ class RanksPage {
       });
       shown = options_.top;
     }
-    std::vector<TextRow> lines = {{{"live", "to the median", "reserved", "unlike it by"}, "rank"}};
+    std::vector<TextRow> lines = {
+        {{"active", "difference to median", "reserved", "distance"}, "rank"}};
     for (size_t i = 0; i < shown; ++i) {
       const DiffSide& side = sides_[order[i]];
       const Rank& rank = table_.ranks[order[i]];
-      RowNumbers live = bytesNumbers(table_.median_active_bytes, side.totals.active_bytes);
-      lines.push_back(
-          {{live.b, live.change, humanBytes(side.totals.reserved_bytes),
-            orZero(rank.distance_bytes)},
-           names_[order[i]] + markOf(side) + (rank.stands_out ? "  ◄ stands out" : "")});
+      RowNumbers active = bytesNumbers(table_.median_active_bytes, side.totals.active_bytes);
+      lines.push_back({{active.b, active.change, humanBytes(side.totals.reserved_bytes),
+                        orZero(rank.distance_bytes)},
+                       names_[order[i]] + markOf(side) + (rank.stands_out ? "  ◄ outlier" : "")});
     }
     lines.push_back(
         {{humanBytes(table_.median_active_bytes), "", humanBytes(table_.median_reserved_bytes),
@@ -101,7 +105,7 @@ class RanksPage {
     std::stable_sort(rows.begin(), rows.end(),
                      [&](size_t x, size_t y) { return apart(x) > apart(y); });
     std::vector<HolderName> names = rankRowNames(table_, table_.rows.size());
-    std::vector<TextRow> lines = {{{"more or less", "median", "its own"}, ""}};
+    std::vector<TextRow> lines = {{{"difference", "median", "this rank"}, ""}};
     for (size_t i = 0; i < std::min(options_.top, rows.size()); ++i) {
       const RankRow& row = table_.rows[rows[i]];
       RowNumbers numbers = bytesNumbers(row.median_bytes, row.held[odd].bytes);
@@ -208,13 +212,15 @@ std::string ranksVerdict(const std::vector<DiffSide>& sides, const RankTable& ta
   }
   std::string median = humanBytes(table.median_active_bytes);
   if (farthest == 0) {
-    return fmt::format("All alike: {} live in each, the same in every stack.", median);
+    return fmt::format("All ranks are equal: each holds {}, with the same bytes in every stack.",
+                       median);
   }
   if (odd.empty()) {
-    std::string why = sides.size() < 3 ? "Two have no odd one." : "None stands out:";
+    std::string why =
+        sides.size() < 3 ? "Two ranks are too few to find an outlier." : "No rank is an outlier.";
     return fmt::format(
-        "{} {} live in the middle; farthest from it is "
-        "{} with {}, unlike it by {} over all stacks.",
+        "{} The median of active memory is {}. {} is farthest from it: it holds {}, and its stacks "
+        "differ from the median by {} in total.",
         why, median, names[farthest_rank], humanBytes(sides[farthest_rank].totals.active_bytes),
         humanBytes(farthest));
   }
@@ -224,14 +230,15 @@ std::string ranksVerdict(const std::vector<DiffSide>& sides, const RankTable& ta
   if (odd.size() == 1) {
     RowNumbers numbers = bytesNumbers(table.median_active_bytes, sides[index].totals.active_bytes);
     return fmt::format(
-        "{} stands out: {} live, {} in the middle ({}); over all stacks it is unlike "
-        "the median by {}, the others by {}.",
+        "{} is an outlier: it holds {}, the median is {} ({}). Its stacks differ from the median "
+        "by {} in total, those of the other ranks by {}.",
         odd[0], numbers.b, numbers.a, numbers.change, humanBytes(table.ranks[index].distance_bytes),
         orZero(table.median_distance_bytes));
   }
   odd.resize(odd.size() - more);
   return fmt::format(
-      "{} ranks stand out: {}{}; farthest {}, unlike the median by {} over all stacks.",
+      "{} ranks are outliers: {}{}. {} is farthest from the median: its stacks differ from it by "
+      "{} in total.",
       withCommas(odd.size() + more), fmt::join(odd, ", "),
       more > 0 ? fmt::format(" and {} more", more) : "", names[index],
       humanBytes(table.ranks[index].distance_bytes));

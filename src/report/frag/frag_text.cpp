@@ -13,6 +13,7 @@
 #include "report/words/holder_names.h"
 #include "report/words/incomplete_words.h"
 #include "report/words/pool_names.h"
+#include "report/words/sentence.h"
 #include "report/words/text_table.h"
 
 namespace tidegauge::report {
@@ -33,10 +34,6 @@ constexpr size_t kMaxPins = 5;
 std::string percent(uint64_t part, uint64_t whole) {
   double share = whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
   return fmt::format("{:.1f} %", share);
-}
-
-std::string pieces(uint64_t count) {
-  return count == 1 ? "one piece" : fmt::format("{} pieces", withCommas(count));
 }
 
 class Writer {
@@ -114,39 +111,40 @@ class Writer {
     }
     if (ofDriver()) {
       page_.paragraph(
-          fmt::format("{} held, as the driver handed it out: no allocator's "
-                      "blocks were recorded, so nothing lies free inside.",
+          fmt::format("The program held {} from the driver. The recording has no allocator's "
+                      "blocks, so it shows no free memory inside.",
                       humanBytes(sums().covered_bytes)));
     }
     if (free.bytes == 0) {
       if (ofDriver()) return;
       page_.paragraph(
-          fmt::format("All of the {} reserved was live: nothing lay free inside segments.",
+          fmt::format("All {} of reserved memory were active, so nothing was free inside segments.",
                       humanBytes(sums().reserved_bytes)));
       return;
     }
     page_.paragraph(fmt::format(
-        "{} of {} reserved lay free inside segments, in {}{}.", humanBytes(free.bytes),
-        humanBytes(sums().reserved_bytes), pieces(free.holes),
-        free.holes > 1 ? fmt::format(", the largest {}", humanBytes(free.largest_bytes)) : ""));
+        "{} of {} reserved were free, in {}{}.", humanBytes(free.bytes),
+        humanBytes(sums().reserved_bytes), freeRanges(free.holes),
+        free.holes > 1 ? fmt::format("; the largest was {}", humanBytes(free.largest_bytes)) : ""));
     if (uint64_t scattered = free.scatteredBytes(); scattered > 0) {
       page_.bullet(
-          fmt::format("{} of it, {}, lay outside the largest piece: one request could not have it.",
+          fmt::format("{} ({}) were outside the largest free range, so one request could not use "
+                      "all of the free memory.",
                       humanBytes(scattered), percent(scattered, free.bytes)));
-    } else {
-      page_.bullet("It lay in one piece.");
     }
     if (free.pinned_bytes == 0) {
-      page_.bullet("All of it could go back to the driver: no live block is in its way.");
+      page_.bullet(
+          "All of it could return to the driver, because no active block is in the same segment or "
+          "page.");
     } else {
       bool all = free.pinned_bytes == free.bytes;
       page_.bullet(fmt::format(
-          "{} pinned: {} with live blocks {} from the driver{}.",
-          all ? "All free bytes are" : humanBytes(free.pinned_bytes) + " are",
-          counted(free.pinned_segments, "segment"),
-          free.pinned_segments == 1 ? "keeps them" : "keep them",
-          all ? "; nothing is releasable"
-              : "; the other " + humanBytes(free.bytes - free.pinned_bytes) + " are releasable"));
+          "{} return to the driver (pinned), because {} {} active blocks{}.",
+          all ? "None of it could" : humanBytes(free.pinned_bytes) + " could not",
+          counted(free.pinned_segments, "segment"), free.pinned_segments == 1 ? "has" : "have",
+          all ? ""
+              : fmt::format("; the other {} could (releasable)",
+                            humanBytes(free.bytes - free.pinned_bytes))));
     }
   }
 
@@ -154,8 +152,8 @@ class Writer {
     uint64_t blocks = report_.now.sample.outside_blocks;
     if (blocks == 0) return;
     page_.bullet(
-        fmt::format("{} in no segment that the file names: none of these numbers holds {}.",
-                    blocks == 1 ? "1 live block lies" : withCommas(blocks) + " live blocks lie",
+        fmt::format("{} in no segment of the file. These numbers do not include {}.",
+                    blocks == 1 ? "1 active block is" : withCommas(blocks) + " active blocks are",
                     blocks == 1 ? "it" : "them"));
   }
 
@@ -176,18 +174,19 @@ class Writer {
       if (inside && (!worst || analysis::isAsBad(oom, *worst))) worst = oom;
     }
     if (!worst) return;
-    page_.bullet(fmt::format("Memory ran out at step {}: --to {} shows that moment.",
+    page_.bullet(fmt::format("The program ran out of memory at step {}. --to {} shows that moment.",
                              withCommas(worst->step), worst->step));
   }
 
   void oomHereSentence(const analysis::OomReport& oom) {
     if (oom.device_free_bytes) driver_free_ = humanBytes(*oom.device_free_bytes);
-    if (!oom.known()) return page_.bullet("Memory ran out at this step.");
+    if (!oom.known()) return page_.bullet("The program ran out of memory at this step.");
     std::vector<std::string> sizes =
         base::inOneUnit({*oom.requested_bytes, *oom.device_free_bytes});
     driver_free_ = sizes[1];
-    page_.bullet(fmt::format("Memory ran out at this step: {} asked, {} left at the driver.",
-                             sizes[0], sizes[1]));
+    page_.bullet(fmt::format(
+        "The program ran out of memory at this step. It requested {}, and the driver had {} free.",
+        sizes[0], sizes[1]));
   }
 
   // For the whole recording: a part would give another line.
@@ -199,18 +198,20 @@ class Writer {
     };
     auto rate = [&](double bytes) { return humanBytes(whole(1000 * bytes)); };
     std::string reached;
-    if (line.events_left) {
+    uint64_t capacity_bytes = report_.wall.capacity_bytes.value_or(UINT64_MAX);
+    if (line.now_bytes >= capacity_bytes) {
+      reached = fmt::format(" It has already reached {}.", humanBytes(capacity_bytes));
+    } else if (line.events_left) {
       std::string least = line.events_left_least ? withCommas(whole(*line.events_left_least)) : "?";
       std::string most =
           line.events_left_most ? withCommas(whole(*line.events_left_most)) : "never";
-      reached = fmt::format(": {} would be reached after {} more events{}",
-                            humanBytes(*report_.wall.capacity_bytes),
-                            withCommas(whole(*line.events_left)),
-                            least == most ? "" : fmt::format(" ({} to {})", least, most));
+      reached = fmt::format(
+          " At this rate it reaches {} after {} more events{}. This is a linear extrapolation.",
+          humanBytes(capacity_bytes), withCommas(whole(*line.events_left)),
+          least == most ? "" : fmt::format(" ({} to {})", least, most));
     }
     page_.bullet(
-        fmt::format("Reserved bytes rise by {} every 1,000 events (90 "
-                    "% sure: {} to {}){}. A straight line, no more.",
+        fmt::format("Reserved memory grows by {} per 1,000 events (90 % confidence: {} to {}).{}",
                     rate(line.bytes_per_event.slope), rate(line.bytes_per_event.low),
                     rate(line.bytes_per_event.high), reached));
   }
@@ -219,7 +220,7 @@ class Writer {
     if (!report_.rulesKnown()) {
       if (sums().free.bytes == 0 || ofDriver()) return;
       page_.bullet(
-          "Fit is not computed: this allocator uses "
+          "Tidegauge does not compute which requests fit, because this allocator uses "
           "power-of-two size classes and never splits a block.");
       return;
     }
@@ -231,8 +232,9 @@ class Writer {
       best = &row;
     }
     if (best == nullptr) return;
-    page_.bullet(fmt::format("Largest request served without new driver memory: {} ({}).",
-                             humanBytes(largest), listName(best->key)));
+    page_.bullet(fmt::format(
+        "The largest request that the allocator could serve without the driver is {} ({}).",
+        humanBytes(largest), listName(best->key)));
   }
 
   void strandedSentence() {
@@ -243,11 +245,12 @@ class Writer {
     if (free == 0) return;
     uint64_t stranded = free;  // the lists of the other size class never serve it
     for (const FitRow& row : report_.typical_fits) stranded -= row.free_bytes - row.stranded_bytes;
-    std::string who = stranded == 0      ? "All free bytes could serve"
-                      : stranded == free ? "None of the free bytes can serve"
-                                         : humanBytes(stranded) + " of the free bytes cannot serve";
-    page_.bullet(fmt::format("{} requests of {}: 95 % of those recorded are no larger.", who,
-                             humanBytes(request)));
+    std::string who = stranded == 0 ? "All free bytes could serve"
+                      : stranded == free
+                          ? "None of the free bytes could serve"
+                          : humanBytes(stranded) + " of the free bytes could not serve";
+    page_.bullet(fmt::format("{} requests of {} (95 % of the recorded requests are no larger).",
+                             who, humanBytes(request)));
   }
 
   void wasteSentence() {
@@ -259,12 +262,13 @@ class Writer {
     std::string most;
     if (worst != nullptr && report_.now.classes.size() > 1) {
       uint64_t below = worst->from_bytes == 0 ? 512 : 2 * worst->from_bytes;
-      most = fmt::format("; most, {}, in {} of {} to {}", humanBytes(worst->waste_bytes),
+      most = fmt::format("; most of it, {}, is in {} of {} to {}", humanBytes(worst->waste_bytes),
                          counted(worst->blocks, "block"), humanBytes(worst->from_bytes),
                          humanBytes(below));
     }
     page_.bullet(
-        fmt::format("Inside live blocks {} were not asked for: rounding and unsplit ends{}.",
+        fmt::format("Active blocks contain {} that the program did not request (rounding, and ends "
+                    "that were not split off){}.",
                     humanBytes(sums().waste_bytes), most));
   }
 
@@ -283,30 +287,32 @@ class Writer {
                               : fmt::format("{} to {}", humanBytes(pins.smallest_bytes),
                                             humanBytes(pins.largest_bytes));
       page_.bullet(fmt::format(
-          "{} of {} {} {} {} from being returned{}.", counted(pins.blocks, "block"), sizes,
+          "{} of {} {} {} {} of free memory from the driver{}.", counted(pins.blocks, "block"),
+          sizes,
           pins.stack.valid() ? "from " + oneName(names[i]) : fmt::format("({})", names[i].label),
           pins.blocks == 1 ? "keeps" : "keep", humanBytes(pins.pinsBytes()),
-          pins.alone_bytes == 0 ? ", all of it together with others"
-          : pins.shared_bytes > 0
-              ? fmt::format(", {} of it together with others", humanBytes(pins.shared_bytes))
-              : ""));
+          pins.alone_bytes == 0   ? ", all of it together with blocks of other stacks"
+          : pins.shared_bytes > 0 ? fmt::format(", {} of it together with blocks of other stacks",
+                                                humanBytes(pins.shared_bytes))
+                                  : ""));
     }
     size_t more = report_.pinned.stacks.size() - std::min(report_.pinned.stacks.size(), kMaxPins);
     if (more > 0) {
-      page_.bullet(
-          fmt::format("{} {} some too.", counted(more, "more stack"), more == 1 ? "pins" : "pin"));
+      page_.bullet(fmt::format("{} {} free memory from the driver, too.",
+                               counted(more, "more stack"), more == 1 ? "keeps" : "keep"));
     }
   }
 
   void scores() {
     const FragmentationSample& now = report_.now.sample;
     page_.bullet(fmt::format(
-        "Layout score {:.1f} of 100, {} (reserved bytes, {}): high where free memory is cut "
-        "up. It counts shape, not harm.",
+        "The layout score is {:.1f} of 100, {} (reserved memory, {}). A high score means that free "
+        "memory is cut into small ranges; it does not mean that a request failed.",
         now.reserved.score, name(analysis::bandOf(now.reserved.score)),
         poolOf(report_.series.pool)));
     page_.bullet(fmt::format(
-        "Layout score of the address space {:.1f}, {}. Its holes cost no physical memory.",
+        "The layout score of the address space is {:.1f}, {}. Free addresses there use no physical "
+        "memory.",
         now.address.score, name(analysis::bandOf(now.address.score))));
   }
 
@@ -314,15 +320,16 @@ class Writer {
     const analysis::Forecast& forecast = report_.forecast;
     if (!forecast.enough || !forecast.publishedBeatsNoChange()) return;
     std::string said;
-    if (forecast.warnings.worse) said += "getting clearly worse; ";
-    if (forecast.warnings.jump) said += "about to jump; ";
+    if (forecast.warnings.worse) said += "it is getting clearly worse; ";
+    if (forecast.warnings.jump) said += "it may jump soon; ";
     if (forecast.warnings.trend) {
-      said += fmt::format("trend {:+.2f} a sample; ", forecast.slope);
+      said += fmt::format("its trend is {:+.2f} per sample; ", forecast.slope);
     }
     if (said.empty()) return;
     said.resize(said.size() - 2);
     page_.bullet(
-        fmt::format("The published model of the score warns: {}. Risk {}, confidence {:.2f} of 1.",
+        fmt::format("The published model of the score warns: {}. The risk level is {}, with a "
+                    "confidence of {:.2f} of 1.",
                     said, name(forecast.risk), forecast.confidence));
   }
 
@@ -332,7 +339,9 @@ class Writer {
     page_.heading(fmt::format("Would {} fit?", exactSize(request)), 2);
     if (ofDriver()) return askedOfDriver(request);
     if (!report_.rulesKnown()) {
-      page_.paragraph("Not computed: this allocator does not follow the GPU allocator's rules.");
+      page_.paragraph(
+          "This is not computed, because this allocator does not follow the GPU allocator's "
+          "rules.");
       return;
     }
     if (report_.rounded_bytes != request) {
@@ -341,33 +350,34 @@ class Writer {
     }
     std::optional<uint64_t> room = report_.wall.capacity_bytes;
     if (room && report_.rounded_bytes > *room) {
-      page_.bullet(
-          fmt::format("No, however memory is laid out: this process could have had {} in all.",
-                      humanBytes(*room)));
+      page_.bullet(fmt::format("No, in any layout, because only {} were available to this process.",
+                               humanBytes(*room)));
     }
     if (report_.fits.empty()) {
-      page_.bullet("There is no list of blocks for its size: the driver would be asked.");
+      page_.bullet(
+          "No free list serves its size, so the allocator would request memory from the driver.");
     }
     for (size_t i = 0; i < std::min(report_.fits.size(), kMaxFitRows); ++i) {
       const FitRow& row = report_.fits[i];
       std::string verdict =
           row.block_bytes
               ? fmt::format("yes, in a free block of {}", humanBytes(*row.block_bytes))
-              : fmt::format("no: {}; {} would be asked of the driver",
-                            row.free_bytes == 0 ? std::string("nothing is free")
-                            : row.largest_request_bytes == 0
-                                ? humanBytes(row.free_bytes) + " free, but no request served"
-                                : fmt::format("{} free, the largest request served {}",
-                                              humanBytes(row.free_bytes),
-                                              humanBytes(row.largest_request_bytes)),
-                            humanBytes(row.driver_bytes));
+              : fmt::format(
+                    "no. {}. The allocator would request {} from the driver",
+                    row.free_bytes == 0 ? std::string("Nothing is free")
+                    : row.largest_request_bytes == 0
+                        ? humanBytes(row.free_bytes) + " are free, but no request fits"
+                        : fmt::format("{} are free, and the largest request that fits is {}",
+                                      humanBytes(row.free_bytes),
+                                      humanBytes(row.largest_request_bytes)),
+                    humanBytes(row.driver_bytes));
       if (!row.block_bytes && !driver_free_.empty()) {
-        verdict += fmt::format(", which had {} left", driver_free_);
+        verdict += fmt::format(", which had {} free", driver_free_);
       }
       page_.bullet(fmt::format("{}: {}.", listName(row.key), verdict));
     }
     if (report_.fits.size() > kMaxFitRows) {
-      page_.bullet(fmt::format("{} are in --json.",
+      page_.bullet(fmt::format("--json prints {}.",
                                counted(report_.fits.size() - kMaxFitRows, "more list")));
     }
   }
@@ -378,16 +388,19 @@ class Writer {
       page_.paragraph("Unknown: the recording does not contain the amount of free host memory.");
       return;
     }
-    page_.bullet("The driver would be asked: no allocator of this program keeps free memory.");
+    page_.bullet(
+        "The request would go to the driver, because no allocator of this program keeps free "
+        "memory.");
     constexpr uint64_t kPage = analysis::kDriverPageBytes;
     uint64_t pages_bytes = (request + kPage - 1) / kPage * kPage;
     page_.bullet(fmt::format(
-        "It takes memory from the device in pages of {}: {} for this request, less if it shares "
-        "a page with others.",
+        "The driver allocates device memory in pages of {}, so this request takes {}, or less if "
+        "it shares a page with others.",
         humanBytes(kPage), exactSize(pages_bytes)));
     if (!report_.driver_free) {
       page_.bullet(
-          "Whether it had that much is unknown: the recording does not contain the free memory.");
+          "Whether the driver had that much is unknown, because the recording does not contain its "
+          "free memory.");
       return;
     }
     const analysis::DriverFree& free = *report_.driver_free;
@@ -439,15 +452,16 @@ class Writer {
       page_.line(line);
     }
     if (samples.size() > rows) {
-      page_.paragraph(
-          fmt::format("{} of {} samples; --csv has them all.", rows, withCommas(samples.size())));
+      page_.paragraph(fmt::format("The table shows {} of {} samples; --csv prints all.", rows,
+                                  withCommas(samples.size())));
     }
     if (!options_.words || ofDriver()) return;
     std::string words =
-        "reserved: taken from the driver; active: in live blocks; free: the rest; pinned: "
-        "free, but live blocks keep it from the driver; largest: the largest free piece";
+        "reserved: memory held from the driver; active: memory in blocks that are in use; free: "
+        "the rest; pinned: free memory in segments or pages with such blocks; largest: the largest "
+        "free range";
     if (uint64_t request = report_.series.request_bytes; request > 0) {
-      words += fmt::format("; stranded: free, in pieces of no use to requests of {}",
+      words += fmt::format("; stranded: free memory that requests of {} cannot use",
                            humanBytes(request));
     }
     page_.faint(words, 2, 2);
@@ -465,7 +479,7 @@ class Writer {
     }
     printTable(page_, lines);
     if (report_.now.pools_total > report_.now.pools.size()) {
-      page_.paragraph(fmt::format("The largest {} of {}.", report_.now.pools.size(),
+      page_.paragraph(fmt::format("These are the largest {} of {}.", report_.now.pools.size(),
                                   counted(report_.now.pools_total, "pool")));
     }
   }
@@ -485,15 +499,15 @@ namespace {
 const char* inWords(analysis::ForecastModel model) {
   switch (model) {
     case analysis::ForecastModel::kWindow:
-      return "window, the published model";
+      return "“window” (the published model)";
     case analysis::ForecastModel::kRidge:
-      return "ridge, a regression on the last samples";
+      return "“ridge” (a regression on the last samples)";
     case analysis::ForecastModel::kDrift:
-      return "drift, a straight line";
+      return "“drift” (a straight line)";
     case analysis::ForecastModel::kPersistence:
       break;
   }
-  return "no change";
+  return "“no change”";
 }
 
 }  // namespace
@@ -501,18 +515,20 @@ const char* inWords(analysis::ForecastModel model) {
 std::string forecastSentence(const FragReport& report) {
   const analysis::Forecast& forecast = report.forecast;
   if (!forecast.enough) {
-    return fmt::format("No forecast of the score: not enough data, {} of {} samples.",
-                       forecast.history, analysis::kForecastLeast);
+    return fmt::format(
+        "There is no forecast of the score, because there are {} samples and it needs {}.",
+        forecast.history, analysis::kForecastLeast);
   }
   if (!forecast.beatsNoChange()) {
-    return fmt::format("The score's forecast is no better than assuming no change ({:.1f}).",
-                       forecast.score_now);
+    return fmt::format(
+        "No model forecasts the score better than the assumption that it stays at {:.1f}.",
+        forecast.score_now);
   }
   const analysis::ModelForecast& best = forecast.of(forecast.best);
   double as_now = forecast.of(analysis::ForecastModel::kPersistence).errors.overall;
   return fmt::format(
-      "Forecast of the score for the next three samples, {} apart: {:.1f}, {:.1f}, {:.1f} (by {}). "
-      "In the past it was off by {:.1f}, assuming no change by {:.1f}.",
+      "The score of the next three samples, {} apart, is forecast as {:.1f}, {:.1f}, {:.1f} by the "
+      "model {}. On this recording, its mean error was {:.1f} points, that of “no change” {:.1f}.",
       counted(report.forecast_steps_apart, "step"), best.predicted[0], best.predicted[1],
       best.predicted[2], inWords(forecast.best), best.errors.overall, as_now);
 }

@@ -27,10 +27,10 @@ std::string whenReported(const OomVerdict& v) {
                           : fmt::format(" {:.3f} s {}", std::abs(seconds), side));
 }
 
-// "the driver had 552 MiB of 1,000 MiB free, as it reported to the program 0.012 s before"
+// "The driver had 552 MiB of 1,000 MiB free, as it reported to the program 0.012 s before"
 std::string whatTheDriverHad(const OomVerdict& v) {
   uint64_t free = v.driver_free ? v.driver_free->free_bytes : v.driver_bytes.value_or(0);
-  std::string words = "the driver had " + sizeOrZero(free);
+  std::string words = "The driver had " + sizeOrZero(free);
   if (v.total_bytes) words += " of " + humanBytes(*v.total_bytes);
   words += " free" + whenReported(v);
   int64_t taken = v.driver_free ? v.driver_free->taken_since_bytes : 0;
@@ -46,14 +46,15 @@ std::string couldFit(const OomVerdict& v) {
   if (!v.total_bytes) return {};
   uint64_t request = *v.request_bytes;
   if (request > *v.total_bytes) {
-    return fmt::format(" It can never fit: the device has {} in all.", humanBytes(*v.total_bytes));
+    return fmt::format(" The request can never fit, because the device has only {}.",
+                       humanBytes(*v.total_bytes));
   }
   uint64_t room = *v.total_bytes - request;
   if (v.reserved_bytes > room) {
-    return fmt::format(" It fits only if this process frees {} first.",
+    return fmt::format(" The request fits only if this process frees {} first.",
                        humanBytes(v.reserved_bytes - room));
   }
-  return " It would fit beside what this process held, if nobody else held anything.";
+  return " The request would fit next to the memory of this process if no other process held any.";
 }
 
 }  // namespace
@@ -62,15 +63,15 @@ std::vector<Part> onDriverRow(const OomVerdict& v, const analysis::VerdictRow& r
   std::string bytes = humanBytes(row.bytes);
   std::vector<Part> parts;
   if (row.verdict == analysis::Verdict::kOthers) {
-    return {plain(": "), strong(bytes),
-            plain(" of the device lie outside this process: other processes, contexts.")};
+    return {plain(". "), strong(bytes),
+            plain(" of the device are outside this process (other processes, contexts).")};
   }
   if (v.driver_bytes) {
-    parts = {plain(": " + whatTheDriverHad(v) + ". "), strong(bytes), plain(" were missing.")};
+    parts = {plain(". " + whatTheDriverHad(v) + ". "), strong(bytes), plain(" were missing.")};
     if (!row.certain)
       parts.push_back(plain(" Other processes may have taken or freed some in between."));
   } else {
-    parts = {plain(fmt::format(": the device has {}, and this process held {}. At least ",
+    parts = {plain(fmt::format(". The device has {}, and this process held {}. At least ",
                                humanBytes(*v.total_bytes), sizeOrZero(v.reserved_bytes))),
              strong(bytes), plain(" were missing.")};
   }
@@ -80,7 +81,8 @@ std::vector<Part> onDriverRow(const OomVerdict& v, const analysis::VerdictRow& r
 
 std::string whyRefusedWithEnough(const OomVerdict& v) {
   return whatTheDriverHad(v) +
-         ". That was enough for the request: others took it in between, or a limit refused it.";
+         ". That was enough for the request, so other processes took it in between, or a limit "
+         "refused the request.";
 }
 
 }  // namespace tidegauge::report

@@ -18,7 +18,6 @@ using analysis::Verdict;
 using base::humanBytes;
 using base::inOneUnit;
 using base::inUnit;
-using base::pieces;
 using base::withCommas;
 
 using Parts = std::vector<Part>;
@@ -42,46 +41,48 @@ Parts onFragmentation(const OomVerdict& v) {
       inUnit(v.driver_bytes.value_or(0), unit), inUnit(v.missingBytes().value_or(0), unit)};
   Parts parts;
   if (v.pieces.count == 0) {
-    append(parts, {plain(": the driver had "), strong(sizes[2]),
-                   plain(", enough for the request, but the allocator takes "),
+    append(parts, {plain(". The driver had "), strong(sizes[2]),
+                   plain(" free, which is enough for the request, but the allocator requests "),
                    strong(humanBytes(v.wanted_bytes.value_or(0))), plain(" at once.")});
     return parts;
   }
   append(parts,
-         {plain(": "), strong(sizes[0]), plain(" lay free in "), strong(pieces(v.pieces.count))});
+         {plain(". "), strong(sizes[0]), plain(" were in "), strong(freeRanges(v.pieces.count))});
   if (v.pieces.count > 1) append(parts, {plain(", the largest "), strong(sizes[1])});
-  if (v.driver_bytes) append(parts, {plain(", and "), strong(sizes[2]), plain(" at the driver")});
+  if (v.driver_bytes)
+    append(parts, {plain(", and the driver had "), strong(sizes[2]), plain(" free")});
   bool one_is_enough = v.pieces.largest_bytes >= v.request_bytes.value_or(0);
   parts.push_back(plain(one_is_enough
-                            ? ": together enough, but none that is large enough may serve "
-                              "this request (size class, max_split_size_mb)."
-                            : ": together enough, but no piece alone."));
+                            ? ". Together that is enough, but a range that is large enough must "
+                              "not serve this request (size class, max_split_size_mb)."
+                            : ". Together that is enough, but no single range is."));
   if (v.missingBytes()) {
-    append(parts, {plain(" For a new segment "), strong(sizes[3]), plain(" were missing.")});
+    append(parts, {plain(" A new segment needed "), strong(sizes[3]), plain(" more.")});
   }
   return parts;
 }
 
 Parts onCap(const OomVerdict& v) {
   std::optional<base::ByteUnit> unit = unitOf(v);
-  Parts parts = {plain(": the driver had "), strong(inUnit(*v.driver_bytes, unit)), plain(" and "),
-                 strong(inUnit(*v.wanted_bytes, unit)),
-                 plain(" were wanted. That is what a memory fraction does.")};
+  Parts parts = {plain(". The driver had "), strong(inUnit(*v.driver_bytes, unit)),
+                 plain(" free, and the allocator needed "), strong(inUnit(*v.wanted_bytes, unit)),
+                 plain(". A memory fraction has this effect.")};
   if (!v.cap) return parts;
   std::vector<std::string> sizes = inOneUnit({v.cap->least_bytes, v.cap->below_bytes});
   if (!v.cap->isFixed()) {
     append(parts,
-           {plain(" But no fixed one explains it: "), strong(sizes[0]),
-            plain(" were reserved before, and "), strong(sizes[1]),
-            plain(" were refused here. It was set later, or the driver got memory back after "
-                  "it had refused.")});
+           {plain(" But no fixed limit explains this: the process had "), strong(sizes[0]),
+            plain(" reserved earlier, and a request that would have reached "), strong(sizes[1]),
+            plain(" failed here. Either the program set the limit later, or memory was freed after "
+                  "the refusal.")});
     return parts;
   }
-  append(parts,
-         {plain(" It lies between "), strong(sizes[0]), plain(" and "), strong(sizes[1]),
-          plain(!v.cap->would_fit   ? "."
-                : *v.cap->would_fit ? "; under it a perfect heap would have held the request."
-                                    : "; even a perfect heap would not fit under it.")});
+  append(
+      parts,
+      {plain(" The limit is between "), strong(sizes[0]), plain(" and "), strong(sizes[1]),
+       plain(!v.cap->would_fit   ? "."
+             : *v.cap->would_fit ? ". A perfect allocator could have served the request below it."
+                                 : ". Even a perfect allocator would exceed it.")});
   return parts;
 }
 
@@ -95,50 +96,53 @@ Parts onRow(const OomVerdict& v, const analysis::VerdictRow& row) {
     case Verdict::kFragmentation:
       return onFragmentation(v);
     case Verdict::kOtherPool:
-      return {plain(": "), strong(bytes),
-              plain(" in free blocks that are large enough lie in another pool or stream, where "
-                    "the allocator may not use them.")};
+      return {plain(". "), strong(bytes),
+              plain(" in free blocks that are large enough belong to another pool or stream, where "
+                    "the allocator must not use them.")};
     case Verdict::kCapacity:
-      return {plain(": with every free byte in one piece "), strong(lacking),
-              plain(" would still be missing.")};
+      return {plain(". Even if all free memory were one range, "), strong(lacking),
+              plain(" would be missing.")};
     case Verdict::kWaste:
-      return {plain(": live blocks and the request are "), strong(bytes),
-              plain(" larger than what was asked for. With every free byte in one piece "),
-              strong(lacking), plain(" were missing.")};
+      return {plain(". Active blocks and the request are "), strong(bytes),
+              plain(" larger than what the program requested. Even if all free memory were one "
+                    "range, "),
+              strong(lacking), plain(" would be missing.")};
     case Verdict::kOthers:
       if (!v.total_bytes) {
-        return {plain(": at least "), strong(bytes),
-                plain(" that this process could have had at another step were gone.")};
+        return {plain(". At least "), strong(bytes),
+                plain(" that were available to this process at another step were not available "
+                      "here.")};
       }
-      return {plain(": "), strong(bytes),
-              plain(" of the device lie outside this allocator: "
-                    "contexts, libraries, other processes.")};
+      return {plain(". "), strong(bytes),
+              plain(" of the device are outside this allocator (CUDA contexts, libraries, other "
+                    "processes).")};
     case Verdict::kCap:
       return onCap(v);
     case Verdict::kFlaw:
-      return {plain(": a free block of "), strong(bytes),
+      return {plain(". A free block of "), strong(bytes),
               plain(" fits. The allocator does not search again after it has flushed its cache.")};
   }
   return {};
 }
 
 std::string whyUnknown(const OomVerdict& v) {
-  if (!v.request_bytes) return "the file does not say how much was asked for.";
+  if (!v.request_bytes) return "The file does not contain the requested size.";
   if (v.most_driver_bytes) {
     std::string words = fmt::format(
-        "the file does not say how much the driver had left. It was {} at most: the device has {}, "
-        "and this process held {}.",
+        "The file does not contain the free memory of the driver. It was {} at most, because the "
+        "device has {} and this process held {}.",
         base::sizeOrZero(*v.most_driver_bytes), humanBytes(*v.total_bytes),
         base::sizeOrZero(v.reserved_bytes));
     uint64_t wanted = *v.request_bytes - std::min(v.free_bytes, *v.request_bytes);
     if (!ofDriver(v) && wanted > *v.most_driver_bytes) {
-      words += " Even with all that lay free inside segments, that is less than was asked for.";
+      words +=
+          " Even together with the free memory inside segments, that is less than the request.";
     }
     return words;
   }
-  if (!v.driver_bytes) return "the file does not say how much the driver had left.";
+  if (!v.driver_bytes) return "The file does not contain the free memory of the driver.";
   if (ofDriver(v)) return whyRefusedWithEnough(v);
-  return "the rules of this allocator are not known.";
+  return "The rules of this allocator are unknown.";
 }
 
 std::string blockSizes(const analysis::StackPins& pins) {
@@ -201,14 +205,14 @@ std::vector<Sentence> verdictSentences(const OomVerdict& v) {
     append(sentence.parts, onRow(v, row));
     if (!row.certain && !ofDriver(v)) {
       sentence.parts.push_back(
-          plain(fmt::format(" Sizes of older blocks are not exactly "
-                            "known, by {} in all, and could turn this.",
+          plain(fmt::format(" The sizes of blocks from before the recording are uncertain by up to "
+                            "{} in total, which could change this verdict.",
                             humanBytes(v.uncertain_bytes))));
     }
     sentences.push_back(std::move(sentence));
   }
   if (sentences.empty()) {
-    sentences.push_back({{strong("No verdict"), plain(": " + whyUnknown(v))}, oomPage(v.step)});
+    sentences.push_back({{strong("No verdict"), plain(". " + whyUnknown(v))}, oomPage(v.step)});
   }
   return sentences;
 }
@@ -221,7 +225,7 @@ std::vector<Sentence> refusalSentences(const analysis::DeviceAnalysis& device,
   if (series.requests == 1) return {};
   bool falls = series.first != series.last;
   Sentence sentence{
-      {plain(falls ? "Its call site was refused " : "It was refused "),
+      {plain(falls ? "Requests of its call site failed " : "The request failed "),
        strong(base::counted(series.requests, "time")), plain(" in a row")},
       oomPage(ooms[index].step),
       fmt::format(
@@ -251,7 +255,7 @@ Sentence sumSentence(const OomVerdict& v) {
   uint64_t other = v.otherBytes().value_or(0);
   uint64_t whole = v.otherBytes() ? *v.total_bytes : v.ceilingBytes().value_or(v.reserved_bytes);
   std::vector<std::string> sizes = inOneUnit({v.live_bytes, v.free_bytes, driver, other, whole});
-  Parts held = {strong(sizes[0]), plain(" live + "), strong(sizes[1]),
+  Parts held = {strong(sizes[0]), plain(" active + "), strong(sizes[1]),
                 plain(" free inside segments")};
   if (ofDriver(v)) held = {strong(sizes[0]), plain(" held by this process")};
   Sentence sentence{
@@ -260,23 +264,23 @@ Sentence sumSentence(const OomVerdict& v) {
                   "total_bytes, reserved_bytes, difference_bytes FROM {} WHERE step = {} LIMIT 1",
                   verdictTable(v), v.step)};
   if (v.driver_bytes) {
-    append(sentence.parts, {plain(" + "), strong(sizes[2]), plain(" at the driver")});
+    append(sentence.parts, {plain(" + "), strong(sizes[2]), plain(" free in the driver")});
   }
   if (v.otherBytes()) append(sentence.parts, {plain(" + "), strong(sizes[3]), plain(" elsewhere")});
   bool is_sum = !ofDriver(v) || v.driver_bytes;
   if (is_sum) append(sentence.parts, {plain(" = "), strong(sizes[4])});
-  append(sentence.parts, {plain(v.otherBytes()   ? ", the device."
-                                : v.cap          ? ", were it not for the limit."
-                                : v.driver_bytes ? ", what this process could have had."
+  append(sentence.parts, {plain(v.otherBytes()   ? ", the whole device."
+                                : v.cap          ? ", the memory available without the limit."
+                                : v.driver_bytes ? ", the memory available to this process."
                                 : ofDriver(v)    ? "."
                                                  : " reserved.")});
   if (v.total_bytes && v.driver_bytes && !v.otherBytes()) {
-    append(sentence.parts, {plain(" The device was said to have "),
-                            strong(humanBytes(*v.total_bytes)), plain(", less than that.")});
+    append(sentence.parts, {plain(" The stated size of the device, "),
+                            strong(humanBytes(*v.total_bytes)), plain(", is less than this sum.")});
   }
   if (v.differenceBytes() != 0) {
     sentence.parts.push_back(
-        plain(fmt::format(" The sum does not close: the file contradicts itself by {}.",
+        plain(fmt::format(" The parts do not add up; the file contradicts itself by {}.",
                           base::humanDelta(v.differenceBytes()))));
   }
   return sentence;
@@ -293,7 +297,7 @@ std::vector<Sentence> pinSentences(const analysis::AnalysedTrace& analysed, int 
         {strong(one ? "One block" : withCommas(pins.blocks) + " blocks"),
          plain(" of " + blockSizes(pins) + " from "), code(oneName(analysed, pins.stack)),
          plain(one ? " keeps " : " keep "), strong(humanBytes(pins.pinsBytes())),
-         plain(" from being returned")},
+         plain(" of free memory from the driver")},
         stateAt(step),
         fmt::format("SELECT blocks, smallest_bytes, largest_bytes, pins_bytes, "
                     "shared_bytes FROM pins({}, {}) WHERE stack_id IS {}",

@@ -33,7 +33,7 @@ constexpr int64_t kClocksAgreeNs = 1'000'000;
 
 constexpr const char* kKeys[] = {"peak", "oom", "end"};
 constexpr const char* kHeads[] = {"at the peak", "out of memory", "at the end"};
-constexpr const char* kPlaces[] = {"at the peak", "at the out of memory", "at the end"};
+constexpr const char* kPlaces[] = {"at the peak", "at the out-of-memory event", "at the end"};
 
 const char* keyOf(const OutsideMoment& moment) { return kKeys[static_cast<size_t>(moment.at)]; }
 const char* headOf(const OutsideMoment& moment) { return kHeads[static_cast<size_t>(moment.at)]; }
@@ -68,11 +68,11 @@ std::string matchWords(const Outside& outside) {
 
 std::string clockWords(const analysis::SegmentMatch& match) {
   if (match.by_content) {
-    return "The snapshot has no times: it is joined where the recording holds most of its final "
+    return "The snapshot has no times, so it is joined where the recording holds most of its final "
            "segments, and only there.";
   }
   if (!match.median_difference_ns) {
-    return "No segment began in both files: whether their clocks agree is not known.";
+    return "No segment began in both files, so it is unknown whether their clocks agree.";
   }
   std::string times =
       fmt::format("segments begin {}, the farthest {}", apart(*match.median_difference_ns),
@@ -93,14 +93,14 @@ std::vector<std::string> boundWords(const Outside& outside) {
     words.push_back(
         fmt::format("Incomplete: {} more.", withCommas(outside.missing.size() - kMaxMissing)));
   }
-  if (outside.isIncomplete()) words.push_back("So what is outside may be more, or less.");
+  if (outside.isIncomplete()) words.push_back("The memory outside may therefore be more or less.");
   if (outside.mayHaveOlder()) {
-    words.push_back(fmt::format(
-        "At least: the process {} memory before it was recorded, and that is not in here.",
-        outside.hasOlder() ? "held" : "may have held"));
+    words.push_back(
+        fmt::format("At least: the process {} memory before the recording, and it is not included.",
+                    outside.hasOlder() ? "held" : "may have held"));
   }
   if (outside.bytes_without_address > 0) {
-    words.push_back(fmt::format("At least: {} more came at addresses that were not recorded.",
+    words.push_back(fmt::format("At least: {} more are at addresses that were not recorded.",
                                 humanBytes(outside.bytes_without_address)));
   }
   if (outside.unknown_device_bytes > 0) {
@@ -192,7 +192,7 @@ class OutsideText {
   void holders(const OutsideOfDevice& device) {
     if (device.rows.empty()) return;
     page_.blank();
-    page_.line("  Who holds it, and of what kind:");
+    page_.line("  Holders, with the kind of memory:");
     std::vector<HolderName> names = namesOf(outside_, device, options_.holders);
     std::vector<TextRow> rows;
     TextRow heads;

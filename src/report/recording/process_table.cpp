@@ -174,9 +174,9 @@ void explainSigns(TextPage& page, const WholeRecording& whole) {
       incomplete |= sureness == Sureness::kIncomplete;
     }
   }
-  if (at_least) page.faint("≥: at least; why is said of each process", 2, 2);
+  if (at_least) page.faint("≥: lower bound; the report of each process says why", 2, 2);
   if (incomplete)
-    page.faint("~: incomplete, may be more or less; why is said of each process", 2, 2);
+    page.faint("~: incomplete, may be more or less; the report of each process says why", 2, 2);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ constexpr size_t kMaxJsonRows = 50;
 
 json orNull(int64_t value) { return value == model::kNotRecorded ? json() : json(value); }
 
-// "watched for 60.0 s, from 2026-11-22 15:03:12 UTC on, when it ran already"
+// "watched for 60.0 s, from 2026-11-22 15:03:12 UTC on, when it was already running"
 std::string watchedText(const model::RecordedProcesses& p, size_t row) {
   bool ran_before = p.ran_before[row] != 0;
   std::string words = ran_before ? "watched" : "seen";
@@ -46,7 +46,7 @@ std::string watchedText(const model::RecordedProcesses& p, size_t row) {
     words += fmt::format(" for {:.{}f} s,", seconds, seconds < 10 ? 3 : 1);
   }
   words += " from " + base::utcTime(p.watched_from_ns[row]);
-  return words + (ran_before ? " on, when it ran already" : "");
+  return words + (ran_before ? " on, when it was already running" : "");
 }
 
 std::string howItEnded(const RecordedWork& work, size_t row) {
@@ -110,7 +110,7 @@ void addDriversFigure(const AnalysedTrace& analysed, size_t row, Section& sectio
   const model::DriversFigure& it = *work.drivers_figure;
   bool is_more = it.used_bytes >= it.recorded_bytes && !it.has_managed;
   std::string words = fmt::format(
-      " at most, {:.1f} s after it was first seen; {} of that time were handed out by calls",
+      " at most, {:.1f} s after it was first seen; at that time, recorded calls had allocated {}",
       (static_cast<double>(it.time_ns) - static_cast<double>(work.run->processes.began_ns[row])) /
           1e9,
       base::sizeOrZero(it.recorded_bytes));
@@ -124,7 +124,7 @@ void addDriversFigure(const AnalysedTrace& analysed, size_t row, Section& sectio
     sentence.parts.push_back(
         plain(work.at_least.empty()
                   ? " are its contexts, modules and memory without a recorded call."
-                  : " are its contexts, modules, and what is older than the recording."));
+                  : " are its contexts, modules, and memory from before the recording."));
   } else {
     sentence.parts.push_back(plain(it.has_managed
                                        ? ", managed memory with them, which may lie elsewhere."
@@ -195,8 +195,8 @@ Section heldSection(const AnalysedTrace& analysed, size_t rows, std::optional<si
     // If a free may have been missed, less may be held, too: then the heading says so.
     bool has_older = !is_whole && (!incomplete.touches(kMemory) || incomplete.isAtLeast(kMemory));
     if (sums.device_count + sums.host_count == 0) {
-      const char* none = is_whole ? "Nothing is held." : "Nothing of what was seen is held.";
-      const char* all = is_whole ? "It freed everything." : "It freed all that was seen.";
+      const char* none = is_whole ? "Nothing is held." : "No recorded memory is held.";
+      const char* all = is_whole ? "It freed everything." : "It freed all recorded memory.";
       sentence.parts.push_back(plain(ended ? all : none));
     } else {
       if (has_older) sentence.parts.push_back(plain("At least "));
@@ -218,7 +218,7 @@ Section heldSection(const AnalysedTrace& analysed, size_t rows, std::optional<si
     }
     section.sentences.push_back(std::move(sentence));
   }
-  Grid grid{.heads = {"bytes", "allocations", "kind", "asked for by"},
+  Grid grid{.heads = {"bytes", "allocations", "kind", "requested by"},
             .sql = list_sql,
             .link = sqlLink(list_sql)};
   std::vector<size_t> order(held.size());
@@ -320,7 +320,7 @@ Section refusedSection(const AnalysedTrace& analysed, size_t rows) {
   auto caller = [&](size_t i) { return analysed.labels.caller(r.stack[i]); };
   auto stackJson = [&](size_t i) { return r.stack[i].valid() ? json(r.stack[i].value) : json(); };
   json list = json::array();
-  Grid grid{.heads = {"times", "size of the first", "code", "function ‹ first asked for by"},
+  Grid grid{.heads = {"times", "size of the first", "code", "function ‹ first requested by"},
             .sql = list_sql,
             .link = sqlLink(list_sql)};
   for (const Group& group : order) {
@@ -377,7 +377,7 @@ Section refusedSection(const AnalysedTrace& analysed, size_t rows) {
                           {plain(" for "), strong(askedText(r.size_bytes[first]))});
   }
   sentence.parts.insert(sentence.parts.end(),
-                        {plain(fmt::format(": {} ({}), asked by ", what, r.code[first])),
+                        {plain(fmt::format(": {} ({}), requested by ", what, r.code[first])),
                          code(oneName(analysed, r.stack[first])), plain(".")});
   section.sentences.push_back(std::move(sentence));
   if (order.size() > 1) section.grid = std::move(grid);

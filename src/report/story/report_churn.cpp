@@ -19,7 +19,8 @@ Section churnSection(const SectionContext& context) {
   int device = context.summary.device->device.ordinal;
   const analysis::SamplePoints& points = context.summary.growth.points;
   analysis::Churn churn = analysis::churnOf(context.analysed, *context.summary.device, points);
-  Section section{.key = "churn", .title = "Churn: freed soon after it was allocated", .json = {}};
+  Section section{
+      .key = "churn", .title = "Churn: memory freed soon after its allocation", .json = {}};
   std::string rows_sql = fmt::format("SELECT * FROM churn({})", device);
   std::string sums_sql = fmt::format("SELECT * FROM churn_sums({})", device);
   bool by_events = points.basis == analysis::SamplePoints::Basis::kEvents;
@@ -27,20 +28,21 @@ Section churnSection(const SectionContext& context) {
     Sentence sentence;
     sentence.parts = {plain("Of "),
                       strong(base::counted(churn.allocations, "allocation")),
-                      plain(", "),
+                      plain(", the program freed "),
                       strong(withCommas(churn.blocks[0])),
-                      plain(" were freed within 1 later allocation, "),
+                      plain(" within 1 later allocation, "),
                       strong(withCommas(churn.blocks[1])),
-                      plain(" within 10, "),
+                      plain(" within 10 and "),
                       strong(withCommas(churn.blocks[2])),
-                      plain(" within 100: "),
+                      plain(" within 100. The last group has "),
                       strong(humanBytes(churn.bytes[2])),
-                      plain(", "),
+                      plain(", or "),
                       strong(humanBytes(churn.perStepBytes())),
                       plain(by_events ? " per 1,000 events" : " per " + points.name),
                       plain("; "),
                       strong(churn.peak_bytes == 0 ? "none" : humanBytes(churn.peak_bytes)),
-                      plain(" of them were live at the peak.")};
+                      plain(churn.peak_bytes == 0 ? " of it was active at the peak."
+                                                  : " of it were active at the peak.")};
     sentence.sql = fmt::format("SELECT 1, 10, 100, 1000, * FROM churn_sums({})", device);
     sentence.link = growthLink("churn");
     section.sentences.push_back(std::move(sentence));
@@ -50,7 +52,7 @@ Section churnSection(const SectionContext& context) {
       groups.push_back({.stack = stack.stack});
     }
     std::vector<HolderName> names = holderNames(context.analysed, groups, context.rows);
-    Grid grid{.heads = {"freed soon", "times", "at the peak", "stack"},
+    Grid grid{.heads = {"bytes freed", "allocations", "at the peak", "stack"},
               .more = churn.stacks.size() - names.size(),
               .sql = rows_sql,
               .link = growthLink("churn")};

@@ -28,42 +28,43 @@ Section fragmentationSection(const SectionContext& context) {
   Link link{"fragmentation", "Fragmentation", {{"at", std::to_string(step)}}};
   if (free.bytes > 0) {
     Sentence lay{
-        {plain(oom ? "At the out of memory " : "At the end "), strong(humanBytes(free.bytes)),
-         plain(" of "), strong(humanBytes(sums.reserved_bytes)),
-         plain(" reserved lay free inside segments, in "), strong(base::pieces(free.holes))},
+        {plain(oom ? "At the out-of-memory event, " : "At the end, "),
+         strong(humanBytes(free.bytes)), plain(" of "), strong(humanBytes(sums.reserved_bytes)),
+         plain(" reserved were free, in "), strong(freeRanges(free.holes))},
         link,
         "SELECT free_bytes, reserved_bytes, holes, largest_hole_bytes, pinned_bytes FROM " + from};
     if (free.holes > 1) {
-      lay.parts.push_back(plain(", the largest "));
+      lay.parts.push_back(plain("; the largest was "));
       lay.parts.push_back(strong(humanBytes(free.largest_bytes)));
     }
-    lay.parts.push_back(plain(free.pinned_bytes == free.bytes
-                                  ? "; all of it pinned: live blocks beside it "
-                                    "keep it from the driver."
-                              : free.pinned_bytes == 0 ? "; none of it pinned by live blocks."
-                                                       : "; "));
-    if (free.pinned_bytes > 0 && free.pinned_bytes < free.bytes) {
-      lay.parts.push_back(strong(humanBytes(free.pinned_bytes)));
-      lay.parts.push_back(plain(" of it pinned: live blocks beside it keep it from the driver."));
+    if (free.pinned_bytes == 0) {
+      lay.parts.push_back(plain(". No active block kept it from the driver."));
+    } else {
+      bool all = free.pinned_bytes == free.bytes;
+      lay.parts.push_back(plain(". Active blocks in the same segments or pages kept "));
+      lay.parts.push_back(all ? plain("all") : strong(humanBytes(free.pinned_bytes)));
+      lay.parts.push_back(plain(" of it from the driver."));
     }
     section.sentences.push_back(std::move(lay));
     if (free.scatteredBytes() > 0) {
       section.sentences.push_back(
-          {{strong(humanBytes(free.scatteredBytes())), plain(" lay outside the largest piece; "),
-            strong(free.stranded_bytes == 0 ? "all of it" : humanBytes(free.stranded_bytes)),
-            plain(free.stranded_bytes == 0 ? " could serve requests of "
-                                           : " could not serve requests of "),
+          {{strong(humanBytes(free.scatteredBytes())),
+            plain(" were outside the largest free range. "),
+            strong(free.stranded_bytes == 0 ? "All" : humanBytes(free.stranded_bytes)),
+            plain(free.stranded_bytes == 0 ? " of the free memory could serve requests of "
+                                           : " of the free memory could not serve requests of "),
             strong(humanBytes(options.request_bytes)),
-            plain(": 95 % of those recorded are no larger.")},
+            plain(" (95 % of the recorded requests are no larger).")},
            link,
            "SELECT scattered_bytes, stranded_bytes, large_request_bytes, '95 %' FROM " + from});
     }
     section.sentences.push_back(
-        {{plain("Layout score "), strong(fmt::format("{:.1f}", details.sample.reserved.score)),
-          plain(" of 100 in reserved bytes, "),
+        {{plain("The layout score is "),
+          strong(fmt::format("{:.1f}", details.sample.reserved.score)),
+          plain(" of 100 for reserved memory and "),
           strong(fmt::format("{:.1f}", details.sample.address.score)),
-          plain(" in the address space: high where free "
-                "memory is cut up. It counts shape, not harm.")},
+          plain(" for the address space. A high score means that free memory is cut into small "
+                "ranges; it does not mean that a request failed.")},
          link,
          "SELECT 100 AS most, reserved_score, address_score FROM " + from});
   }

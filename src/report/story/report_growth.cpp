@@ -55,22 +55,24 @@ Sentence sentenceOf(const SectionContext& context, const GrowingStack& stack,
   bool by_events = growth.points.basis == SamplePoints::Basis::kEvents;
   Sentence sentence{
       {code(oneName(name)), plain(" held "), strong(humanBytes(wholeBytes(stack.bytes_per_step))),
-       plain(" more after " + eachOf(growth.points) + ": "),
+       plain(" more after " + eachOf(growth.points) +
+             (stack.given_back_bytes > 0 ? ". It held " : ". At the end it held ")),
        strong(humanBytes(stack.retained_bytes)),
-       plain(fmt::format(
-           " in {}{}, rising since step {}", base::counted(stack.retained_blocks, "block"),
-           stack.given_back_bytes > 0 ? "" : " at the end", withCommas(stack.since_step)))},
+       plain(fmt::format(" in {}, after growth since step {}.",
+                         base::counted(stack.retained_blocks, "block"),
+                         withCommas(stack.since_step)))},
       {},
       {}};
   if (stack.given_back_bytes > 0) {
     bool all = stack.given_back_bytes == stack.retained_bytes;
-    sentence.parts.push_back(plain(", and "));
-    if (!all) sentence.parts.push_back(strong(humanBytes(stack.given_back_bytes) + " of them "));
-    sentence.parts.push_back(plain("freed only in the clean-up at the program's end"));
+    sentence.parts.push_back(plain(" The program freed "));
+    sentence.parts.push_back(all ? plain("it") : strong(humanBytes(stack.given_back_bytes)));
+    sentence.parts.push_back(plain(all ? " only in the clean-up at its end."
+                                       : " of it only in the clean-up at its end."));
   }
-  sentence.parts.push_back(plain(stack.kind == GrowingStack::Kind::kReplaced
-                                     ? "; others take the place of those that are freed."
-                                     : "."));
+  if (stack.kind == GrowingStack::Kind::kReplaced) {
+    sentence.parts.push_back(plain(" New blocks replace those that the program frees."));
+  }
   std::string where = stack.stack.valid() ? fmt::format("= {}", stack.stack.value) : "IS NULL";
   sentence.sql = fmt::format(
       "SELECT {}per_step_bytes, retained_bytes, blocks, since_step, "
@@ -103,9 +105,11 @@ std::vector<Sentence> sentencesOf(const SectionContext& context,
     return sentences;
   }
   if (growth.verdict == Growth::Verdict::kTooLittleTurnover) {
-    sentences.push_back({{plain("Growth is unknown: no steps are marked, and memory was reused "),
+    sentences.push_back({{plain("Growth cannot be detected. The recording marks no steps, and the "
+                                "program reused its memory only "),
                           strong(textBelow(growth.turnover, analysis::kMinTurnover)),
-                          plain(" times; it takes 5, because within one step everything grows.")},
+                          plain(" times. At least 5 times are needed, because memory always grows "
+                                "within a step.")},
                          {},
                          basis("turnover, 5 AS it_takes")});
     return sentences;
@@ -119,8 +123,8 @@ std::vector<Sentence> sentencesOf(const SectionContext& context,
                                   [](const GrowingStack& it) { return it.given_back_bytes > 0; });
     if (is_cleaned) {
       sentences.push_back({{plain("From step "), strong(withCommas(growth.points.end)),
-                            plain(" on the program only freed memory until "
-                                  "it ended; this is about the time before.")},
+                            plain(" on, the program only freed memory until it ended. These "
+                                  "sentences describe the time before.")},
                            {},
                            basis("clean_up_step")});
     }
@@ -129,18 +133,18 @@ std::vector<Sentence> sentencesOf(const SectionContext& context,
   bool by_events = growth.points.basis == SamplePoints::Basis::kEvents;
   std::string over =
       by_events
-          ? fmt::format("{} slices of equal numbers of events", withCommas(growth.points.size()))
+          ? fmt::format("{} slices with equal numbers of events", withCommas(growth.points.size()))
           : fmt::format("{} × {}", withCommas(wholeBytes(growth.points.program_steps)),
                         growth.points.name);
   // A leak that began late, or is shared by many stacks, shows in the sum and in no stack's own
   // line.
   bool rises = analysis::wallOf(context.analysed, *context.summary.device, {}).active.grows();
-  sentences.push_back({{plain(rises ? "No stack holds steadily more, over "
-                                    : "No stack holds more and more, over "),
-                        strong(over),
-                        plain(rises ? ". Yet active bytes rise over the recording: a stack that "
-                                      "began late or rises seldom, or many stacks together. What "
-                                      "stayed, and since which step, is under “Never freed”."
+  sentences.push_back({{plain(rises ? "No single stack grew steadily " : "No stack grew steadily "),
+                        plain(by_events ? "over " : "while the program ran "), strong(over),
+                        plain(rises ? ", but active memory grew over the recording. Either one "
+                                      "stack began late or grows rarely, or many stacks grow a "
+                                      "little. “Never freed” lists what stayed, and since which "
+                                      "step."
                                     : ".")},
                        {},
                        basis(by_events ? "points" : "program_steps, name")});
@@ -230,9 +234,8 @@ Section neverFreedSection(const SectionContext& context) {
                                     .older_bytes = has_steps ? stack.older_bytes : 0};
       });
   if (found.blocks > 0) {
-    Sentence sentence{{strong(humanBytes(found.bytes)),
-                       plain(fmt::format(" in {} were not freed when the {}",
-                                         base::counted(found.blocks, "block"),
+    Sentence sentence{{plain("The program had not freed "), strong(humanBytes(found.bytes)),
+                       plain(fmt::format(" in {} when the {}", base::counted(found.blocks, "block"),
                                          has_steps ? "recording ended" : "file was written"))},
                       growthLink("never_freed"),
                       fmt::format("SELECT sum(bytes), sum(blocks), sum(older_bytes) FROM "
@@ -240,10 +243,11 @@ Section neverFreedSection(const SectionContext& context) {
                                   device)};
     if (found.older_bytes > 0 && has_steps) {
       sentence.parts.insert(sentence.parts.end(),
-                            {plain(", "), strong(humanBytes(found.older_bytes)),
-                             plain(" of them older than the recording")});
+                            {plain("; "), strong(humanBytes(found.older_bytes)),
+                             plain(" of it were allocated before the recording")});
     }
-    sentence.parts.push_back(plain(". That alone is not a fault: weights are among them."));
+    sentence.parts.push_back(
+        plain(". This is not necessarily a leak: model weights also stay allocated."));
     section.sentences.push_back(std::move(sentence));
     Grid grid{.heads = has_steps ? std::vector<std::string>{"bytes", "blocks", "older", "from step",
                                                             "to step", "stack"}

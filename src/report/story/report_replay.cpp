@@ -20,7 +20,7 @@ using nlohmann::json;
 constexpr size_t kShown = 4;  // candidates in the grid
 
 std::string nameOf(const Replayed& it) {
-  return it.conf.empty() ? std::string("PyTorch's defaults") : it.conf;
+  return it.conf.empty() ? std::string("default settings") : it.conf;
 }
 
 // An SQL string literal. A conf comes from the file, so its quotes are escaped.
@@ -39,25 +39,23 @@ Sentence provenSentence(const SectionContext& context, const std::string& from) 
       from);
   if (it.events_exact == it.events_checked) {
     sentence.parts = {
-        plain("All "), strong(withCommas(it.events_checked)),
-        plain(" events are what PyTorch's allocator does under these settings, address by "
-              "address: what a replay under others says is its own arithmetic.")};
+        plain("The replay reproduces all "), strong(withCommas(it.events_checked)),
+        plain(" events, with the same addresses. A replay with other settings therefore follows "
+              "the allocator's real rules.")};
     return sentence;
   }
   sentence.parts = {
+      plain("The replay differs from the recording in "),
       strong(withCommas(it.events_checked - it.events_exact)),
       plain(" of "),
-      plain(withCommas(it.events_checked)),
-      plain(it.events_checked - it.events_exact == 1
-                ? " events was handed out otherwise than the allocator's rules do"
-                : " events were handed out otherwise than the allocator's rules do"),
+      plain(base::counted(it.events_checked, "event")),
       plain(it.first_divergence
                 ? fmt::format(", first at step {} ({})", withCommas(it.first_divergence->step),
                               replay::words(it.first_divergence->cause))
                 : std::string()),
       plain(it.checked_until < context.summary.device->device.steps()
-                ? ", too often to continue: the replay is a guess."
-                : ": replays are estimates.")};
+                ? ". That is too often to continue, so results for other settings are guesses."
+                : ". Results for other settings are estimates.")};
   return sentence;
 }
 
@@ -69,21 +67,20 @@ Sentence bestSentence(const analysis::WhatIf& report, const std::string& from) {
       "{} WHERE place < 2",
       from);
   sentence.link = Link{"what-if", "What if", {}};
-  sentence.parts = {plain("Best of those tried: "), code(nameOf(best)), plain(": ")};
+  sentence.parts = {plain("The result is best with "), code(nameOf(best)), plain(": ")};
   bool is_real = report.ownIsAsRecorded();
   if (own.mostOoms() > 0)
     sentence.parts.push_back(
-        plain(fmt::format("{}, where {} {}; ", failsWords(best), failedWords(own),
-                          is_real ? "did" : "would under its own")));
+        plain(fmt::format("{} ({} {}), and ", failsWords(best), failedWords(own),
+                          is_real ? "did in the recording" : "would with its own settings")));
   sentence.parts.insert(
       sentence.parts.end(),
-      {strong(humanBytes(best.peakReservedBytes())), plain(best.rescued > 0 ? " or more" : ""),
-       plain(is_real ? " reserved at the peak, where it was "
-                     : " reserved at the peak, where it would be "),
+      {plain("peak reserved memory is "), strong(humanBytes(best.peakReservedBytes())),
+       plain(best.rescued > 0 ? " or more instead of " : " instead of "),
        plain(humanBytes(own.peakReservedBytes())), plain(".")});
   if (best.forecast_from)
-    sentence.parts.push_back(
-        plain(fmt::format(" From step {} on it is a forecast.", withCommas(*best.forecast_from))));
+    sentence.parts.push_back(plain(fmt::format(" The result is a forecast from step {} on.",
+                                               withCommas(*best.forecast_from))));
   return sentence;
 }
 
@@ -98,38 +95,40 @@ Sentence noneSentence(const analysis::WhatIf& report, const std::string& from) {
       from);
   std::string tried = base::counted(report.candidates.size(), "other setting");
   if (!report.isProven()) {
-    sentence.parts = {plain("Of "), plain(tried),
-                      plain(" none is said to help: the rules do not explain this recording.")};
+    sentence.parts = {plain("Tidegauge recommends none of "), plain(tried),
+                      plain(", because the allocator's rules do not explain this recording.")};
   } else if (own.reserved_at_start_bytes > report.availableBytes().value_or(UINT64_MAX)) {
     sentence.sql = fmt::format(
         "SELECT count(*) - 1, max(reserved_at_start_bytes), max(available_bytes) FROM {}", from);
     sentence.parts = {plain(fmt::format(
-        "{} were reserved before the recording began: on a device of {} this program would not "
-        "have come so far, with any of {}.",
+        "{} were reserved before the recording began. On a device of {}, this program would not "
+        "have come so far with any of {}.",
         humanBytes(own.reserved_at_start_bytes), humanBytes(*report.availableBytes()), tried))};
   } else if (own.mostOoms() == 0) {
-    sentence.parts = {plain("None of "), plain(tried), plain(" reserves noticeably less.")};
+    sentence.parts = {plain("None of "), plain(tried),
+                      plain(" lowers peak reserved memory noticeably.")};
   } else if (report.helps_from) {
     sentence.parts = {
         plain("None of "), plain(tried),
-        plain(" helps under the least limit that explains this "
-              "recording; under a higher one that does as well, "),
-        code(report.helps_from->conf.empty() ? "PyTorch's defaults" : report.helps_from->conf),
-        plain(" would: `tidegauge whatif` reports from which on.")};
+        plain(" helps under the lowest limit that explains this recording. A higher limit "
+              "explains it as well, and under it "),
+        code(report.helps_from->conf.empty() ? "default settings" : report.helps_from->conf),
+        plain(" would help; `tidegauge whatif` prints from which limit on.")};
   } else if (auto could_have = report.availableBytes();
              could_have && own.peakActiveBytes() > *could_have / 10 * 9) {
     sentence.parts = {
-        plain(fmt::format("None of {} helps: {} were in live blocks at the "
-                          "peak. What is missing is {}, or holding less.",
+        plain(fmt::format("None of {} helps. At the peak, {} were in active blocks. The program "
+                          "needs {}, or it must hold less.",
                           tried, humanBytes(own.peakActiveBytes()),
-                          report.limit_bytes ? "a higher limit" : "capacity"))};
+                          report.limit_bytes ? "a higher limit" : "more memory"))};
   } else if (const Replayed& best = report.candidates.front();
              !report.candidates.empty() && !best.stopped_at && best.mostOoms() < own.leastOoms()) {
     sentence.sql = fmt::format("SELECT count(*) - 1, min(coalesce(most_ooms, ooms)) FROM {}", from);
-    sentence.parts = {plain(fmt::format("The best of {} lets more through, and {} fail still.",
-                                        tried, withCommas(best.mostOoms())))};
+    sentence.parts = {
+        plain(fmt::format("With the best of {}, more requests succeed, but {} still fail.", tried,
+                          withCommas(best.mostOoms())))};
   } else {
-    sentence.parts = {plain("None of "), plain(tried), plain(" lets more requests through.")};
+    sentence.parts = {plain("With none of "), plain(tried), plain(" do more requests succeed.")};
   }
   return sentence;
 }
@@ -146,9 +145,9 @@ std::string rangeText(const Replayed& it) {
 // If ties are broken by address: for the recording's own settings and the best.
 std::optional<Sentence> rangeSentence(const analysis::WhatIf& report, const std::string& from) {
   std::vector<std::string> ranges;
-  if (report.own.hasRange()) ranges.push_back("its own settings " + rangeText(report.own));
+  if (report.own.hasRange()) ranges.push_back("with its own settings " + rangeText(report.own));
   if (report.best_helps && report.candidates.front().hasRange())
-    ranges.push_back("the best " + rangeText(report.candidates.front()));
+    ranges.push_back("with the best setting " + rangeText(report.candidates.front()));
   if (ranges.empty()) return std::nullopt;
   Sentence sentence;
   sentence.sql = fmt::format(
@@ -156,15 +155,15 @@ std::optional<Sentence> rangeSentence(const analysis::WhatIf& report, const std:
       "WHERE place < 2",
       from);
   sentence.parts = {
-      plain(fmt::format("This PyTorch takes the lowest address among blocks of one "
-                        "size, so the driver's placement moves the peak: under {}.",
-                        fmt::join(ranges, ", under ")))};
+      plain(fmt::format("This version of PyTorch takes the lowest address among free blocks of "
+                        "equal size, so the peak depends on where the driver places segments: {}.",
+                        fmt::join(ranges, ", ")))};
   return sentence;
 }
 
 Grid gridOf(const analysis::WhatIf& report, const std::string& from) {
   Grid grid;
-  grid.heads = {"fail", "reserved at most", "unused then", "driver calls", "settings"};
+  grid.heads = {"failed", "peak reserved", "unused at peak", "driver calls", "settings"};
   auto add = [&](const Replayed& it, const char* mark) {
     grid.rows.push_back({withCommas(it.stats.ooms), humanBytes(it.peakReservedBytes()),
                          humanBytes(it.unused_at_peak_bytes), withCommas(it.driverCalls()),
@@ -216,8 +215,7 @@ std::string replaysTable(int device, std::optional<uint64_t> capacity_bytes) {
 }
 
 Section replaySection(const SectionContext& context) {
-  Section section{
-      .key = "replay", .title = "Replay: what other settings would have done", .json = {}};
+  Section section{.key = "replay", .title = "Replay: the effect of other settings", .json = {}};
   if (context.proof == nullptr) return section;
   int device = context.summary.device->device.ordinal;
   std::string proven = fmt::format("proven({})", device),
@@ -259,11 +257,10 @@ std::optional<Sentence> proofSentence(const SectionContext& context, size_t advi
       "SELECT settings, ooms, least_ooms, most_ooms, peak_reserved_bytes FROM {} WHERE place = 0 "
       "OR settings = {}",
       from, quoted(tried->conf));
-  sentence.parts = {plain(fmt::format(
-      "Replayed so: {}{} reserved at the peak, where it {} {}.",
-      own.mostOoms() > 0 || tried->mostOoms() > 0 ? failsWords(*tried) + ", " : "",
-      humanBytes(tried->peakReservedBytes()), report.ownIsAsRecorded() ? "was" : "would be",
-      humanBytes(own.peakReservedBytes())))};
+  sentence.parts = {plain(
+      fmt::format("In a replay with this setting, {}peak reserved memory is {} instead of {}.",
+                  own.mostOoms() > 0 || tried->mostOoms() > 0 ? failsWords(*tried) + ", and " : "",
+                  humanBytes(tried->peakReservedBytes()), humanBytes(own.peakReservedBytes())))};
   return sentence;
 }
 

@@ -49,7 +49,8 @@ class Report {
       chosen.range ? rangeSection(*chosen.device, *chosen.range)
                    : deviceSection(summarise(analysed_, *chosen.device));
     }
-    if (devices.empty()) page_.line("No device: the file holds no segments and no events.");
+    if (devices.empty())
+      page_.line("The file has no device, because it has no segments and no events.");
     issues();
     settings();
     return page_.take();
@@ -80,8 +81,10 @@ class Report {
                           "(SELECT count(*) FROM allocations WHERE provenance IN "
                           "('before_recording', 'ghost')) AS older, stacks FROM file",
              {});
-    page_.faint("› the view that shows it · the query that gives it: tidegauge query FILE \"SQL\"",
-                2, 2);
+    page_.faint(
+        "A line with › names the view that shows the numbers above it, and the SQL query that "
+        "gives them: tidegauge query FILE \"SQL\"",
+        2, 2);
   }
 
   void evidence(const std::string& sql, const std::optional<Link>& link, size_t indent = 2) {
@@ -109,7 +112,7 @@ class Report {
            model::isAtLeast(analysed_.trace, device));
     evidence(fmt::format("SELECT * FROM devices WHERE device = {}", device), {});
     holders(summary.at_oom ? *summary.at_oom : summary.peak.holders,
-            summary.at_oom ? "out of memory"
+            summary.at_oom ? "out-of-memory event"
             : has_steps    ? "peak"
                            : "end",
             device, has_steps);
@@ -148,17 +151,20 @@ class Report {
              {});
     for (const analysis::OomReport& oom : summary.ooms) {
       if (&oom - summary.ooms.data() == static_cast<ptrdiff_t>(options_.holders)) {
-        page_.bullet(fmt::format("{} in all", counted(summary.ooms.size(), "out of memory")));
+        page_.bullet(fmt::format("There are {} in total.",
+                                 counted(summary.ooms.size(), "out-of-memory event")));
         evidence(fmt::format("SELECT count(*) FROM ooms({}) WHERE step BETWEEN {} AND {}",
                              ordinalOf(device), range.first, range.last),
                  {}, 4);
         break;
       }
-      std::string asked = oom.requested_bytes ? humanBytes(*oom.requested_bytes) : "unknown size";
+      std::string asked =
+          oom.requested_bytes ? humanBytes(*oom.requested_bytes) : "an unknown size";
       std::string left =
-          oom.device_free_bytes ? humanBytes(*oom.device_free_bytes) : "an unknown rest";
-      page_.bullet(fmt::format("Out of memory at step {}: {} asked, {} left in the driver.",
-                               withCommas(oom.step), asked, left));
+          oom.device_free_bytes ? humanBytes(*oom.device_free_bytes) : "an unknown amount";
+      page_.bullet(
+          fmt::format("Out of memory at step {}: the program requested {}; the driver had {} free.",
+                      withCommas(oom.step), asked, left));
       evidence(fmt::format("SELECT step, requested_bytes, device_free_bytes "
                            "FROM ooms({}) WHERE step = {}",
                            ordinalOf(device), oom.step),
@@ -215,16 +221,19 @@ class Report {
     row("active", start.active_bytes, end.active_bytes, peaks.active);
     row("reserved", start.reserved_bytes, end.reserved_bytes, peaks.reserved);
     if (!std::exchange(explained_totals_, true)) {
-      page_.faint(seesOnlySegments(analysed_.trace)
-                      ? "requested, allocated, active: segments that PyTorch asked for, since what "
-                        "its tensors take of them was not seen; reserved: taken from the driver"
-                      : "requested: asked for by the program; allocated: in "
-                        "whole blocks; active: also what another stream still "
-                        "uses; reserved: taken from the driver, in segments",
-                  2, 2);
+      page_.faint(
+          seesOnlySegments(analysed_.trace)
+              ? "requested, allocated, active: PyTorch's segments, because the recording "
+                "does not contain its blocks; reserved: memory held from the driver"
+              : "requested: bytes that the program requested; allocated: the blocks that "
+                "serve them; active: these blocks, and freed ones that another stream still "
+                "uses; reserved: segments held from the driver",
+          2, 2);
     }
     if (at_least) {
-      page_.faint("≥: at least, since memory older than the recording is known in part only", 2, 2);
+      page_.faint(
+          "≥: lower bound, because the recording shows only part of the memory allocated before it",
+          2, 2);
     }
     if (incomplete_.touches(kOfMemory)) {
       page_.paragraph(howIncomplete(incomplete_, kOfMemory));
@@ -241,7 +250,7 @@ class Report {
     if (holders.groups.empty()) return;
     page_.blank();
     page_.heading(
-        fmt::format("Who holds {} at the {}: {}, {}{}", humanBytes(holders.block_bytes), at,
+        fmt::format("Holders of {} at the {}: {}, {}{}", humanBytes(holders.block_bytes), at,
                     counted(holders.blocks, "block"), counted(holders.groups.size(), "stack"),
                     markOf(incomplete_, kOfHolders)),
         2);
@@ -277,11 +286,12 @@ class Report {
   void phases(const DeviceSummary& summary) {
     if (summary.phases.empty()) return;
     page_.blank();
-    page_.heading(
-        fmt::format("Phases: {} with events", counted(summary.phases_total, "annotation")), 2);
+    page_.heading(fmt::format("Phases (annotations): {} with events on this device",
+                              withCommas(summary.phases_total)),
+                  2);
     if (!page_.isNarrow()) {
       page_.line(
-          fmt::format("  {:>12}{:>13}  {:<23}  {}", "peak active", "grew by", "steps", "name"));
+          fmt::format("  {:>12}{:>13}  {:<23}  {}", "peak active", "change", "steps", "name"));
     }
     size_t shown = std::min<size_t>(options_.holders, summary.phases.size());
     for (size_t i = 0; i < shown; ++i) phaseRow(summary.phases[i]);
@@ -301,7 +311,7 @@ class Report {
     std::string grew = base::humanDelta(phase.grew_bytes);
     if (page_.isNarrow()) {
       page_.line(fmt::format("  {}{}", indent, name));
-      return page_.paragraph(fmt::format("peak {}, grew by {}, steps {}", peak, grew, steps), 4);
+      return page_.paragraph(fmt::format("peak {}, change {}, steps {}", peak, grew, steps), 4);
     }
     page_.row(fmt::format("  {:>12}{}  {}", peak, padLeft(grew, 13), base::padRight(steps, 23)),
               fmt::format("{}{}", indent, name));
@@ -343,12 +353,12 @@ class Report {
     page_.heading("Checks: sums that must agree", 2);
     if (!std::exchange(explained_checks_, true)) {
       page_.faint(
-          "drawn: what is shown; traced: seen being allocated; before recording: allocated before "
-          "it; lost: one end is missing although it lies inside the recording",
+          "active: the sum of all blocks that Tidegauge shows; lost: the alloc or free event is "
+          "missing, although it happened during the recording",
           2, 2);
     }
     for (const analysis::Identity& identity : summary.identities) {
-      page_.bullet((identity.holds ? "holds: " : "DIFFERS: ") + identity.text);
+      page_.bullet((identity.holds ? "ok: " : "DIFFERS: ") + identity.text);
     }
     evidence(fmt::format("SELECT * FROM identities({})", ordinalOf(*summary.device)), {});
   }
@@ -357,7 +367,7 @@ class Report {
     const auto& all = analysed_.trace.issues.all();
     if (all.empty()) return;
     page_.blank();
-    page_.heading("Issues met while reading");
+    page_.heading("Issues found while reading the file");
     for (const model::Issue& issue : all) {
       std::string head = fmt::format("{} × {}", withCommas(issue.count), model::name(issue.kind));
       if (issue.device != model::Issue::kNoDevice)

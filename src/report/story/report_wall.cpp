@@ -31,25 +31,30 @@ std::string duration(double seconds) {
 Sentence growing(const Wall& wall, const WallLine& line, const char* what,
                  const std::string& from) {
   Sentence sentence;
-  sentence.parts = {strong(fmt::format("{} bytes", what[0] == 'a' ? "Active" : "Reserved")),
-                    plain(" rise by "),
+  sentence.parts = {strong(fmt::format("{} memory", what[0] == 'a' ? "Active" : "Reserved")),
+                    plain(" grows by "),
                     strong(humanBytes(whole(1000 * line.bytes_per_event.slope))),
-                    plain(fmt::format(" every 1,000 events (90 % sure: {} – {})",
+                    plain(fmt::format(" per 1,000 events (90 % confidence: {} to {}).",
                                       humanBytes(whole(1000 * line.bytes_per_event.low)),
                                       humanBytes(whole(1000 * line.bytes_per_event.high))))};
-  if (line.events_left) {
+  if (line.events_left && line.now_bytes >= *wall.capacity_bytes) {
     sentence.parts.insert(
         sentence.parts.end(),
-        {plain(": "), strong(humanBytes(*wall.capacity_bytes)), plain(" would be reached after "),
-         strong(withCommas(whole(*line.events_left))), plain(" more events")});
+        {plain(" It has already reached "), strong(humanBytes(*wall.capacity_bytes)), plain(".")});
+  } else if (line.events_left) {
+    sentence.parts.insert(
+        sentence.parts.end(),
+        {plain(" At this rate it reaches "), strong(humanBytes(*wall.capacity_bytes)),
+         plain(" after "), strong(withCommas(whole(*line.events_left))), plain(" more events")});
     if (wall.seconds_per_event) {
       double seconds = std::round(*line.events_left) * *wall.seconds_per_event;
-      sentence.parts.push_back(plain(", " + duration(seconds)));
+      sentence.parts.push_back(plain(fmt::format(" ({})", duration(seconds))));
     }
+    sentence.parts.push_back(plain(". This is a linear extrapolation."));
   } else {
-    sentence.parts.push_back(plain("; what there is in all is not known (--capacity)"));
+    sentence.parts.push_back(
+        plain(" The file does not contain the size of the device; set it with --capacity."));
   }
-  sentence.parts.push_back(plain(". A straight line, no more."));
   sentence.sql = fmt::format("SELECT 1000, 90, * FROM {} WHERE what = '{}'", from, what);
   return sentence;
 }
@@ -96,7 +101,7 @@ Section wallSection(const SectionContext& context) {
   std::string from = wall.capacity_bytes && context.capacity_bytes
                          ? fmt::format("wall_at({}, {})", device, *wall.capacity_bytes)
                          : fmt::format("wall({})", device);
-  Section section{.key = "wall", .title = "Time to the wall: until memory is full", .json = {}};
+  Section section{.key = "wall", .title = "Time until memory is full", .json = {}};
   if (wall.enough) {
     if (wall.active.grows()) {
       section.sentences.push_back(growing(wall, wall.active, "active", from));
@@ -106,11 +111,10 @@ Section wallSection(const SectionContext& context) {
     }
     if (section.sentences.empty()) {
       section.sentences.push_back(
-          {{plain("Neither active nor reserved bytes rise over the recording"),
-            plain(wasRefused(context)
-                      ? ", so none comes nearer; yet memory was refused: the device "
-                        "was full, or too much was asked for at once."
-                      : ": no wall ahead.")},
+          {{plain("Neither active nor reserved memory grows over the recording."),
+            plain(wasRefused(context) ? " Yet memory was refused, because the device was full or "
+                                        "one request was too large."
+                                      : "")},
            {},
            fmt::format("SELECT what, grows FROM {}", from)});
     }

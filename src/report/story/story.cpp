@@ -25,7 +25,6 @@ using base::counted;
 using base::humanBytes;
 using base::inOneUnit;
 using base::inUnit;
-using base::pieces;
 using base::sharedUnit;
 using base::withCommas;
 using Severity = Finding::Severity;
@@ -33,10 +32,9 @@ using Severity = Finding::Severity;
 void addUnseenBlocks(const AnalysedTrace& analysed, Story& story) {
   if (!seesOnlySegments(analysed.trace)) return;
   story.sentences.push_back(
-      {{plain(
-            "PyTorch's own blocks were not watched (--preload and --no-framework leave them out): "
-            "what counts as live are the "),
-        strong("segments"), plain(" that it took from the driver, used or not.")},
+      {{plain("The recording does not contain PyTorch's blocks (--preload and --no-framework omit "
+              "them). All "),
+        strong("segments"), plain(" that PyTorch holds therefore count as active.")},
        {},
        {}});
 }
@@ -44,8 +42,8 @@ void addUnseenBlocks(const AnalysedTrace& analysed, Story& story) {
 void addLowerBound(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
   if (!model::isAtLeast(analysed.trace, summary.device->device.ordinal)) return;
   story.sentences.push_back(
-      {{plain("The program had memory before it was watched. Of that only what its calls showed is "
-              "counted: figures here are "),
+      {{plain("The program held memory before the recording began. The recording shows only part "
+              "of it, so these figures are "),
         strong("lower bounds"), plain(".")},
        {},
        fmt::format("SELECT at_least FROM devices WHERE device = {}",
@@ -74,18 +72,18 @@ std::string oomSql(const DeviceSummary& summary, std::string_view what) {
 }
 
 std::string leftUnknown(const analysis::OomVerdict& verdict) {
-  std::string words = "how much was left is unknown";
+  std::string words = "How much the driver had free is unknown";
   if (!verdict.most_driver_bytes) return words;
-  return words + fmt::format(", {} at most", base::sizeOrZero(*verdict.most_driver_bytes));
+  return words + fmt::format(" ({} at most)", base::sizeOrZero(*verdict.most_driver_bytes));
 }
 
 std::string whichOom(const DeviceSummary& summary) {
   const OomReport& oom = summary.ooms[summary.worst_oom];
   std::string at = " at step " + withCommas(oom.step);
   if (summary.ooms.size() == 1) return "Out of memory" + at;
-  return fmt::format("Out of memory: {} were refused; the {},{}",
+  return fmt::format("Out of memory: {} failed. Size of the {},{}",
                      counted(analysis::refusedRequests(summary.ooms), "request"),
-                     oom.overBytes() > 0 ? "one short by most" : "largest", at);
+                     oom.overBytes() > 0 ? "one with the largest shortage" : "largest", at);
 }
 
 void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
@@ -99,12 +97,15 @@ void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
                                               oom.device_free_bytes.value_or(0), free.bytes};
   std::optional<base::ByteUnit> unit = sharedUnit(compared);
   std::vector<std::string> sizes = inOneUnit(compared);
-  story.headline = fmt::format("{} asked for, {}.",
-                               oom.requested_bytes ? sizes[0] + " were" : "An unknown size was",
-                               !oom.device_free_bytes        ? leftUnknown(verdict)
-                               : *oom.device_free_bytes == 0 ? "nothing was left"
-                                                             : sizes[1] + " were left");
-  if (free.bytes > 0) story.headline += fmt::format(" {} lay free inside segments.", sizes[2]);
+  story.headline = fmt::format(
+      "The program requested {}. {}", oom.requested_bytes ? sizes[0] : "an unknown size",
+      !oom.device_free_bytes        ? leftUnknown(verdict)
+      : *oom.device_free_bytes == 0 ? "The driver had nothing free"
+                                    : fmt::format("The driver had {} free", sizes[1]));
+  if (free.bytes > 0) {
+    story.headline += fmt::format(", and {} were free inside segments", sizes[2]);
+  }
+  story.headline += ".";
   story.headline_sql =
       oomSql(summary, "step, seconds, requested_bytes, device_free_bytes, free_in_segments_bytes");
 
@@ -122,12 +123,10 @@ void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
     story.sentences.push_back(std::move(sentence));
   if (oom.given_back_segments > 0) {
     story.sentences.push_back(
-        {{strong(withCommas(oom.given_back_segments)),
-          plain(oom.given_back_segments == 1 ? " cached segment, " : " cached segments, "),
-          strong(humanBytes(oom.given_back_bytes)),
-          plain(oom.given_back_segments == 1
-                    ? ", was handed back to the driver just before. It was not enough."
-                    : ", were handed back to the driver just before. It was not enough.")},
+        {{plain("Just before, the allocator returned "),
+          strong(withCommas(oom.given_back_segments)),
+          plain(oom.given_back_segments == 1 ? " cached segment (" : " cached segments ("),
+          strong(humanBytes(oom.given_back_bytes)), plain(") to the driver. That was not enough.")},
          timelineAround(summary, oom.step),
          oomSql(summary, "given_back_segments, given_back_bytes")});
   }
@@ -156,7 +155,8 @@ void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
                        ordinalOf(summary)))});
   if (oom.given_back_segments > 0) {
     story.findings.push_back({Severity::kMedium,
-                              {plain(fmt::format("Cache flushed to make room, {}, in vain",
+                              {plain(fmt::format("Cached memory that the allocator returned to the "
+                                                 "driver before the request failed, in {}",
                                                  counted(oom.given_back_segments, "segment")))},
                               oom.given_back_bytes,
                               timelineAround(summary, oom.step),
@@ -168,19 +168,19 @@ void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
 void addPeak(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
   const analysis::PeakReport& peak = summary.peak;
   story.step = peak.active.step;
-  story.eyebrow = "High water";
+  story.eyebrow = "Peak memory";
   uint64_t reserved_then = summary.device->totals.at(peak.active.step).reserved_bytes;
   // As in the tables: nothing is summed here.
   std::vector<std::string> sizes = {humanBytes(peak.active.bytes), humanBytes(peak.reserved.bytes),
                                     humanBytes(reserved_then)};
   bool at_least = model::isAtLeast(analysed.trace, ordinalOf(summary));
-  story.headline =
-      fmt::format("{}{} were live at the peak, {}{} reserved.", at_least ? "At least " : "",
-                  sizes[0], at_least ? "at least " : "", sizes[1]);
+  story.headline = fmt::format("Peak active memory was {0}{1}; peak reserved memory was {0}{2}.",
+                               at_least ? "at least " : "", sizes[0], sizes[1]);
   Sentence sentence{
       {plain(at_least ? "The program held at least " : "The program held "), strong(sizes[0]),
-       plain(" at step "), strong(withCommas(peak.active.step)),
-       plain(at_least ? "; at least " : "; "), strong(sizes[2]), plain(" were reserved then.")},
+       plain(" of active memory at step "), strong(withCommas(peak.active.step)),
+       plain(at_least ? ", when at least " : ", when "), strong(sizes[2]),
+       plain(" were reserved.")},
       timelineAround(summary, peak.active.step),
       fmt::format("SELECT step, active_bytes, reserved_bytes FROM totals WHERE device "
                   "= {} AND step = {}",
@@ -211,17 +211,17 @@ void addHolders(const AnalysedTrace& analysed, const DeviceSummary& summary, Sto
       sentence.parts = {
           strong(humanBytes(first.block_bytes)),
           plain(summary.device->totals.steps() > 0 && first.older_bytes == first.block_bytes
-                    ? " are older than the recording and have no stack. Most of the "
-                      "rest is held by "
-                    : " have no stack. Most of the rest is held by ")};
+                    ? " were allocated before the recording and have no stack. The largest "
+                      "holder of the rest is "
+                    : " have no stack. The largest holder of the rest is ")};
     } else {
-      sentence.parts = {plain(i == 0 ? "Most is held by " : "Then ")};
+      sentence.parts = {plain(i == 0 ? "The largest holder is " : "The next is ")};
     }
     sentence.parts.push_back(code(oneName(names[i])));
     sentence.parts.insert(
         sentence.parts.end(),
         {plain(": "), strong(humanBytes(group.block_bytes)),
-         plain(fmt::format(" in {}, {:.1f} % of live bytes.", blocks(group.blocks), share))});
+         plain(fmt::format(" in {}, {:.1f} % of active bytes.", blocks(group.blocks), share))});
     sentence.link = sqlLink(fmt::format(
         "SELECT id, address_id(address, version) AS address, requested_bytes, alloc_step,\n"
         "       free_completed_step\nFROM live_at({}, {})\nWHERE stack_id = {}\n"
@@ -248,13 +248,14 @@ void addUnused(const DeviceSummary& summary, Story& story) {
   if (!summary.at_oom) {
     std::vector<std::string> sizes = {humanBytes(unused), humanBytes(reserved),
                                       humanBytes(summary.final_free.pinned_bytes)};
-    Sentence sentence{{plain("At the end "), strong(sizes[0]), plain(" of "), strong(sizes[1]),
-                       plain(" reserved are not live")},
+    Sentence sentence{{plain("At the end, "), strong(sizes[0]), plain(" of "), strong(sizes[1]),
+                       plain(" reserved are free")},
                       timeline()};
     if (summary.final_free.pinned_bytes > 0) {
       sentence.parts.insert(sentence.parts.end(),
-                            {plain(": "), strong(sizes[2]),
-                             plain(" cannot be returned, because live blocks lie beside")});
+                            {plain("; "), strong(sizes[2]),
+                             plain(" of them cannot return to the driver, because active blocks "
+                                   "are in the same segments or pages")});
     }
     sentence.parts.push_back(plain("."));
     sentence.sql = sql_of_free("not_live_bytes, reserved_bytes, pinned_bytes");
@@ -263,7 +264,7 @@ void addUnused(const DeviceSummary& summary, Story& story) {
   if (summary.final_free.pinned_bytes > 0) {
     story.findings.push_back(
         {Severity::kMedium,
-         {plain(fmt::format("Free at the end but pinned by live blocks, in {}",
+         {plain(fmt::format("Free memory at the end that active blocks keep from the driver, in {}",
                             counted(summary.final_free.pinned_segments, "segment")))},
          summary.final_free.pinned_bytes,
          timeline(),
@@ -290,7 +291,9 @@ void addOlder(const DeviceSummary& summary, Story& story) {
   if (older > 0) {
     story.findings.push_back(
         {Severity::kMedium,
-         {plain(fmt::format("Older than the recording at the peak; {} in all", blocks(count)))},
+         {plain(fmt::format("Memory at the peak that was allocated before the recording "
+                            "({} in the whole recording)",
+                            blocks(count)))},
          older,
          sqlLink("SELECT id, address_id(address, version) AS address, block_bytes, "
                  "provenance, free_completed_step\nFROM allocations\nWHERE provenance IN "
@@ -301,7 +304,9 @@ void addOlder(const DeviceSummary& summary, Story& story) {
   if (uint64_t lost = countOf(model::Provenance::kLost); lost > 0) {
     story.findings.push_back(
         {Severity::kMedium,
-         {plain(fmt::format("One end of the life was not recorded: {}", blocks(lost)))},
+         {plain(fmt::format("Memory at the peak without a recorded alloc or free event "
+                            "({} in the whole recording)",
+                            blocks(lost)))},
          summary.at_peak.lost_bytes,
          sqlLink("SELECT * FROM allocations WHERE provenance = 'lost' ORDER BY "
                  "block_bytes DESC"),
@@ -311,7 +316,8 @@ void addOlder(const DeviceSummary& summary, Story& story) {
   if (summary.peak.uncertain_bytes > 0) {
     story.findings.push_back(
         {Severity::kLow,
-         {plain("Block sizes known from requests only: the active peak may be higher by at most")},
+         {plain("Some block sizes are inferred from their requests, so the true active peak may be "
+                "higher; by at most")},
          summary.peak.uncertain_bytes,
          {},
          {},
@@ -338,7 +344,7 @@ void addChecks(const AnalysedTrace& analysed, const DeviceSummary& summary, Stor
     story.step.reset();
     story.findings.push_back(
         {Severity::kMedium,
-         {plain("No events were recorded on this device: memory history was off")},
+         {plain("No events were recorded on this device; memory history was probably off")},
          {},
          {}});
   }
@@ -351,7 +357,7 @@ void addChecks(const AnalysedTrace& analysed, const DeviceSummary& summary, Stor
   if (overflow) {
     story.findings.push_back(
         {Severity::kMedium,
-         {plain("The ring buffer was probably full: the oldest events are gone")},
+         {plain("The ring buffer was probably full, so the oldest events are missing")},
          {},
          sqlLink("SELECT * FROM issues")});
   }
@@ -396,7 +402,7 @@ Story makeStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
   addOlder(summary, story);
   addChecks(analysed, summary, story);
   if (story.kind == Story::Kind::kState) {
-    story.headline = fmt::format("{} live, {} reserved when the file was written.",
+    story.headline = fmt::format("{} were active and {} were reserved when the file was written.",
                                  humanBytes(summary.final.active_bytes),
                                  humanBytes(summary.final.reserved_bytes));
     story.headline_sql = fmt::format(
@@ -405,7 +411,7 @@ Story makeStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
     story.sentences.clear();
     addHolders(analysed, summary, story);
     story.sentences.push_back(
-        {{plain("There are no events: nothing can be said about the time before. Call "),
+        {{plain("This device has no events, so only its final state is known. Call "),
           code("torch.cuda.memory._record_memory_history()"),
           plain(" before the part you want to see.")},
          {}});

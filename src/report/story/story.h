@@ -1,7 +1,8 @@
 // The story of one device in sentences, each with its numbers and the view that shows them. The
 // report prints them, the page's overview links them.
 //
-//   "4,008 MiB were asked for, 3,842 MiB were left. 807 MiB lay free in 27 pieces."
+//   "The program requested 4,008 MiB. The driver had 3,842 MiB free, and 807 MiB were free inside
+//    segments."
 #pragma once
 
 #include <cstdint>

@@ -30,60 +30,64 @@ std::string entryWords(const model::Trace& trace, Action action, uint64_t addres
 void verified(TextPage& page, const model::Trace& trace, const model::Device& device,
               const Verification& it) {
   if (it.events_checked == 0) {
-    page.paragraph("No event of this device is the allocator's: nothing to replay.");
+    page.paragraph(
+        "No event of this device is from PyTorch's allocator, so there is nothing to replay.");
     return;
   }
   bool is_whole = it.events_exact == it.events_checked;
   page.paragraph(
-      fmt::format("{} of {} {} what PyTorch's allocator does under "
-                  "the recording's settings, to the address{}.",
+      fmt::format("With the recording's own settings, the replay reproduces {} of {}{}, with the "
+                  "same addresses.",
                   base::withCommas(it.events_exact), base::counted(it.events_checked, "event"),
-                  it.events_exact == 1 ? "is" : "are",
                   is_whole && it.final_segments > 0 && it.final_differences == 0
-                      ? ", and so is each block of the final state"
+                      ? " and each block of the final state"
                       : ""));
   if (it.tie_is_known)
-    page.paragraph(it.settings.tie == replay::TieBreak::kSegment
-                       ? "Among free blocks of one size it takes the one "
-                         "of the oldest segment, as torch 2.12 and later."
-                       : "Among free blocks of one size it takes the "
-                         "lowest address, as torch 2.11 and before.");
+    page.paragraph(
+        it.settings.tie == replay::TieBreak::kSegment
+            ? "If several free blocks have the same size, the allocator takes the one in "
+              "the oldest segment (PyTorch 2.12 and later)."
+            : "If several free blocks have the same size, the allocator takes the one at "
+              "the lowest address (PyTorch 2.11 and before).");
   if (!it.began_empty)
     page.paragraph(
-        "The recording began when memory was held already: what was there is "
-        "rebuilt from the trace and its final state; in which order those "
-        "segments came, and since when what was free was free, is not known.");
+        "The program already held memory when the recording began. The replay rebuilds it from the "
+        "events and the final state. The order of these segments, and how long their free blocks "
+        "were free, are unknown.");
   if (it.left_out_at_start > 0)
-    page.paragraph(fmt::format("{} older than the recording lie in no segment that is known.",
-                               base::counted(it.left_out_at_start, "block")));
+    page.paragraph(fmt::format("{} from before the recording {} in no known segment.",
+                               base::counted(it.left_out_at_start, "block"),
+                               it.left_out_at_start == 1 ? "is" : "are"));
   if (it.first_divergence) {
     const replay::Divergence& first = *it.first_divergence;
     size_t row = device.event_begin + first.step;
     std::string recorded =
         first.step >= device.steps()
-            ? "nothing, it ends here"
+            ? "nothing, because it ends here"
             : entryWords(trace, trace.events.action[row], trace.events.address[row],
                          trace.events.size_bytes[row]);
     std::string replayed = first.wrote_nothing
                                ? "nothing"
                                : entryWords(trace, first.replayed.action, first.replayed.address,
                                             first.replayed.bytes);
-    page.paragraph(fmt::format("First difference at step {}: recorded {}; replayed {}: {}.",
-                               base::withCommas(first.step), recorded, replayed,
-                               replay::words(first.cause)));
+    page.paragraph(
+        fmt::format("The first difference is at step {}. The recording has {}; the "
+                    "replay has {} ({}).",
+                    base::withCommas(first.step), recorded, replayed, replay::words(first.cause)));
     page.paragraph(fmt::format(
-        "It differs {} in all, over {}; after each the state was taken from the recording again.",
+        "The replay differs {} (in {}). After each difference, it continues from the recorded "
+        "state.",
         it.divergences == 1 ? "once" : base::withCommas(it.divergences) + " times",
         base::counted(it.events_checked - it.events_exact, "event")));
   }
   if (it.first_divergence && analysis::hasIdleThreshold(it.settings))
     page.paragraph(
-        "garbage_collection_threshold is set, and no memory fraction is "
-        "known: if the program set one, give --capacity and --fraction.");
+        "garbage_collection_threshold is set, and no memory fraction is known. If the program set "
+        "one, add --capacity and --fraction.");
   if (it.checked_until < device.steps())
     page.paragraph(
-        fmt::format("It differs, or memory was released, too often to "
-                    "compare all of it: compared until step {} of {}.",
+        fmt::format("The replay differs, or memory was released, too often to compare all events. "
+                    "They were compared until step {} of {}.",
                     base::withCommas(it.checked_until), base::withCommas(device.steps())));
 }
 
@@ -112,7 +116,7 @@ std::string changedWords(const analysis::ReplayedEdit& it) {
   if (it.edit.what == What::kEmptyCache)
     return it.requests == 1 ? "" : fmt::format(" ({} times)", base::withCommas(it.requests));
   std::string what = it.edit.what == What::kFreeAt ? "block" : "request";
-  return fmt::format(" ({} of {} in all)", base::counted(it.requests, what),
+  return fmt::format(" ({}, {} in total)", base::counted(it.requests, what),
                      base::humanBytes(it.bytes));
 }
 
@@ -124,7 +128,7 @@ void table(TextPage& page, const analysis::WhatIf& report) {
     rows.push_back({{peakWords(it), base::humanBytes(it.peakActiveBytes()),
                      base::humanBytes(it.unused_at_peak_bytes), base::withCommas(it.stats.retries),
                      failedWords(it), callsWords(it)},
-                    it.stopped_at ? fmt::format("{} (until step {} alone: too "
+                    it.stopped_at ? fmt::format("{} (only until step {}, because there are too "
                                                 "many free blocks to search)",
                                                 name, base::withCommas(*it.stopped_at))
                                   : name});
@@ -136,7 +140,7 @@ void table(TextPage& page, const analysis::WhatIf& report) {
   }
   std::string idle;  // of the known settings, one without an effect gets no row
   for (const Replayed& it : report.candidates) {
-    std::string name = it.conf.empty() ? "nothing set" : it.conf;
+    std::string name = it.conf.empty() ? "default settings" : it.conf;
     if (report.are_known && it.isAs(report.own)) {
       idle += (idle.empty() ? "" : "; ") + withSpaces(name);
     } else {
@@ -158,11 +162,11 @@ void table(TextPage& page, const analysis::WhatIf& report) {
       page.paragraph(withSpaces(row.name), 6, 2);
     }
   }
-  if (!idle.empty()) page.paragraph("Without any effect: " + idle + ".", 2, 2);
+  if (!idle.empty()) page.paragraph("These settings change nothing: " + idle + ".", 2, 2);
   page.faint(
-      "reserved, active: at their peaks; unused: reserved and in no block, the least while most "
-      "was in blocks; failed: "
-      "requests that ran out of memory; driver calls: cudaMalloc, cudaFree, mapping and unmapping",
+      "reserved, active: peaks; unused: the least reserved memory in no block while active memory "
+      "is at its peak; retries: flushes of the cache; failed: requests that ran out of memory; "
+      "driver calls: number of cudaMalloc, cudaFree, map and unmap calls",
       4, 2);
 }
 
@@ -186,36 +190,39 @@ std::string whatIfText(const analysis::AnalysedTrace& analysed,
   if (options.verify_only || report.verified.events_checked == 0) return page.take();
   if (report.capacity_source == analysis::CapacitySource::kOutOfMemory)
     page.paragraph(fmt::format(
-        "This process could have {}: what it held and what the driver had free when it ran out.",
+        "{} were available to this process: what it held plus what the driver had free at the "
+        "out-of-memory event.",
         base::humanBytes(*report.capacity_bytes)));
   if (report.limit_bytes)
     page.paragraph(
         fmt::format(fmt::runtime(report.verified.settings.gc_threshold > 0
-                                     ? "Garbage was collected as under a limit of {} or a "
-                                       "little more, which the file does not contain: most "
-                                       "likely a memory fraction that the program set."
-                                     : "A limit that the file does not contain kept it to "
-                                       "{} or a little more, though the driver had memory: "
-                                       "most likely a memory fraction that the program set."),
+                                     ? "The allocator collected garbage as it does under a limit "
+                                       "of {} or slightly more. The file does not contain this "
+                                       "limit; it is probably a memory fraction that the program "
+                                       "set."
+                                     : "A limit kept the process to {} or slightly more, although "
+                                       "the driver had free memory. The file does not contain this "
+                                       "limit; it is probably a memory fraction that the program "
+                                       "set."),
                     base::humanBytes(*report.limit_bytes)));
   if (report.capacity_source == analysis::CapacitySource::kRefused)
-    page.paragraph(
-        fmt::format("It was refused memory beyond {}, released unused "
-                    "memory and continued: replays have no more than that.",
-                    base::humanBytes(*report.capacity_bytes)));
+    page.paragraph(fmt::format(
+        "The driver refused memory beyond {}; the allocator released unused memory, and "
+        "the program continued. The replays use the same limit.",
+        base::humanBytes(*report.capacity_bytes)));
   if (auto least = ownCapBytes(report))
     page.paragraph(fmt::format(
-        "Its memory fraction of {:g} let it have {}{}, or a little more.",
+        "Its memory fraction of {:g} limited it to {}{}, or slightly more.",
         *report.verified.settings.fraction, base::humanBytes(*least),
         report.capacity_source == analysis::CapacitySource::kOutOfMemory ? " of that" : ""));
   if (report.capacity_source == analysis::CapacitySource::kGiven)
     page.paragraph(fmt::format(
-        "Asked about {} for this process{}.",
+        "The replay uses {} for this process{}.",
         report.fraction ? fmt::format("{} of {}, which is {},", *report.fraction,
                                       base::humanBytes(*report.capacity_bytes),
                                       base::humanBytes(report.availableBytes().value_or(0)))
                         : base::humanBytes(*report.capacity_bytes),
-        report.own.rescued > 0 ? fmt::format("; {} that failed when it was recorded {} there",
+        report.own.rescued > 0 ? fmt::format("; {} that failed in the recording {}",
                                              base::counted(report.own.rescued, "request"),
                                              report.own.rescued == 1 ? "fits" : "fit")
                                : std::string()));

@@ -43,7 +43,7 @@ std::string mibWords(uint64_t bytes) {
 const char* orMore(const Replayed& it) { return it.rescued > 0 ? " or more" : ""; }
 
 std::string nameOf(const Replayed& it) {
-  return it.conf.empty() ? "To set nothing" : withSpaces(it.conf);
+  return it.conf.empty() ? "default settings" : withSpaces(it.conf);
 }
 
 std::string bestSentence(const analysis::WhatIf& report) {
@@ -54,39 +54,42 @@ std::string bestSentence(const analysis::WhatIf& report) {
   if (sizes[0] == sizes[1])
     sizes = base::inOneUnit({own.peakReservedBytes(), best.peakReservedBytes()});
   bool is_real = report.ownIsAsRecorded();
-  std::string helps = is_real ? "would have helped" : "would help there";
   if (own.mostOoms() == 0)
-    return fmt::format("{} {}: peak reserved {} instead of {}.", nameOf(best), helps, sizes[1],
-                       sizes[0]);
-  return fmt::format("{} {}: {}, where {} {}; peak reserved {}{}, where it {} {}.", nameOf(best),
-                     helps, failsWords(best), failedWords(own),
-                     is_real ? "did" : "would under its own settings", sizes[1], orMore(best),
-                     is_real ? "was" : "would be", sizes[0]);
+    return fmt::format("The result is best with {}: peak reserved memory is {} instead of {}.",
+                       nameOf(best), sizes[1], sizes[0]);
+  return fmt::format(
+      "The result is best with {}: {} ({} {}), and peak reserved memory is {}{} instead of {}.",
+      nameOf(best), failsWords(best), failedWords(own),
+      is_real ? "did in the recording" : "would with its own settings", sizes[1], orMore(best),
+      sizes[0]);
 }
 
 // For a requested setting.
 std::string wishedSentence(const analysis::WhatIf& report, const Replayed& it) {
-  return fmt::format("{}: {}, {} under its own settings; peak reserved {}{}, there {}.", nameOf(it),
-                     failsWords(it), failedWords(report.own),
-                     base::humanBytes(it.peakReservedBytes()), orMore(it),
-                     base::humanBytes(report.own.peakReservedBytes()));
+  return fmt::format(
+      "With {}, {} ({} with its own settings), and peak reserved memory is {}{} instead of {}.",
+      nameOf(it), failsWords(it), failedWords(report.own), base::humanBytes(it.peakReservedBytes()),
+      orMore(it), base::humanBytes(report.own.peakReservedBytes()));
 }
 
 std::string editSentence(const analysis::WhatIf& report, const analysis::ReplayedEdit& it) {
   const Replayed &own = report.own, &other = it.replayed;
-  std::string text = fmt::format("{}: peak reserved {}, where it {} {}", analysis::words(it.edit),
-                                 base::humanBytes(other.peakReservedBytes()),
-                                 report.ownIsAsRecorded() ? "was" : "would be",
-                                 base::humanBytes(own.peakReservedBytes()));
+  std::string text = fmt::format(
+      "{}: peak reserved memory is {} instead of {}", analysis::words(it.edit),
+      base::humanBytes(other.peakReservedBytes()), base::humanBytes(own.peakReservedBytes()));
   if (own.mostOoms() > 0 || other.mostOoms() > 0)
-    text += fmt::format("; {}, where {} {}", failsWords(other), failedWords(own),
-                        report.ownIsAsRecorded() ? "did" : "would");
+    text += fmt::format(
+        "; {} ({} {})", failsWords(other), failedWords(own),
+        report.ownIsAsRecorded() ? "did in the recording" : "would in the unchanged program");
   if (other.min_capacity_bytes)
-    text += fmt::format("; the smallest card on which it gets through has {}{}",
+    text += fmt::format("; the smallest device memory with which no request fails is {}{}",
                         mibWords(*other.min_capacity_bytes),
                         report.recorded_ooms > 0 ? " or more" : "");
   text += ".";
-  if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  // A name of the program keeps its first letter.
+  using What = analysis::ProgramEdit::What;
+  bool is_word = it.edit.what == What::kDrop || it.edit.what == What::kHalve;
+  if (is_word) text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return text;
 }
 
@@ -101,40 +104,42 @@ std::vector<std::string> howToSet(const Replayed& best, std::optional<double> kn
   replay::Settings others = best.settings;
   auto fraction = std::exchange(others.fraction, std::nullopt);
   if (!fraction || fraction == known_fraction) {
-    return {best.conf.empty() ? std::string("To set it: leave PYTORCH_CUDA_ALLOC_CONF out.")
+    return {best.conf.empty() ? std::string("To set it, omit PYTORCH_CUDA_ALLOC_CONF.")
                               : "To set it: PYTORCH_CUDA_ALLOC_CONF=" + inShell(best.conf)};
   }
   return {"To set it: PYTORCH_CUDA_ALLOC_CONF=" + inShell(replay::confOf(others)),
-          fmt::format("With it, at the start of the program: "
-                      "torch.cuda.set_per_process_memory_fraction({:g}); or, since torch 2.9, "
-                      "per_process_memory_fraction:{:g} in the line.",
+          fmt::format("Also call torch.cuda.set_per_process_memory_fraction({:g}) at the start of "
+                      "the program; since PyTorch 2.9, per_process_memory_fraction:{:g} in that "
+                      "variable has the same effect.",
                       *fraction, *fraction)};
 }
 
 // Nothing that was tried is noticeably better.
 std::string noneHelps(const analysis::WhatIf& report) {
   const Replayed &own = report.own, &best = report.candidates.front();
-  if (own.mostOoms() == 0) return "No setting that was tried reserves noticeably less.";
+  if (own.mostOoms() == 0) return "No tested setting lowers peak reserved memory noticeably.";
   if (report.helps_from)
     return fmt::format(
-        "It depends on that limit, which the file does not give exactly: it was "
-        "{} to {}. From {} on {} would have helped: {} of the requests would fail.",
+        "The result depends on that limit, which the file does not contain exactly: it was {} to "
+        "{}. From {} on, {} would have helped: {} would fail.",
         mibWords(*report.limit_bytes), mibWords(*report.limit_most_bytes),
         mibWords(report.helps_from->limit_bytes),
-        report.helps_from->conf.empty() ? "to set nothing" : withSpaces(report.helps_from->conf),
-        report.helps_from->ooms == 0 ? "none" : base::withCommas(report.helps_from->ooms));
+        report.helps_from->conf.empty() ? "default settings" : withSpaces(report.helps_from->conf),
+        report.helps_from->ooms == 0 ? "no request"
+                                     : base::counted(report.helps_from->ooms, "request"));
   if (auto could_have = report.availableBytes();
       could_have && own.peakActiveBytes() > *could_have / 10 * 9)
     return fmt::format(
-        "No setting that was tried helps: {} of {} were in live blocks at the peak, so what is "
-        "missing is {}, or holding less.",
+        "No tested setting helps. At the peak, {} of {} were in active blocks. The program needs "
+        "{}, or it must hold less.",
         base::humanBytes(own.peakActiveBytes()), base::humanBytes(*could_have),
-        report.limit_bytes ? "a higher limit" : "capacity");
+        report.limit_bytes ? "a higher limit" : "more memory");
   if (!best.stopped_at && best.mostOoms() < own.leastOoms())
-    return fmt::format("The best of them lets {} more through, and {} fail still: no way out.",
-                       base::withCommas(own.leastOoms() - best.mostOoms()),
-                       base::withCommas(best.mostOoms()));
-  return "No setting that was tried lets more requests through.";
+    return fmt::format("With the best tested setting, {} {}, but {} still {}.",
+                       base::counted(own.leastOoms() - best.mostOoms(), "more request"),
+                       own.leastOoms() - best.mostOoms() == 1 ? "succeeds" : "succeed",
+                       base::withCommas(best.mostOoms()), best.mostOoms() == 1 ? "fails" : "fail");
+  return "With no tested setting do more requests succeed.";
 }
 
 // The first step at which one of the results in the text, or of another program, becomes a
@@ -157,50 +162,51 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
                                          const analysis::WhatIf& report) {
   std::vector<std::string> sentences;
   if (report.verified.events_checked == 0)
-    return {"No event of this device is the allocator's: nothing to replay."};
+    return {"No event of this device is from PyTorch's allocator, so there is nothing to replay."};
   if (uint64_t unread = trace.issues.count(model::IssueKind::kBadValue); unread > 0)
     sentences.push_back(fmt::format(
-        "{} of the file could not be read and {} taken as unknown: `tidegauge report` says where.",
-        base::counted(unread, "value"), unread == 1 ? "is" : "are"));
+        "Tidegauge could not read {} of the file and treats {} as unknown. `tidegauge report` "
+        "prints where.",
+        base::counted(unread, "value"), unread == 1 ? "it" : "them"));
   const Replayed& own = report.own;
   uint64_t checked = report.verified.events_checked, exact = report.verified.events_exact;
-  std::string estimates =
-      fmt::format("{} of {} were not as these rules have it: take the figures as estimates.",
-                  base::withCommas(checked - exact), base::counted(checked, "event"));
+  std::string estimates = fmt::format(
+      "The replay differs from the recording in {} of {}, so the figures are estimates.",
+      base::withCommas(checked - exact), base::counted(checked, "event"));
   bool is_poor = !report.isProven();
   if (is_poor)
     sentences.push_back(
-        fmt::format("{} of {} were not as these rules have it: no figure of other settings is "
-                    "proof, and none is said to help.",
+        fmt::format("The replay differs from the recording in {} of {}. Figures of other settings "
+                    "therefore prove nothing, and Tidegauge recommends none.",
                     base::withCommas(checked - exact), base::counted(checked, "event")));
   bool is_impossible = own.reserved_at_start_bytes > report.availableBytes().value_or(UINT64_MAX);
   if (is_impossible)
     sentences.push_back(fmt::format(
-        "{} were reserved before the recording began: on a "
-        "device of {} this program would not have come so far.",
+        "{} were reserved before the recording began. On a device of {}, this program would not "
+        "have come so far.",
         base::humanBytes(own.reserved_at_start_bytes), base::humanBytes(*report.availableBytes())));
   else if (own.reserved_at_start_bytes > 0 &&
            own.reserved_at_start_bytes == own.peakReservedBytes())
     sentences.push_back(fmt::format(
-        "{} were reserved before the recording began, and never more: settings change only what "
-        "comes after, so record from the start of the program.",
+        "{} were reserved before the recording began, and never more than that. Settings change "
+        "only what comes after, so record from the start of the program.",
         base::humanBytes(own.reserved_at_start_bytes)));
   if (own.stopped_at)
     sentences.push_back(
-        fmt::format("The replay stopped at step {}: there were too many "
-                    "free blocks to search. Later steps are not covered.",
+        fmt::format("The replay stopped at step {}, because there were too many free blocks to "
+                    "search. Later steps are not covered.",
                     base::withCommas(*own.stopped_at)));
   if (!report.ownIsAsRecorded() && !is_poor &&
       report.capacity_source != analysis::CapacitySource::kGiven)
     sentences.push_back(fmt::format(
-        "The recording reserved {} at its peak and {} failed; its replay "
-        "differs, so something acted that the file does not contain, such as "
-        "a memory fraction or other processes. --fraction and --capacity set it.",
+        "In the recording, peak reserved memory was {} and {} failed. The replay differs, so "
+        "something had an effect that the file does not contain, such as a memory fraction or "
+        "other processes. Set it with --fraction and --capacity.",
         base::humanBytes(report.recorded_peak_bytes),
         report.recorded_ooms == 0 ? "no request" : base::counted(report.recorded_ooms, "request")));
   for (const std::string& pair : report.verified.settings.not_simulated)
     sentences.push_back(
-        fmt::format("{} of the recording is not simulated: what it changes is not in here.",
+        fmt::format("The replay does not simulate {} of the recording, so its effect is missing.",
                     base::printable(pair)));
   if (report.best_helps) {
     const Replayed& best = report.candidates.front();
@@ -209,15 +215,16 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
     if (auto fraction = best.settings.fraction;
         fraction && report.capacity_source != analysis::CapacitySource::kGiven &&
         report.capacity_bytes && !report.device_bytes)
-      sentences.push_back(
-          fmt::format("PyTorch takes the fraction of the whole device, whose size is not known: "
-                      "what was replayed is a "
-                      "limit of {}. Where others hold a part of the device, give that by its size.",
-                      base::humanBytes(best.settings.capBytes(*report.capacity_bytes))));
+      sentences.push_back(fmt::format(
+          "PyTorch applies the fraction to the whole device, whose size is unknown. The "
+          "replay used a limit of {}. If other programs hold a part of the device, "
+          "choose the fraction that gives this limit.",
+          base::humanBytes(best.settings.capBytes(*report.capacity_bytes))));
     if (report.limit_bytes && best.settings.gc_threshold > 0 &&
         best.settings.gc_threshold != own.settings.gc_threshold)
       sentences.push_back(
-          "The threshold is of the limit that the program set: without one nothing is collected.");
+          "The threshold is a share of the limit that the program set. Without a limit, the "
+          "allocator collects no garbage.");
   } else if (!report.candidates.empty() && !is_impossible && !is_poor && !own.stopped_at) {
     sentences.push_back(noneHelps(report));
   }
@@ -231,48 +238,46 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
         sentences.push_back(wishedSentence(report, it));
   if (own.mostOoms() > 0 && !own.min_capacity_bytes && !report.best_helps && report.edits.empty() &&
       !is_impossible && !is_poor && report.availableBytes())
-    sentences.push_back("--min-capacity says how large a card the run needs.");
+    sentences.push_back(
+        "--min-capacity finds the smallest device memory with which no request fails.");
   if (own.min_capacity_bytes) {
     std::string text = fmt::format(
-        "The smallest card found on which the run gets through, as it does on larger ones that "
-        "were tried, has {}{} for this process",
+        "The smallest device memory with which no request of this process fails is {}{}",
         mibWords(*own.min_capacity_bytes),
-        report.recorded_ooms > 0 ? " or more (what it would have asked for next is not known)"
-                                 : "");
+        report.recorded_ooms > 0 ? " or more (its next requests are unknown)" : "");
     for (const Replayed& it : report.candidates)
       if (it.min_capacity_bytes)
         text += fmt::format(
-            "; with {}, {}{}", it.conf.empty() ? "nothing set" : withSpaces(it.conf),
+            "; with {}, {}{}", it.conf.empty() ? "default settings" : withSpaces(it.conf),
             mibWords(*it.min_capacity_bytes), report.recorded_ooms > 0 ? " or more" : "");
-    sentences.push_back(text + ".");
+    sentences.push_back(text + ". Larger sizes were tried too.");
   }
   auto isIdle = [](const Replayed& it) { return analysis::hasIdleThreshold(it.settings); };
   if (analysis::hasIdleThreshold(report.verified.settings) ||
       std::ranges::any_of(report.candidates, isIdle))
     sentences.push_back(
-        "garbage_collection_threshold does nothing here: it is of a "
-        "memory fraction below 1, and none is set (per_process_memory_fraction, "
-        "or torch.cuda.set_per_process_memory_fraction()). If the "
-        "program sets one, give --fraction and --capacity.");
+        "garbage_collection_threshold has no effect here. It is a share of a memory fraction below "
+        "1, and none is set (per_process_memory_fraction, or "
+        "torch.cuda.set_per_process_memory_fraction()). If the program sets one, add --fraction "
+        "and --capacity.");
   auto fighting = [](const Replayed& it) { return analysis::fights(it.settings); };
   if (fighting(own) || std::ranges::any_of(report.candidates, fighting))
     sentences.push_back(
-        "max_split_size_mb and expandable_segments fight: small requests may not use the large "
-        "free stretches "
-        "that expandable segments have, and map new pages instead.");
+        "max_split_size_mb works against expandable_segments. Small requests must not use the "
+        "large free ranges of expandable segments, so they map new pages.");
   auto hasRange = [](const Replayed& it) { return it.hasRange(); };
   if (hasRange(own) || std::ranges::any_of(report.candidates, hasRange))
     sentences.push_back(
-        "This PyTorch takes the lowest address among blocks of one size, so the "
-        "driver's placement moves the result: the range is over three placements.");
+        "This version of PyTorch takes the lowest address among free blocks of equal size, so the "
+        "result depends on where the driver places segments. The ranges are over three "
+        "placements.");
   if (auto from = forecastFrom(report))
-    sentences.push_back(
-        fmt::format("From step {} on it is a forecast: there a request goes another way than it "
-                    "did, and what the program would "
-                    "have done next is not known: it may ask for more. Against PyTorch's own runs "
-                    "such peaks were off by up to 13 %, and in most of them another number of "
-                    "requests failed later.",
-                    base::withCommas(*from)));
+    sentences.push_back(fmt::format(
+        "The result is a forecast from step {} on. There, a request that failed in the "
+        "recording succeeds in the replay, or the reverse, and the program might then "
+        "have behaved differently. In comparisons with real runs of PyTorch, such peaks "
+        "were wrong by up to 13 %, and the number of later failures usually differed.",
+        base::withCommas(*from)));
   bool is_expandable = own.settings.expandable;
   for (const Replayed& it : report.candidates) is_expandable |= it.settings.expandable;
   if (report.verified.has_private_pools && !report.verified.private_pools_are_known &&
@@ -283,10 +288,11 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
   if (!report.availableBytes())
     sentences.push_back(
         own.stats.ooms == 0
-            ? "How much the device has is not known, so "
-              "nothing fails here: --capacity 80GiB says it."
-            : "How much the device has is not known, so only what no device has fails here: "
-              "--capacity 80GiB says it.");
+            ? "The file does not contain the size of the device, so no request fails in these "
+              "replays. Set the size with --capacity, e.g. --capacity 80GiB."
+            : "The file does not contain the size of the device, so only requests that no device "
+              "can serve fail in these replays. Set the size with --capacity, e.g. --capacity "
+              "80GiB.");
   if (exact < checked && !is_poor) sentences.push_back(estimates);
   return sentences;
 }

@@ -54,15 +54,15 @@ std::string_view exampleOf(LimitUnit unit) {
 }
 
 std::string_view formOf(LimitUnit unit) {
-  constexpr std::array<std::string_view, 4> kForms = {"a number as in 60", "a size as in 2GiB",
-                                                      "a share as in 0.3 or 30%",
-                                                      "a size as in 100MiB or percent as in 1%"};
+  constexpr std::array<std::string_view, 4> kForms = {
+      "a number, such as 60", "a size, such as 2GiB", "a share, such as 0.3 or 30%",
+      "a size, such as 100MiB, or a percentage, such as 1%"};
   return kForms[static_cast<size_t>(unit)];
 }
 
 base::Error unusable(std::string_view text, std::string hint) {
   return {base::ErrorKind::kUsage,
-          fmt::format("--fail-on takes METRIC OP VALUE, not “{}”", text),
+          fmt::format("--fail-on needs a metric, a comparison and a value, not “{}”", text),
           {},
           std::move(hint)};
 }
@@ -72,25 +72,24 @@ base::Error unusable(std::string_view text, std::string hint) {
 base::Result<Limit> readLimit(std::string_view text, std::span<const LimitMetric> metrics) {
   size_t at = text.find_first_of("<>=!");
   if (at == std::string_view::npos) {
-    return unusable(
-        text, fmt::format("As in {}>{}", metrics.front().name, exampleOf(metrics.front().unit)));
+    return unusable(text, fmt::format("Write, for example, {}>{}.", metrics.front().name,
+                                      exampleOf(metrics.front().unit)));
   }
   size_t end = at + (at + 1 < text.size() && text[at + 1] == '=' ? 2 : 1);
   Limit limit{.text = std::string(text), .metric = std::string(trimmed(text.substr(0, at)))};
   auto metric = std::find_if(metrics.begin(), metrics.end(),
                              [&](const LimitMetric& known) { return known.name == limit.metric; });
   if (metric == metrics.end()) {
-    return unusable(text, fmt::format("The metrics are: {}", fmt::join(namesOf(metrics), ", ")));
+    return unusable(text, fmt::format("The metrics are: {}.", fmt::join(namesOf(metrics), ", ")));
   }
   limit.index = static_cast<size_t>(metric - metrics.begin());
   auto op = std::find(kOps.begin(), kOps.end(), text.substr(at, end - at));
   if (op == kOps.end()) {
-    return unusable(text, fmt::format("The comparisons are: {}", fmt::join(kOps, ", ")));
+    return unusable(text, fmt::format("The comparisons are: {}.", fmt::join(kOps, ", ")));
   }
   limit.op = static_cast<Limit::Op>(op - kOps.begin());
   if (!readValue(metric->unit, trimmed(text.substr(end)), limit)) {
-    return unusable(text,
-                    fmt::format("{} is compared with {}", metric->name, formOf(metric->unit)));
+    return unusable(text, fmt::format("Compare {} with {}.", metric->name, formOf(metric->unit)));
   }
   return limit;
 }
@@ -114,7 +113,8 @@ bool holds(const Limit& limit, double measured) {
 }
 
 std::string finding(const Limit& limit, std::string_view measured) {
-  return fmt::format("{} is {}: “{}” holds", limit.metric, measured, limit.text);
+  return fmt::format("the condition “{}” is true, because {} is {}", limit.text, limit.metric,
+                     measured);
 }
 
 std::vector<std::string_view> namesOf(std::span<const LimitMetric> metrics) {

@@ -49,7 +49,7 @@ struct Limit {
 // Errors (kUsage) list the metrics.
 base::Result<Limit> readLimit(std::string_view text, std::span<const LimitMetric> metrics);
 bool holds(const Limit& limit, double measured);
-// "score is 61.2: “score>60” holds"
+// "the condition “score>60” is true, because score is 61.2"
 std::string finding(const Limit& limit, std::string_view measured);
 std::vector<std::string_view> namesOf(std::span<const LimitMetric> metrics);
 

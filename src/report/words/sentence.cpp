@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/format.h"
+
 namespace tidegauge::report {
 
 std::string plainText(const std::vector<Part>& parts) {
@@ -13,6 +15,10 @@ std::string plainText(const std::vector<Part>& parts) {
 Part plain(std::string text) { return {std::move(text), Part::Style::kPlain}; }
 Part strong(std::string text) { return {std::move(text), Part::Style::kStrong}; }
 Part code(std::string text) { return {std::move(text), Part::Style::kCode}; }
+
+std::string freeRanges(uint64_t count) {
+  return count == 1 ? "one free range" : base::counted(count, "free range");
+}
 
 Link sqlLink(std::string sql) { return {"sql", "SQL", {{"sql", std::move(sql)}}}; }
 Link growthLink(const std::string& list) { return {"growth", "Growth", {{"growth", list}}}; }

@@ -1,7 +1,8 @@
 // Sentences about a recording: the text in parts, the view of the page that shows it, and the SQL
 // whose result contains all its numbers. Text, JSON and the page use the same sentences.
 //
-//   "4,008 MiB were asked for, 3,842 MiB were left. 807 MiB lay free in 27 pieces."
+//   "The program requested 4,008 MiB. The driver had 3,842 MiB free, and 807 MiB were free inside
+//    segments."
 #pragma once
 
 #include <cstdint>
@@ -47,6 +48,9 @@ std::string plainText(const std::vector<Part>& parts);
 Part plain(std::string text);
 Part strong(std::string text);
 Part code(std::string text);
+
+// "one free range", "27 free ranges".
+std::string freeRanges(uint64_t count);
 
 // The SQL view with the statement.
 Link sqlLink(std::string sql);

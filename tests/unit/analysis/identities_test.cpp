@@ -30,10 +30,12 @@ TEST(Identities, AllHoldInACompleteRecording) {
   std::vector<Identity> identities = identitiesOf(analysed, *analysed.devices[0]);
   ASSERT_EQ(identities.size(), 5U);
   for (const Identity& identity : identities) EXPECT_TRUE(identity.holds) << identity.text;
-  EXPECT_EQ(named(analysed, "drawn").text,
-            "Drawn 1.0 KiB at the peak = traced 1.0 KiB + before recording 0 + lost 0");
+  EXPECT_EQ(
+      named(analysed, "drawn").text,
+      "Active 1.0 KiB at the peak = allocated in the recording 1.0 KiB + allocated before it 0 + "
+      "lost 0");
   EXPECT_EQ(named(analysed, "segments").text, "1 segment equals the sum of its blocks");
-  EXPECT_EQ(named(analysed, "checksums").text, "Active bytes: 1 of 1 snapshot event agree");
+  EXPECT_EQ(named(analysed, "checksums").text, "Active bytes agree with 1 of 1 snapshot event");
   EXPECT_EQ(analysed.trace.issues.all().size(), 0U);
 }
 
@@ -56,7 +58,8 @@ TEST(Identities, ReservedSaysWhereMoreIsLiveThanReserved) {
   Identity reserved = named(analysed, "reserved");
   EXPECT_FALSE(reserved.holds);
   EXPECT_EQ(reserved.difference_bytes, 4 * kMiB);
-  EXPECT_NE(reserved.text.find("at step 0 4.0 MiB more are live than reserved"), std::string::npos)
+  EXPECT_NE(reserved.text.find("at step 0 active memory exceeds reserved memory by 4.0 MiB"),
+            std::string::npos)
       << reserved.text;
 }
 
@@ -68,7 +71,7 @@ TEST(Identities, SegmentsSayHowManyDiffer) {
   Identity segments = named(analysed, "segments");
   EXPECT_FALSE(segments.holds);
   EXPECT_EQ(segments.text,
-            "1 of 2 segments differ from the sums of their blocks, by 1.0 MiB in all");
+            "1 of 2 segments differ from the sums of their blocks, by 1.0 MiB in total");
 }
 
 TEST(Identities, ChecksumsAreThereOnlyWithSnapshotEvents) {

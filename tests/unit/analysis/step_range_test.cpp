@@ -53,7 +53,8 @@ TEST_F(StepRangeTest, OneOfSeveralPhasesOfAName) {
   EXPECT_EQ(first.first, 0U);
   EXPECT_EQ(first.last, 1U);
   EXPECT_EQ(first.notes,
-            std::vector<std::string>{"“step” is the first of 2 of that name, step#2 the last."});
+            std::vector<std::string>{
+                "“step” is the first of 2 phases with that name; step#2 is the last."});
   StepRange second = range("step#2", "step#2").value();
   EXPECT_EQ(second.first, 2U);
   EXPECT_EQ(second.last, 3U);
@@ -69,11 +70,11 @@ TEST_F(StepRangeTest, OneOfSeveralPhasesOfAName) {
 TEST_F(StepRangeTest, MissingPlacesAreReported) {
   EXPECT_EQ(range("6", ""), "cuda:0 has no step 6");
   EXPECT_EQ(range("99999999999999999999", ""), "cuda:0 has no step 18446744073709551615");
-  EXPECT_EQ(range("3s", ""), "cuda:0 ends before that time");
-  EXPECT_EQ(range("3", "1"), "the range holds no event: step 3 comes after step 1");
-  EXPECT_EQ(range("0.5s", "0.6s"), "the range holds no event: step 4 comes after step 3");
+  EXPECT_EQ(range("3s", ""), "cuda:0 has no events at that time");
+  EXPECT_EQ(range("3", "1"), "the range is empty: it starts at step 3 and ends at step 1");
+  EXPECT_EQ(range("0.5s", "0.6s"), "the range is empty: it starts at step 4 and ends at step 3");
   for (const char* text : {"nothing", "idle", "-1", "1.5", "nan", "infs", "-1s"}) {
-    EXPECT_NE(range(text, "").find("is not a step, a time or a phase"), std::string::npos) << text;
+    EXPECT_NE(range(text, "").find("has no step, time or annotation"), std::string::npos) << text;
   }
 }
 

@@ -63,11 +63,11 @@ TEST(DiffSide, PlacesHaveNames) {
 
 TEST(DiffSide, PlacesThatAreNotThereAreErrors) {
   AnalysedTrace analysed(story());
-  EXPECT_EQ(errorAt(analysed, "top"), "“top” is no place to compare at");
-  EXPECT_EQ(errorAt(analysed, ""), "“” is no place to compare at");
-  EXPECT_EQ(errorAt(analysed, "step:x"), "“step:x” is no place to compare at");
-  EXPECT_EQ(errorAt(analysed, "step:"), "“step:” is no place to compare at");
-  EXPECT_EQ(errorAt(analysed, "phase:"), "phase: lacks the name of the phase");
+  EXPECT_EQ(errorAt(analysed, "top"), "“top” is not a point that diff knows");
+  EXPECT_EQ(errorAt(analysed, ""), "“” is not a point that diff knows");
+  EXPECT_EQ(errorAt(analysed, "step:x"), "“step:x” is not a point that diff knows");
+  EXPECT_EQ(errorAt(analysed, "step:"), "“step:” is not a point that diff knows");
+  EXPECT_EQ(errorAt(analysed, "phase:"), "phase: needs the name of a phase");
   EXPECT_EQ(errorAt(analysed, "step:7"), "cuda:0 has no step 7");
   EXPECT_EQ(errorAt(analysed, "phase:work#3"), "cuda:0 has no “work#3”");
   EXPECT_EQ(errorAt(analysed, "peak", 3), "there is no device 3");

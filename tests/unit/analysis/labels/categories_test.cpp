@@ -124,7 +124,7 @@ TEST(Categories, AKeyIsThereOnce) {
 
 TEST(Categories, InvalidYamlSaysWhere) {
   auto whatOf = [](const std::string& yaml) { return CategoryRules::parse(yaml).error().what; };
-  const std::string unusable = "the category rules are not usable: ";
+  const std::string unusable = "the category rules are invalid: ";
   EXPECT_EQ(whatOf("rules: [\n"), unusable + "line 2, column 1: end of sequence flow not found");
   std::string deep = whatOf("rules:\n  " + std::string(100'000, '['));
   EXPECT_TRUE(deep.starts_with(unusable + "line ")) << deep;

@@ -433,22 +433,23 @@ TEST(OomVerdict, WithoutAnAllocatorTheDriversFigureIsTheMeasure) {
   EXPECT_EQ(v.driver_bytes, 552 * kMiB);
   EXPECT_EQ(v.otherBytes(), 0U);
   EXPECT_EQ(v.driver_free_before_us, 1'000'000);
-  EXPECT_EQ(judged.advice(),
-            "Free something before this point, or ask for less: at least 48.0 MiB must go. Most is "
-            "held by take: 448 MiB in 1 block. ");
+  EXPECT_EQ(
+      judged.advice(),
+      "Free something before this point, or request less. The program must hold at least 48.0 "
+      "MiB less. The largest holder is take: 448 MiB in 1 block. ");
 }
 
 TEST(OomVerdict, WithoutAnAllocatorOthersAreThoseBeyondThisProcess) {
   JudgedDriver judged(100, 600, 300);  // 600 elsewhere; others may have allocated or freed since
   EXPECT_EQ(judged.rows(), (Names{"others?", "capacity?"}));
   EXPECT_EQ(judged.verdict.find(Verdict::kOthers)->bytes, 600 * kMiB);
-  EXPECT_NE(judged.advice().find("600 MiB lie outside this process."), std::string::npos);
+  EXPECT_NE(judged.advice().find("600 MiB are outside this process."), std::string::npos);
 }
 
 TEST(OomVerdict, WithoutAnAllocatorWhatNeverFitsIsAskedForInVain) {
   JudgedDriver judged(100, 2000, 300);
   EXPECT_EQ(judged.rows(), Names{"capacity"});
-  EXPECT_EQ(judged.advice(), "Ask for less at once: the device has 1,000 MiB in all. ");
+  EXPECT_EQ(judged.advice(), "Request less at once, because the device has only 1,000 MiB. ");
 }
 
 TEST(OomVerdict, WithoutAnAllocatorTheDeviceAloneBoundsWhatWasLeft) {

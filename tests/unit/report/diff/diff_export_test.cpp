@@ -78,22 +78,30 @@ TEST(DiffWords, TheVerdictSaysHowAlike) {
   auto verdict = [](model::Trace a, model::Trace b) {
     return diffVerdict(Pair(std::move(a), std::move(b)).diff);
   };
-  EXPECT_EQ(verdict(holding(kGiB, kGiB), holding(kGiB, kGiB)),
-            "Alike: 2.00 GiB and 2.00 GiB at the end; all 2 stacks hold the same bytes.");
-  EXPECT_EQ(verdict(holding(kGiB, 0), holding(kGiB, 0)),
-            "Alike: 1.00 GiB and 1.00 GiB at the end; the one stack holds the same bytes.");
-  EXPECT_EQ(verdict(holding(0, 0), holding(0, 0)), "Alike: nothing is live at the end.");
-  EXPECT_EQ(verdict(holding(kGiB, kGiB), holding(kGiB, kGiB + 4 * kMiB)),
-            "Alike: 2,048 MiB and 2,052 MiB at the end; 1 of 2 stacks differs, by 4.0 MiB in all.");
-  EXPECT_EQ(verdict(holding(kGiB, 2 * kGiB), holding(2 * kGiB, kGiB)),
-            "As much, but not the same: 3.00 GiB and 3.00 GiB at the end; 2 of 2 stacks differ, by "
-            "2.00 GiB in all.");
-  EXPECT_EQ(verdict(holding(kGiB, kGiB), holding(2 * kGiB, kGiB)),
-            "B holds 1.00 GiB more than A at the end: 2.00 GiB and 3.00 GiB, +50.0 % of A.");
-  EXPECT_EQ(verdict(holding(2 * kGiB, kGiB), holding(kGiB, kGiB)),
-            "B holds 1.00 GiB less than A at the end: 3.00 GiB and 2.00 GiB, −33.3 % of A.");
+  EXPECT_EQ(
+      verdict(holding(kGiB, kGiB), holding(kGiB, kGiB)),
+      "A and B are equal: 2.00 GiB and 2.00 GiB at the end; all 2 stacks hold the same bytes.");
+  EXPECT_EQ(
+      verdict(holding(kGiB, 0), holding(kGiB, 0)),
+      "A and B are equal: 1.00 GiB and 1.00 GiB at the end; the one stack holds the same bytes.");
+  EXPECT_EQ(verdict(holding(0, 0), holding(0, 0)),
+            "A and B are equal: nothing is active at the end.");
+  EXPECT_EQ(
+      verdict(holding(kGiB, kGiB), holding(kGiB, kGiB + 4 * kMiB)),
+      "A and B are nearly equal: 2,048 MiB and 2,052 MiB at the end; 1 of 2 stacks differs, by "
+      "4.0 MiB in total.");
+  EXPECT_EQ(
+      verdict(holding(kGiB, 2 * kGiB), holding(2 * kGiB, kGiB)),
+      "A and B hold nearly the same amount, but in different stacks: 3.00 GiB and 3.00 GiB at "
+      "the end; 2 of 2 stacks differ, by 2.00 GiB in total.");
+  EXPECT_EQ(
+      verdict(holding(kGiB, kGiB), holding(2 * kGiB, kGiB)),
+      "B holds 1.00 GiB more than A at the end: 2.00 GiB in A and 3.00 GiB in B (+50.0 % of A).");
+  EXPECT_EQ(
+      verdict(holding(2 * kGiB, kGiB), holding(kGiB, kGiB)),
+      "B holds 1.00 GiB less than A at the end: 3.00 GiB in A and 2.00 GiB in B (−33.3 % of A).");
   EXPECT_EQ(verdict(holding(0, 0), holding(kGiB, 0)),
-            "B holds 1.00 GiB more than A at the end: 0.00 GiB and 1.00 GiB.");
+            "B holds 1.00 GiB more than A at the end: 0.00 GiB in A and 1.00 GiB in B.");
 }
 
 TEST(DiffText, SaysWhatDiffersInOneScreen) {
@@ -106,14 +114,16 @@ TEST(DiffText, SaysWhatDiffersInOneScreen) {
             "A  before: cuda:0, step 3 of 4, 0.000 s\n"
             "B  after: cuda:0, step 2 of 3, 0.000 s\n"
             "\n"
-            "B holds 0.50 GiB more than A at the end: 1.50 GiB and 2.00 GiB, +33.3 % of A.\n"
+            "B holds 0.50 GiB more than A at the end: 1.50 GiB in A and 2.00 GiB in B (+33.3\n"
+            "  % of A).\n"
             "  - B holds 1.00 GiB more in 1 stack and 512 MiB less in 1 stack (1 gone).\n"
             "  - The first event is the same. Step 1 is alloc of 1.00 GiB at m.py:1 f in A,\n"
             "    alloc of 2.00 GiB at m.py:7 f in B.\n"
-            "  - Out of memory: A once, at step 3 (4.0 MiB asked, 1.0 MiB left); B once, at\n"
-            "    step 2 (4.0 MiB asked, 1.0 MiB left).\n"
+            "  - A ran out of memory once, at step 3 (4.0 MiB requested, 1.0 MiB free in the\n"
+            "    driver); B ran out of memory once, at step 2 (4.0 MiB requested, 1.0 MiB\n"
+            "    free in the driver).\n"
             "  - A lasts 0.000 s, B 0.000 s.\n"
-            "  - Stacks matched: 0 exactly, 1 with other lines.\n"
+            "  - Tidegauge matched 0 stacks exactly, 1 with other line numbers.\n"
             "\n"
             "          A          B      B − A\n"
             "   1.50 GiB   2.00 GiB  +0.50 GiB  requested\n"
@@ -124,10 +134,11 @@ TEST(DiffText, SaysWhatDiffersInOneScreen) {
             "      B − A         A         B  blocks\n"
             "  +1.00 GiB  1.00 GiB  2.00 GiB       0  m.py:7 f (was :1) ‹ t.py:9 main\n"
             "   −512 MiB   512 MiB         –      −1  m.py:50 g ‹ t.py:9 main\n"
-            "  holds: the changes add up to +0.50 GiB = 2.00 GiB of B less 1.50 GiB of A\n");
+            "  ok: the changes add up to +0.50 GiB = 2.00 GiB (B) − 1.50 GiB (A)\n");
   options.top = 1;
-  EXPECT_NE(diffText(pair.diff, options).find("  1 more differs: 512 MiB less; --top 2 shows it\n"),
-            std::string::npos)
+  EXPECT_NE(
+      diffText(pair.diff, options).find("  1 more row differs (512 MiB less); --top 2 shows it\n"),
+      std::string::npos)
       << diffText(pair.diff, options);
 }
 
@@ -141,7 +152,7 @@ TEST(DiffWords, ASideThatContradictsItselfIsNamed) {
   };
   Pair pair(holding(kMiB, 0), without_final_state.build());
   std::string said = saidOf(pair);
-  EXPECT_NE(said.find("B contradicts itself: Live at the end"), std::string::npos) << said;
+  EXPECT_NE(said.find("B contradicts itself: Active at the end"), std::string::npos) << said;
   EXPECT_EQ(said.find("A contradicts itself"), std::string::npos) << said;
 }
 
@@ -165,7 +176,7 @@ TEST(DiffWords, ASideWithoutEventsIsNotSaidToHaveHadMemoryLeft) {
   Pair pair(state_only.build(), holding(kMiB, 0));
   std::string all;
   for (const std::string& said : diffParticulars(pair.diff)) all += said + "\n";
-  EXPECT_NE(all.find("Out of memory: A recorded no events; B once"), std::string::npos) << all;
+  EXPECT_NE(all.find("A recorded no events; B ran out of memory once"), std::string::npos) << all;
 }
 
 TEST(DiffText, KeepsToAnyWidth) {
@@ -194,25 +205,29 @@ TEST(DiffLimits, AreExceededExactlyBeyondThem) {
   // f 100 → 101 MiB, g is gone: 100 MiB.
   Pair pair(holding(100 * kMiB, 100 * kMiB), holding(101 * kMiB, 0));
   EXPECT_EQ(limited("stack>1MiB", pair.diff), "holds");
-  EXPECT_EQ(limited("stack>=1MiB", pair.diff), "stack is 1.0 MiB, 0.5 % of A: “stack>=1MiB” holds");
+  EXPECT_EQ(limited("stack>=1MiB", pair.diff),
+            "the condition “stack>=1MiB” is true, because stack is 1.0 MiB, 0.5 % of A");
   EXPECT_EQ(limited("stack>0.5%", pair.diff), "holds");
-  EXPECT_EQ(limited("stack>=0.5%", pair.diff), "stack is 1.0 MiB, 0.5 % of A: “stack>=0.5%” holds");
+  EXPECT_EQ(limited("stack>=0.5%", pair.diff),
+            "the condition “stack>=0.5%” is true, because stack is 1.0 MiB, 0.5 % of A");
   EXPECT_EQ(limited("stack>1048575", pair.diff),
-            "stack is 1.0 MiB, 0.5 % of A: “stack>1048575” holds");
+            "the condition “stack>1048575” is true, because stack is 1.0 MiB, 0.5 % of A");
   EXPECT_EQ(limited("growth>0", pair.diff), "holds") << "it shrank";
   EXPECT_EQ(limited("new>0", pair.diff), "holds");
   EXPECT_EQ(limited("gone>50%", pair.diff), "holds");
-  EXPECT_EQ(limited("gone>49%", pair.diff), "gone is 100 MiB, 50.0 % of A: “gone>49%” holds");
+  EXPECT_EQ(limited("gone>49%", pair.diff),
+            "the condition “gone>49%” is true, because gone is 100 MiB, 50.0 % of A");
   EXPECT_EQ(limited("change>100M", pair.diff),
-            "change is 101 MiB, 50.5 % of A: “change>100M” holds");
+            "the condition “change>100M” is true, because change is 101 MiB, 50.5 % of A");
   EXPECT_EQ(limited("reserved>0", pair.diff), "holds");
   EXPECT_EQ(limited(" stack < 1MiB ", pair.diff), "holds");
   EXPECT_EQ(limited("stack <= 1MiB", pair.diff),
-            "stack is 1.0 MiB, 0.5 % of A: “stack <= 1MiB” holds");
+            "the condition “stack <= 1MiB” is true, because stack is 1.0 MiB, 0.5 % of A");
   Pair from_nothing(holding(0, 0), holding(kMiB, 0));
   EXPECT_EQ(limited("growth>1%", from_nothing.diff),
-            "growth is 1.0 MiB, A holds nothing: “growth>1%” holds");
-  EXPECT_EQ(limited("new>0", from_nothing.diff), "new is 1.0 MiB, A holds nothing: “new>0” holds");
+            "the condition “growth>1%” is true, because growth is 1.0 MiB, A holds nothing");
+  EXPECT_EQ(limited("new>0", from_nothing.diff),
+            "the condition “new>0” is true, because new is 1.0 MiB, A holds nothing");
 }
 
 TEST(DiffLimits, OthersAreRefused) {
@@ -295,20 +310,19 @@ TEST(RanksText, NamesTheOddOneAndWhere) {
   std::vector<DiffSide> sides = {endOf(a), endOf(b), endOf(c)};
   EXPECT_EQ(ranksText(sides, analysis::ranksOf(sides), {"rank0", "rank1", "rank2"}, {}),
             "3 ranks at the end\n"
-            "  rank2 stands out: 3.00 GiB live, 2.00 GiB in the middle (+1.00 GiB); over all "
-            "stacks it is "
-            "unlike\n"
-            "  the median by 1.00 GiB, the others by 0.\n"
+            "  rank2 is an outlier: it holds 3.00 GiB, the median is 2.00 GiB (+1.00 GiB). Its "
+            "stacks differ from\n"
+            "  the median by 1.00 GiB in total, those of the other ranks by 0.\n"
             "\n"
-            "      live  to the median   reserved  unlike it by  rank\n"
-            "  2.00 GiB              0  64.00 GiB             0  rank0\n"
-            "  2.00 GiB              0  64.00 GiB             0  rank1\n"
-            "  3.00 GiB      +1.00 GiB  64.00 GiB      1.00 GiB  rank2  ◄ stands out\n"
-            "  2.00 GiB                 64.00 GiB             0  median\n"
+            "    active  difference to median   reserved  distance  rank\n"
+            "  2.00 GiB                     0  64.00 GiB         0  rank0\n"
+            "  2.00 GiB                     0  64.00 GiB         0  rank1\n"
+            "  3.00 GiB             +1.00 GiB  64.00 GiB  1.00 GiB  rank2  ◄ outlier\n"
+            "  2.00 GiB                        64.00 GiB         0  median\n"
             "\n"
             "  Where rank2 differs from the median\n"
-            "  more or less    median   its own\n"
-            "     +1.00 GiB  1.00 GiB  2.00 GiB  m.py:1 f ‹ t.py:9 main\n");
+            "  difference    median  this rank\n"
+            "   +1.00 GiB  1.00 GiB   2.00 GiB  m.py:1 f ‹ t.py:9 main\n");
 }
 
 TEST(RanksText, IsHonestWhenNoneDoes) {
@@ -316,11 +330,11 @@ TEST(RanksText, IsHonestWhenNoneDoes) {
   std::vector<DiffSide> sides = {endOf(a), endOf(b), endOf(c)};
   EXPECT_EQ(
       ranksVerdict(sides, analysis::ranksOf(sides), {"0", "1", "2"}),
-      "None stands out: 2.00 GiB live in the middle; farthest from it is 2 with 4.00 GiB, unlike "
-      "it by 2.00 GiB over all stacks.");
+      "No rank is an outlier. The median of active memory is 2.00 GiB. 2 is farthest from it: it "
+      "holds 4.00 GiB, and its stacks differ from the median by 2.00 GiB in total.");
   sides = {endOf(a), endOf(a), endOf(a)};
   EXPECT_EQ(ranksVerdict(sides, analysis::ranksOf(sides), {"0", "1", "2"}),
-            "All alike: 1.00 GiB live in each, the same in every stack.");
+            "All ranks are equal: each holds 1.00 GiB, with the same bytes in every stack.");
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST(FragReport, ARecordingThatContradictsItselfIsNamed) {
   b.segmentAlloc(kA, 2 * kMiB).alloc(kA, kMiB);
   AnalysedTrace contradictory(b.build());
   std::string said = fragText(contradictory, reportOf(contradictory), {});
-  EXPECT_NE(said.find("The recording contradicts itself: Live at the end"), std::string::npos)
+  EXPECT_NE(said.find("The recording contradicts itself: Active at the end"), std::string::npos)
       << said;
   AnalysedTrace right(combOf(4, kMiB, kMiB));
   EXPECT_EQ(fragText(right, reportOf(right), {}).find("contradicts"), std::string::npos);
@@ -81,10 +81,10 @@ TEST(FragReport, AShreddedHeapRanksAboveAHarmlessHole) {
   EXPECT_LT(of_shredded.now.sample.reserved.score, of_hole.now.sample.reserved.score);
 
   std::string said = fragText(shredded, of_shredded, {});
-  EXPECT_NE(said.find("1.95 GiB of it, 99.9 %, lay outside the largest piece"), std::string::npos)
+  EXPECT_NE(said.find("1.95 GiB (99.9 %) were outside the largest free range"), std::string::npos)
       << said;
-  EXPECT_NE(fragText(hole, of_hole, {}).find("It lay in one piece."), std::string::npos);
-  EXPECT_NE(said.find("1,000 blocks of 2.0 MiB from model.py:7 build keep 1.95 GiB from"),
+  EXPECT_NE(fragText(hole, of_hole, {}).find("in one free range."), std::string::npos);
+  EXPECT_NE(said.find("1,000 blocks of 2.0 MiB from model.py:7 build keep 1.95 GiB of free"),
             std::string::npos)
       << said;
 }
@@ -97,8 +97,8 @@ TEST(FragReport, APackedHeapIsZero) {
   EXPECT_TRUE(report.now.stranded.empty());
   EXPECT_TRUE(report.pinned.stacks.empty());
   std::string said = saidOf(packed, report);
-  EXPECT_NE(said.find("All of the 128 MiB reserved was live"), std::string::npos) << said;
-  EXPECT_NE(said.find("Layout score 6.0 of 100, low"), std::string::npos) << said;
+  EXPECT_NE(said.find("All 128 MiB of reserved memory were active"), std::string::npos) << said;
+  EXPECT_NE(said.find("layout score is 6.0 of 100, low"), std::string::npos) << said;
 }
 
 TEST(FragReport, TheFitTestNamesTheBlockAndHowOften) {
@@ -112,7 +112,9 @@ TEST(FragReport, TheFitTestNamesTheBlockAndHowOften) {
   EXPECT_FALSE(not_fits.fits[0].block_bytes.has_value());
   EXPECT_EQ(not_fits.fits[0].driver_bytes, 32 * kMiB);
   std::string said = saidOf(analysed, not_fits);
-  EXPECT_NE(said.find("served 30.0 MiB; 32.0 MiB would be asked"), std::string::npos) << said;
+  EXPECT_NE(said.find("that fits is 30.0 MiB. The allocator would request 32.0 MiB"),
+            std::string::npos)
+      << said;
 }
 
 // A segment for each size, each one hole. The allocator never splits blocks above the limit.
@@ -161,9 +163,9 @@ TEST(FragReport, PinnedHostMemoryHasNoListsAndNoFits) {
   EXPECT_TRUE(report.fits.empty());
   EXPECT_FALSE(parseLimit("unfit>0").value().isBroken(report));
   std::string said = fragText(analysed, report, {});
-  EXPECT_NE(said.find("Fit is not computed"), std::string::npos) << said;
-  EXPECT_NE(said.find("Not computed: this allocator"), std::string::npos) << said;
-  EXPECT_EQ(said.find("Largest request served"), std::string::npos) << said;
+  EXPECT_NE(said.find("does not compute which requests fit"), std::string::npos) << said;
+  EXPECT_NE(said.find("This is not computed, because this allocator"), std::string::npos) << said;
+  EXPECT_EQ(said.find("The largest request"), std::string::npos) << said;
   EXPECT_TRUE(fragJson(analysed, report).at("fit").is_null());
   EXPECT_FALSE(fragJson(analysed, report).at("rules_known"));
 }
@@ -176,9 +178,10 @@ TEST(FragReport, WithoutAnAllocatorNothingIsFreeAndNothingIsForecast) {
   EXPECT_TRUE(report.lists.empty());
   EXPECT_TRUE(report.fits.empty());
   std::string said = saidOf(analysed, report);
-  EXPECT_NE(said.find("30.0 MiB held, as the driver handed it out"), std::string::npos) << said;
-  EXPECT_NE(said.find("pages of 2.0 MiB: 4.0 MiB for this request"), std::string::npos) << said;
-  EXPECT_NE(said.find("does not contain the free memory"), std::string::npos) << said;
+  EXPECT_NE(said.find("held 30.0 MiB from the driver"), std::string::npos) << said;
+  EXPECT_NE(said.find("pages of 2.0 MiB, so this request takes 4.0 MiB"), std::string::npos)
+      << said;
+  EXPECT_NE(said.find("does not contain its free"), std::string::npos) << said;
   for (const char* word : {"score", "orecast", "rounds it up", "free block", "stranded"})
     EXPECT_EQ(said.find(word), std::string::npos) << word << "\n" << said;
   nlohmann::json json = fragJson(analysed, report);
@@ -261,7 +264,7 @@ TEST(FragReport, StrandedBytesAreThoseOfTheListsThatServeTheSize) {
   ASSERT_EQ(report.typical_fits.size(), 1);
   EXPECT_EQ(report.typical_fits[0].times, 2);
   std::string said = fragText(analysed, report, {});
-  EXPECT_NE(said.find("110 MiB of the free bytes cannot serve requests of 600 KiB"),
+  EXPECT_NE(said.find("110 MiB of the free bytes could not serve requests of 600 KiB"),
             std::string::npos)
       << said;
 }
@@ -286,8 +289,8 @@ TEST(FragReport, ReportsWhenReservedBytesReachTheWall) {
   AnalysedTrace analysed(b.build());
   FragReport report = reportOf(analysed);
   std::string said = saidOf(analysed, report);
-  EXPECT_NE(said.find("Reserved bytes rise by"), std::string::npos) << said;
-  EXPECT_NE(said.find("2.93 GiB would be reached after"), std::string::npos) << said;
+  EXPECT_NE(said.find("Reserved memory grows by"), std::string::npos) << said;
+  EXPECT_NE(said.find("At this rate it reaches 2.93 GiB after"), std::string::npos) << said;
   EXPECT_EQ(fragJson(analysed, report)["wall"]["rows"].size(), 2);
   EXPECT_TRUE(fragJson(analysed, report)["wall"]["rows"][1]["events_left"].is_number());
 }
@@ -304,13 +307,13 @@ TEST(FragReport, AModelThatIsWorseThanNoChangeWarnsOfNothing) {
   window.errors.overall = 1.2;
   std::string said = fragText(analysed, report, {});
   EXPECT_EQ(said.find("warns"), std::string::npos) << said;
-  EXPECT_EQ(said.find("Risk"), std::string::npos) << said;
+  EXPECT_EQ(said.find("risk level"), std::string::npos) << said;
   window.errors.overall = 0.5;
   forecast.best = analysis::ForecastModel::kWindow;
   said = saidOf(analysed, report);
   EXPECT_NE(said.find("getting clearly worse"), std::string::npos) << said;
-  EXPECT_TRUE(said.find("next three samples, 2 steps apart:") != std::string::npos ||
-              said.find("next three samples, 3 steps apart:") != std::string::npos)
+  EXPECT_TRUE(said.find("next three samples, 2 steps apart, is") != std::string::npos ||
+              said.find("next three samples, 3 steps apart, is") != std::string::npos)
       << said;
 }
 
@@ -361,10 +364,11 @@ TEST(FragReport, ARequestLargerThanTheDeviceNeverFits) {
   b.oom(1000 * kMiB, 1000 * kMiB);
   AnalysedTrace analysed(b.build());
   std::string said = saidOf(analysed, reportOf(analysed, {.request_bytes = 1024 * 1024 * kMiB}));
-  EXPECT_TRUE(says(said, "No, however memory is laid out: this process could have had 2.93 GiB"))
+  EXPECT_TRUE(
+      says(said, "No, in any layout, because only 2.93 GiB were available to this process."))
       << said;
   said = saidOf(analysed, reportOf(analysed, {.request_bytes = 2048 * kMiB}));
-  EXPECT_FALSE(says(said, "however memory is laid out")) << said;
+  EXPECT_FALSE(says(said, "in any layout")) << said;
 }
 
 // One quantity, one unit: the driver's free memory is shown twice.
@@ -374,8 +378,8 @@ TEST(FragReport, WhatWasLeftHasOneUnit) {
   b.oom(3842 * kMiB, 4008 * kMiB);
   AnalysedTrace analysed(b.build());
   std::string said = saidOf(analysed, reportOf(analysed, {.request_bytes = 512 * kMiB}));
-  EXPECT_TRUE(says(said, "4,008 MiB asked, 3,842 MiB left at the driver")) << said;
-  EXPECT_TRUE(says(said, "which had 3,842 MiB left")) << said;
+  EXPECT_TRUE(says(said, "It requested 4,008 MiB, and the driver had 3,842 MiB free.")) << said;
+  EXPECT_TRUE(says(said, "which had 3,842 MiB free")) << said;
   EXPECT_FALSE(says(said, "3.75 GiB")) << said;
 }
 
@@ -393,7 +397,7 @@ TEST(FragReport, PinsOfOlderBlocksSaySo) {
 TEST(FragReport, ItsWordsAreExplainedOnce) {
   AnalysedTrace analysed(movingHeap());
   FragReport report = reportOf(analysed);
-  EXPECT_TRUE(says(saidOf(analysed, report), "stranded: free, in pieces of no use to requests of"));
+  EXPECT_TRUE(says(saidOf(analysed, report), "stranded: free memory that requests of"));
   EXPECT_FALSE(says(saidOf(analysed, report, {.words = false}), "stranded: free"));
 }
 
@@ -479,7 +483,7 @@ TEST(FragLimits, AreReadAndCompared) {
   EXPECT_TRUE(breaks("largest_hole<1GiB"));
   EXPECT_TRUE(breaks("score>1"));
   EXPECT_EQ(parseLimit("free>=120MiB").value().sentence(report),
-            "free is 120 MiB: “free>=120MiB” holds");
+            "the condition “free>=120MiB” is true, because free is 120 MiB");
 }
 
 TEST(FragLimits, SayWhatThereIs) {

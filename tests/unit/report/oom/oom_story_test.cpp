@@ -41,9 +41,9 @@ TEST(OomStory, HowOftenTheSameWasRefusedAndSinceWhen) {
     auto told_of = refusalSentences(*told.analysed.devices[0], told.ooms, 0);
     return told_of.empty() ? "" : plainText(told_of[0].parts);
   };
-  EXPECT_EQ(
-      words(120),
-      "It was refused 120 times in a row, first at 2026-09-21 14:13:20 UTC, last 12.300 s later.");
+  EXPECT_EQ(words(120),
+            "The request failed 120 times in a row, first at 2026-09-21 14:13:20 UTC, last 12.300 "
+            "s later.");
   EXPECT_EQ(words(1), "");
   EXPECT_EQ(words(std::nullopt), "") << "a snapshot does not say";
 }
@@ -57,10 +57,9 @@ TEST(OomStory, ASeriesOfFallingRequestsIsReportedTogether) {
   told.ooms[0].first_refusal_ns = 1'789'999'999'500'002'000;
   told.ooms[1].refusals = 3;
   for (size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(
-        plainText(refusalSentences(*told.analysed.devices[0], told.ooms, i).at(0).parts),
-        "Its call site was refused 5 times in a row, from 8.00 GiB down to 2.00 GiB, first at "
-        "2026-09-21 14:13:19 UTC, last 0.500 s later.");
+    EXPECT_EQ(plainText(refusalSentences(*told.analysed.devices[0], told.ooms, i).at(0).parts),
+              "Requests of its call site failed 5 times in a row, from 8.00 GiB down to 2.00 GiB, "
+              "first at 2026-09-21 14:13:19 UTC, last 0.500 s later.");
   }
 }
 
@@ -96,12 +95,12 @@ TEST(OomStory, WithoutAnAllocatorTheDriverIsQuoted) {
   ToldOfDriver told(600, 2'000'000);
   EXPECT_EQ(
       told.row(),
-      "Capacity: the driver had 616 MiB of 1,000 MiB free, as it reported to the program 2.000 s "
-      "before; since then this process took 64.0 MiB. 48.0 MiB were missing. It fits only if "
-      "this process frees 48.0 MiB first.");
+      "Capacity. The driver had 616 MiB of 1,000 MiB free, as it reported to the program 2.000 s "
+      "before; since then this process took 64.0 MiB. 48.0 MiB were missing. The request "
+      "fits only if this process frees 48.0 MiB first.");
   EXPECT_EQ(plainText(sumSentence(told.verdict).parts),
-            "448 MiB held by this process + 552 MiB at the "
-            "driver + 0 B elsewhere = 1,000 MiB, the device.");
+            "448 MiB held by this process + 552 MiB free in the "
+            "driver + 0 B elsewhere = 1,000 MiB, the whole device.");
   nlohmann::json json = verdictJson(told.analysed, told.verdict);
   EXPECT_EQ(json["driver_free"]["free_bytes"], 616 * kMiB);
   EXPECT_TRUE(json["from"].is_null()) << "there are no lists of free blocks";
@@ -110,18 +109,19 @@ TEST(OomStory, WithoutAnAllocatorTheDriverIsQuoted) {
 
 TEST(OomStory, WithoutAnAllocatorItSaysWhatCanNeverFit) {
   std::string row = ToldOfDriver(1200, 2'000'000).row();
-  EXPECT_NE(row.find("It can never fit: the device has 1,000 MiB in all."), std::string::npos)
+  EXPECT_NE(row.find("The request can never fit, because the device has only 1,000 MiB."),
+            std::string::npos)
       << row;
 }
 
 TEST(OomStory, WithoutAnAllocatorARefusalInSpiteOfEnoughIsNotACapOfPyTorch) {
   EXPECT_EQ(
       ToldOfDriver(500, 2'000'000).row(),
-      "No verdict: the driver had 616 MiB of 1,000 MiB free, as it reported to the program 2.000 s "
-      "before; since then this process took 64.0 MiB. That was enough for the request: others "
-      "took it in between, or a limit refused it.");
+      "No verdict. The driver had 616 MiB of 1,000 MiB free, as it reported to the program 2.000 s "
+      "before; since then this process took 64.0 MiB. That was enough for the request, so "
+      "other processes took it in between, or a limit refused the request.");
   ToldOfDriver unheard(500, std::nullopt);
-  EXPECT_EQ(unheard.row(), "No verdict: the file does not say how much the driver had left.");
+  EXPECT_EQ(unheard.row(), "No verdict. The file does not contain the free memory of the driver.");
   EXPECT_EQ(plainText(sumSentence(unheard.verdict).parts), "448 MiB held by this process.");
 }
 
@@ -130,20 +130,20 @@ TEST(OomStory, TheSumNamesEveryPart) {
   b.segmentAlloc(kA, 100 * kMiB).alloc(kA, 60 * kMiB).oom(30 * kMiB, 500 * kMiB);
   Told told(b, kGiB);
   EXPECT_EQ(told.sum(),
-            "60.0 MiB live + 40.0 MiB free inside segments + 30.0 MiB at the driver + 894 MiB "
-            "elsewhere = 1,024 MiB, the device.");
+            "60.0 MiB active + 40.0 MiB free inside segments + 30.0 MiB free in the driver + 894 "
+            "MiB elsewhere = 1,024 MiB, the whole device.");
   EXPECT_EQ(told.row(0),
-            "Held by others: 894 MiB of the device lie outside this allocator: contexts, "
-            "libraries, other processes.");
+            "Held by others. 894 MiB of the device are outside this allocator (CUDA contexts, "
+            "libraries, other processes).");
   EXPECT_EQ(told.row(1),
-            "Capacity: with every free byte in one piece 430 MiB would still be missing.");
+            "Capacity. Even if all free memory were one range, 430 MiB would be missing.");
 }
 
 TEST(OomStory, ASumThatDoesNotCloseSaysSo) {
   TraceBuilder b;
   b.segmentAlloc(kA, 100 * kMiB).alloc(kA, 60 * kMiB).oom(30 * kMiB, 500 * kMiB);
   Told told(b);
-  EXPECT_EQ(told.sum().find("does not close"), std::string::npos);
+  EXPECT_EQ(told.sum().find("do not add up"), std::string::npos);
   told.verdict.reserved_bytes += 5 * kMiB;
   EXPECT_NE(told.sum().find("the file contradicts itself by +5.0 MiB"), std::string::npos)
       << told.sum();
@@ -153,17 +153,17 @@ TEST(OomStory, WithoutTheDriversWordTheSumEndsAtReserved) {
   TraceBuilder b;
   b.segmentAlloc(kA, 100 * kMiB).alloc(kA, 60 * kMiB).oom(model::kUnknownBytes, 500 * kMiB);
   Told told(b);
-  EXPECT_EQ(told.sum(), "60.0 MiB live + 40.0 MiB free inside segments = 100 MiB reserved.");
-  EXPECT_EQ(told.row(0), "No verdict: the file does not say how much the driver had left.");
+  EXPECT_EQ(told.sum(), "60.0 MiB active + 40.0 MiB free inside segments = 100 MiB reserved.");
+  EXPECT_EQ(told.row(0), "No verdict. The file does not contain the free memory of the driver.");
 }
 
 TEST(OomStory, ALimitIsBounded) {
   TraceBuilder b;
   b.segmentAlloc(kA, 100 * kMiB).alloc(kA, 60 * kMiB).oom(70 * kGiB, 80 * kMiB);
   Told told(b);
-  EXPECT_NE(told.row(0).find("It lies between 100 MiB and 180 MiB."), std::string::npos)
+  EXPECT_NE(told.row(0).find("The limit is between 100 MiB and 180 MiB."), std::string::npos)
       << told.row(0);
-  EXPECT_NE(told.sum().find("were it not for the limit"), std::string::npos) << told.sum();
+  EXPECT_NE(told.sum().find("available without the limit"), std::string::npos) << told.sum();
 }
 
 TEST(OomStory, ALimitThatMovedHasNoBounds) {
@@ -171,11 +171,12 @@ TEST(OomStory, ALimitThatMovedHasNoBounds) {
   b.segmentAlloc(kA, 3000 * kMiB).segmentFree(kA, 3000 * kMiB);
   b.segmentAlloc(kA, 100 * kMiB).alloc(kA, 100 * kMiB).oom(2000 * kMiB, 500 * kMiB);
   Told told(b);
-  EXPECT_NE(told.row(0).find("no fixed one explains it: 3,000 MiB were reserved before, and 600 "
-                             "MiB were refused here."),
-            std::string::npos)
+  EXPECT_NE(
+      told.row(0).find("no fixed limit explains this: the process had 3,000 MiB reserved earlier, "
+                       "and a request that would have reached 600 MiB failed here."),
+      std::string::npos)
       << told.row(0);
-  EXPECT_EQ(told.row(0).find("lies between"), std::string::npos);
+  EXPECT_EQ(told.row(0).find("is between"), std::string::npos);
   EXPECT_TRUE(verdictJson(told.analysed, told.verdict)["cap"]["would_fit"].is_null());
 }
 
@@ -186,17 +187,19 @@ TEST(OomStory, PiecesAreThoseOfTheReasonAlone) {
   b.stream(0).oom(38 * kMiB, 40 * kMiB);
   Told told(b);
   EXPECT_EQ(told.row(1),
-            "Fragmentation: 2.0 MiB lay free in one piece, and 38.0 MiB at the driver: together "
-            "enough, but no piece alone. For a new segment 2.0 MiB were missing.");
+            "Fragmentation. 2.0 MiB were in one free range, and the driver had 38.0 MiB free. "
+            "Together that is enough, but no single range is. A new segment needed 2.0 MiB more.");
 }
 
 TEST(OomStory, ALargePieceThatMayNotServeIsNotCalledTooSmall) {
   TraceBuilder b;
   b.segmentAlloc(kA, 200 * kMiB).alloc(kA, 90 * kMiB).oom(kMiB, 512 * 1024);
   Told told(b);
-  EXPECT_NE(told.row(0).find("110 MiB lay free in one piece, and 1.0 MiB at the driver: together "
-                             "enough, but none that is large enough may serve this request"),
-            std::string::npos)
+  EXPECT_NE(
+      told.row(0).find("110 MiB were in one free range, and the driver had 1.0 MiB free. Together "
+                       "that is enough, but a range that is large enough must not serve this "
+                       "request"),
+      std::string::npos)
       << told.row(0);
   nlohmann::json lists = verdictJson(told.analysed, told.verdict)["servable"];
   EXPECT_EQ(lists[0]["size_class"], "large");
@@ -222,12 +225,13 @@ TEST(OomStory, BytesThatTwoStacksPinAreSaidToBeShared) {
   Told told(b);
   std::vector<Sentence> pins = pinSentences(told.analysed, 0, told.verdict.pinned, 5, 5);
   ASSERT_EQ(pins.size(), 2U);
-  EXPECT_EQ(plainText(pins[0].parts),  // most per live byte
-            "One block of 2.0 MiB from a.py:1 f keeps 158 MiB from being returned, together with "
-            "blocks of other stacks.");
+  EXPECT_EQ(
+      plainText(pins[0].parts),  // most per live byte
+      "One block of 2.0 MiB from a.py:1 f keeps 158 MiB of free memory from the driver, together "
+      "with blocks of other stacks.");
   EXPECT_EQ(plainText(pins[1].parts),
-            "2 blocks of 4.0 MiB to 40.0 MiB from b.py:2 g keep 254 MiB from being returned, 158 "
-            "MiB of it together with blocks of other stacks.");
+            "2 blocks of 4.0 MiB to 40.0 MiB from b.py:2 g keep 254 MiB of free memory from the "
+            "driver, 158 MiB of it together with blocks of other stacks.");
   EXPECT_EQ(pins[1].link->view, "state");
 }
 

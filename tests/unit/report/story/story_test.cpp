@@ -37,22 +37,23 @@ TEST(Story, ComparedSizesShareAUnit) {
   Told told = tell(b);
   EXPECT_EQ(told.story.kind, Story::Kind::kOom);
   EXPECT_EQ(told.story.headline,
-            "4,008 MiB were asked for, 3,842 MiB were left. 700 MiB lay free inside segments.");
+            "The program requested 4,008 MiB. The driver had 3,842 MiB free, and 700 MiB were free "
+            "inside segments.");
   EXPECT_TRUE(says(told,
-                   "Fragmentation: 700 MiB lay free in one piece, and 3,842 MiB at the "
-                   "driver: together enough, but no piece alone."));
-  EXPECT_TRUE(says(told, "For a new segment 166 MiB were missing."));
+                   "Fragmentation. 700 MiB were in one free range, and the driver had 3,842 MiB "
+                   "free. Together that is enough, but no single range is."));
+  EXPECT_TRUE(says(told, "A new segment needed 166 MiB more."));
   EXPECT_TRUE(says(told,
-                   "200 MiB live + 700 MiB free inside segments "
-                   "+ 3,842 MiB at the driver = 4,742 MiB"));
+                   "200 MiB active + 700 MiB free inside segments "
+                   "+ 3,842 MiB free in the driver = 4,742 MiB"));
 }
 
 TEST(Story, OneNumberKeepsItsUnitWhereverItStands) {
   TraceBuilder b;
   b.oom(91 * kMiB, 5063 * kMiB);
   Told told = tell(b);
-  EXPECT_EQ(told.story.headline, "5,063 MiB were asked for, 91.0 MiB were left.");
-  EXPECT_TRUE(says(told, "Capacity: with every free byte in one piece 4,972 MiB would still"))
+  EXPECT_EQ(told.story.headline, "The program requested 5,063 MiB. The driver had 91.0 MiB free.");
+  EXPECT_TRUE(says(told, "Capacity. Even if all free memory were one range, 4,972 MiB would"))
       << told.text;
   EXPECT_EQ(told.story.findings.at(0).unit, base::ByteUnit::kMiB);
 }
@@ -67,7 +68,7 @@ TEST(Story, SaysWhoPinsAndWhatToTry) {
   Told told = tell(b);
   EXPECT_TRUE(says(told,
                    "12 blocks of 2.0 MiB from optimizer.py:88 "
-                   "step keep 2.32 GiB from being returned."))
+                   "step keep 2.32 GiB of free memory from the driver."))
       << told.text;
   ASSERT_FALSE(told.story.advice.empty());
   EXPECT_EQ(told.story.advice[0].kind, analysis::AdviceKind::kExpandable);
@@ -92,23 +93,23 @@ TEST(Story, TheSizeOfTheDeviceClosesTheSum) {
     return text.find(part) != std::string::npos;
   };
   std::string unknown = told({});
-  EXPECT_TRUE(has(unknown, "= 64.0 MiB, what this process could have had.")) << unknown;
+  EXPECT_TRUE(has(unknown, "= 64.0 MiB, the memory available to this process.")) << unknown;
   EXPECT_TRUE(has(unknown, "FROM oom_verdicts(0)")) << unknown;
   EXPECT_FALSE(has(unknown, "Held by others")) << unknown;
   std::string known = told(256 * kMiB);  // others have 192 MiB
-  EXPECT_TRUE(has(known, "+ 192 MiB elsewhere = 256 MiB, the device.")) << known;
-  EXPECT_TRUE(has(known, "Held by others: 192 MiB")) << known;
+  EXPECT_TRUE(has(known, "+ 192 MiB elsewhere = 256 MiB, the whole device.")) << known;
+  EXPECT_TRUE(has(known, "Held by others. 192 MiB")) << known;
   EXPECT_TRUE(has(known, "FROM oom_verdicts_at(0, 268435456)")) << known;
   EXPECT_TRUE(has(known, "nvidia-smi")) << known;
   std::string less = told(64 * kMiB - 1);
-  EXPECT_TRUE(has(less, "The device was said to have 64.0 MiB, less than that.")) << less;
-  EXPECT_FALSE(has(told(64 * kMiB), "was said to have"));
+  EXPECT_TRUE(has(less, "The stated size of the device, 64.0 MiB, is less than this sum.")) << less;
+  EXPECT_FALSE(has(told(64 * kMiB), "The stated size"));
 }
 
 TEST(Story, AnUnknownRequestGetsNoVerdict) {
   TraceBuilder b;
   b.oom(100 * kMiB, model::kUnknownBytes);
-  EXPECT_TRUE(says(tell(b), "No verdict: the file does not say how much was asked for."));
+  EXPECT_TRUE(says(tell(b), "No verdict. The file does not contain the requested size."));
 }
 
 TEST(Story, WhatHasNoStackIsNotPassedOver) {
@@ -116,14 +117,15 @@ TEST(Story, WhatHasNoStackIsNotPassedOver) {
   b.segmentAlloc(kA, 20 * kMiB).noStack().alloc(kA, 6 * kMiB);
   b.stack({"f@/home/me/a.py:1"}).alloc(kA + 8 * kMiB, 4 * kMiB);
   EXPECT_TRUE(
-      says(tell(b), "6.0 MiB have no stack. Most of the rest is held by a.py:1 f: 4.0 MiB"));
+      says(tell(b), "6.0 MiB have no stack. The largest holder of the rest is a.py:1 f: 4.0 MiB"));
 }
 
 TEST(Story, ARequestOfUnknownSizeIsSaidToBe) {
   TraceBuilder b;
   b.oom(kGiB, model::kUnknownBytes);
   Told told = tell(b);
-  EXPECT_EQ(told.story.headline, "An unknown size was asked for, 1.00 GiB were left.");
+  EXPECT_EQ(told.story.headline,
+            "The program requested an unknown size. The driver had 1.00 GiB free.");
   EXPECT_FALSE(says(told, "a limit of the process"));
   EXPECT_FALSE(told.story.findings.at(0).bytes.has_value());
 }
@@ -131,26 +133,30 @@ TEST(Story, ARequestOfUnknownSizeIsSaidToBe) {
 TEST(Story, FarApartSizesShareTheirUnitToo) {
   TraceBuilder b;
   b.oom(kGiB, 40 * kGiB);
-  EXPECT_EQ(tell(b).story.headline, "40.00 GiB were asked for, 1.00 GiB were left.");
+  EXPECT_EQ(tell(b).story.headline,
+            "The program requested 40.00 GiB. The driver had 1.00 GiB free.");
 }
 
 TEST(Story, SizesTooFarApartKeepTheirUnits) {
   TraceBuilder b;
   b.oom(5, 3072 * kGiB);
-  EXPECT_EQ(tell(b).story.headline, "3.00 TiB were asked for, 5 B were left.");
+  EXPECT_EQ(tell(b).story.headline, "The program requested 3.00 TiB. The driver had 5 B free.");
   TraceBuilder c;
   c.oom(512, 20 * kMiB);
-  EXPECT_EQ(tell(c).story.headline, "20,480 KiB were asked for, 0.5 KiB were left.");
+  EXPECT_EQ(tell(c).story.headline,
+            "The program requested 20,480 KiB. The driver had 0.5 KiB free.");
   TraceBuilder d;
   d.oom(7, UINT64_MAX >> 1);
-  EXPECT_EQ(tell(d).story.headline, "8,388,608.00 TiB were asked for, 7 B were left.");
+  EXPECT_EQ(tell(d).story.headline,
+            "The program requested 8,388,608.00 TiB. The driver had 7 B free.");
 }
 
 TEST(Story, WhatAnOutOfMemoryDoesNotSayIsUnknown) {
   TraceBuilder b;
   b.oom(model::kUnknownBytes, 40 * kMiB);
   Told told = tell(b);
-  EXPECT_EQ(told.story.headline, "40.0 MiB were asked for, how much was left is unknown.");
+  EXPECT_EQ(told.story.headline,
+            "The program requested 40.0 MiB. How much the driver had free is unknown.");
   EXPECT_FALSE(says(told, "The driver"));
 }
 
@@ -164,35 +170,37 @@ TEST(Story, RowsThatReadTheSameAreSetApart) {
            "main@train.py:2"});
   b.alloc(kA + 8 * kMiB, 3 * kMiB);
   Told told = tell(b);
-  EXPECT_TRUE(says(told, "Most is held by model.py:8 forward › linear.py:4 forward: "))
+  EXPECT_TRUE(says(told, "The largest holder is model.py:8 forward › linear.py:4 forward: "))
       << told.text;
-  EXPECT_TRUE(says(told, "Then model.py:8 forward › conv.py:9 forward: ")) << told.text;
+  EXPECT_TRUE(says(told, "The next is model.py:8 forward › conv.py:9 forward: ")) << told.text;
 }
 
 TEST(Story, NothingLeftIsSaidInWords) {
   TraceBuilder b;
   b.oom(0, 4 * kGiB);
-  EXPECT_EQ(tell(b).story.headline, "4.00 GiB were asked for, nothing was left.");
+  EXPECT_EQ(tell(b).story.headline, "The program requested 4.00 GiB. The driver had nothing free.");
 }
 
 TEST(Story, ALimitOfTheProcess) {
   TraceBuilder b;
   b.oom(5 * kGiB, 4 * kGiB);
   EXPECT_TRUE(
-      says(tell(b), "A limit of the process: the driver had 5,120 MiB and 4,096 MiB were wanted."));
+      says(tell(b),
+           "A limit of the process. The driver had 5,120 MiB free, and the allocator needed "
+           "4,096 MiB."));
 }
 
 TEST(Story, OneSegmentIsOneSegment) {
   TraceBuilder one;
   one.segmentFree(kA, 20 * kMiB).oom(0, 4 * kGiB);
   Told told = tell(one);
-  EXPECT_TRUE(says(told, "1 cached segment, 20.0 MiB, was handed back"));
-  EXPECT_TRUE(says(told, "make room, 1 segment, in vain"));
+  EXPECT_TRUE(says(told, "the allocator returned 1 cached segment (20.0 MiB) to the driver"));
+  EXPECT_TRUE(says(told, "before the request failed, in 1 segment"));
   TraceBuilder two;
   two.segmentFree(kA, 20 * kMiB).segmentFree(kA + 40 * kMiB, 20 * kMiB).oom(0, 4 * kGiB);
   told = tell(two);
-  EXPECT_TRUE(says(told, "2 cached segments, 40.0 MiB, were handed back"));
-  EXPECT_TRUE(says(told, "make room, 2 segments, in vain"));
+  EXPECT_TRUE(says(told, "the allocator returned 2 cached segments (40.0 MiB) to the driver"));
+  EXPECT_TRUE(says(told, "before the request failed, in 2 segments"));
 }
 
 TEST(Story, TheWorstOfSeveralIsReported) {
@@ -201,7 +209,9 @@ TEST(Story, TheWorstOfSeveralIsReported) {
   Told told = tell(b);
   EXPECT_EQ(told.story.step, 1U);
   EXPECT_TRUE(
-      says(told, "Out of memory: 3 requests were refused; the one short by most, at step 1"));
+      says(told,
+           "Out of memory: 3 requests failed. Size of the one with the largest shortage, at "
+           "step 1"));
   EXPECT_EQ(told.story.findings[0].severity, Finding::Severity::kHigh);
 }
 
@@ -212,10 +222,11 @@ TEST(Story, HoldersAndTheFreePartsAroundThem) {
   b.finalSegment(kA, 20 * kMiB).block(5 * kMiB, BlockState::kActiveAllocated, 5 * kMiB);
   b.block(15 * kMiB, BlockState::kInactive);
   Told told = tell(b);
-  EXPECT_EQ(told.story.headline, "5.0 MiB were live at the peak, 20.0 MiB reserved.");
-  EXPECT_TRUE(
-      says(told, "Most is held by model.py:8 forward ‹ train.py:2 main: 5.0 MiB in one block"));
-  EXPECT_TRUE(says(told, "pinned by live blocks, in 1 segment"));
+  EXPECT_EQ(told.story.headline,
+            "Peak active memory was 5.0 MiB; peak reserved memory was 20.0 MiB.");
+  EXPECT_TRUE(says(
+      told, "The largest holder is model.py:8 forward ‹ train.py:2 main: 5.0 MiB in one block"));
+  EXPECT_TRUE(says(told, "active blocks keep from the driver, in 1 segment"));
 }
 
 TEST(Story, WithoutEventsTheFinalStateIsReported) {
@@ -231,7 +242,7 @@ TEST(Story, ABrokenIdentityIsAFinding) {
   TraceBuilder b;
   b.segmentAlloc(kA, 20 * kMiB).alloc(kA, 5 * kMiB);
   b.finalSegment(kA, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
-  EXPECT_TRUE(says(tell(b), "The file contradicts itself: Live at the end"));
+  EXPECT_TRUE(says(tell(b), "The file contradicts itself: Active at the end"));
 }
 
 }  // namespace

@@ -19,11 +19,11 @@ TEST(WhatIfText, AFractionIsOfTheDriversMemoryWhereThatIsKnown) {
   report.verified.settings.fraction = 0.5;
   report.device_bytes = 4096 * kMiB;
   auto text = [&] { return whatIfText(analysed, *analysed.devices.front(), report, {}); };
-  EXPECT_NE(text().find("fraction of 0.5 let it have 2.00 GiB, or a little more."),
+  EXPECT_NE(text().find("fraction of 0.5 limited it to 2.00 GiB, or slightly more."),
             std::string::npos);
   report.capacity_bytes = 3072 * kMiB;
   report.capacity_source = analysis::CapacitySource::kOutOfMemory;
-  EXPECT_NE(text().find("let it have 2.00 GiB of that, or a little more."), std::string::npos);
+  EXPECT_NE(text().find("limited it to 2.00 GiB of that, or slightly more."), std::string::npos);
   report.capacity_bytes = 2048 * kMiB;  // all of it: nothing to report
   EXPECT_EQ(text().find("fraction of 0.5"), std::string::npos);
 }

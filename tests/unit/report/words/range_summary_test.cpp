@@ -82,8 +82,9 @@ TEST(RangeSummary, IsMentionedInTheReport) {
   auto chosen = choose(analysed, {.device = 0, .from = "late", .to = "late"});
   std::string text = reportText(analysed, chosen.value().devices, {});
   EXPECT_THAT(text, ::testing::HasSubstr("cuda:0: steps 4 – 6 of 8, 0.000 – 0.000 s"));
-  EXPECT_THAT(text, ::testing::HasSubstr("Out of memory at step 5: 64.0 MiB asked, 1.0 MiB left"));
-  EXPECT_THAT(text, ::testing::HasSubstr("Who holds 8.0 MiB at the peak of these steps, step 4"));
+  EXPECT_THAT(text, ::testing::HasSubstr("Out of memory at step 5: the program requested 64.0 "
+                                         "MiB; the driver had 1.0 MiB free."));
+  EXPECT_THAT(text, ::testing::HasSubstr("Holders of 8.0 MiB at the peak of these steps, step 4"));
   EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("cuda:1")));
 }
 

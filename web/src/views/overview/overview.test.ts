@@ -34,10 +34,10 @@ describe("device cards", () => {
 
 describe("a headline", () => {
   it("is cut between its sentences, not at the point of a number", () => {
-    expect(sentencesOf("91.2 MiB were left. 133 MiB lay free.")).toEqual([
-      "91.2 MiB were left.",
-      "133 MiB lay free.",
+    expect(sentencesOf("It requested 91.2 MiB. The driver had 133 MiB free.")).toEqual([
+      "It requested 91.2 MiB.",
+      "The driver had 133 MiB free.",
     ]);
-    expect(sentencesOf("12.0 MiB were live")).toEqual(["12.0 MiB were live"]);
+    expect(sentencesOf("12.0 MiB were active")).toEqual(["12.0 MiB were active"]);
   });
 });
