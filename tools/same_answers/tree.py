@@ -21,7 +21,9 @@ from renames import INDEX, Renames
 # headings, hints, reasons, words of a table's or function's documentation.
 SENTENCE_KEYS = frozenset(
     "text headline doc title meaning hint what why how words detail reason sentences of_advice careful "
-    "verdict fit bounds limits means remedy found question".split())
+    "verdict fit bounds limits means remedy found question tells why_not".split())
+# … and those that are one however short: what a column means.
+PROSE_KEYS = frozenset(["doc"])
 
 
 class Number(typing.NamedTuple):
@@ -103,7 +105,7 @@ def _of_texts(old, new, rules, path):
 
 def _is_sentence(text, path):
     key = INDEX.sub("", path).rpartition(".")[2]
-    return " " in text and (key in SENTENCE_KEYS or text.endswith((".", "?")))
+    return key in PROSE_KEYS or " " in text and (key in SENTENCE_KEYS or text.endswith((".", "?")))
 
 
 def _are_parts(items):
