@@ -73,7 +73,7 @@ class Ring(live.LiveTest):
         own = sqlite3.connect(run.path).execute("SELECT count(*) - (SELECT value FROM meta WHERE key = 'carried_calls')"
                                                 " FROM calls").fetchone()[0]
         last = done.stderr[done.stderr.index(f", in {numbers[-1] + 1} parts; the last part, "):]
-        self.assertIn(f", has {own:,} of them.", last)
+        self.assertIn(f", contains {own:,} of them.", last)
         self.assertIn(parts[0].name, done.stderr)
         self.assertRegex(done.stderr, r"MiB of 16.0 MiB in total. The recorder deleted the calls before 20\d\d-[-0-9]+ [:0-9]+ UTC\.")
         self.assertLessEqual(sizes.most, MOST)
