@@ -72,7 +72,7 @@ describe("what if", { skip, timeout: 600_000 }, () => {
     use(here.browser, at("#overview"), async (page) => {
       await page.waitForSelector("#advice .replayed");
       assert.match(await page.locator("#advice .replayed").first().innerText(), /In a replay with this setting, no request fails, and peak reserved memory is 5\.65 GiB/);
-      assert.match(await page.locator("#advice .sentences").innerText(), /All 37,378 events/);
+      assert.match(await page.locator("#advice .sentences").innerText(), /The replay reproduces all 37,378 events/);
       await page.locator('#advice .sentences a:text-is("What if")').click();
       await page.waitForSelector(rows);
     }));

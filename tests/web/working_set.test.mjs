@@ -243,7 +243,7 @@ describe("working sets of other courses", { skip, timeout: 600_000 }, () => {
       await page.waitForSelector(".wsmaps tbody tr");
       await page.keyboard.press("m");
       await page.getByText(/ · writes · /).waitFor();
-      assert.match(await page.locator(".sentences").innerText(), /8\.0 MiB written in 2 s, 4\.0 MiB\/s/);
+      assert.match(await page.locator(".sentences").innerText(), /8\.0 MiB were written in 2 s \(4\.0 MiB\/s\)/);
       assert.match(await page.locator(".wscurve canvas").getAttribute("aria-label"), /^8\.0 MiB written in 2 s\.$/);
       assert.equal(await page.getByText("Touched", { exact: true }).count(), 0);
       assert.deepEqual(await axeComplaints(page), []);
