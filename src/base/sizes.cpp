@@ -63,10 +63,6 @@ std::optional<uint64_t> parseSize(std::string_view text) {
                                                      : std::nullopt;
 }
 
-std::string pieces(uint64_t count) {
-  return count == 1 ? "one piece" : fmt::format("{} pieces", withCommas(count));
-}
-
 std::string blocks(uint64_t count) {
   return count == 1 ? "one block" : fmt::format("{} blocks", withCommas(count));
 }

@@ -29,7 +29,6 @@ std::string sizeOrZero(uint64_t bytes);
 inline constexpr uint64_t kMaxSizeBytes = uint64_t{1} << 50;  // 1 PiB
 std::optional<uint64_t> parseSize(std::string_view text);
 
-std::string pieces(uint64_t count);  // "one piece", "27 pieces"
 std::string blocks(uint64_t count);  // "one block", "1,200 blocks"
 
 }  // namespace tidegauge::base
