@@ -101,8 +101,8 @@ int64_t processOf(const model::Trace& trace) {
   return trace.work ? trace.work->process_id : readers::recording::kNoProcess;
 }
 
-// The file of the session that this trace of the recording continues: its process, or the
-// placeholder from before there was one.
+// The file of the session that this trace of the recording continues: that of its process, or the
+// empty one that stands for a recording without a process yet.
 OpenFile* fileOf(const Session& session, const std::string& path, const model::Trace& trace) {
   OpenFile* empty = nullptr;
   for (const auto& file : session.files) {

@@ -6,27 +6,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <ctime>
 
 #include "wss/measure/measure.h"
 
 namespace tidegauge::watch {
-namespace {
-
-int64_t nanosecondsOf(clockid_t clock) {
-  timespec time{};
-  clock_gettime(clock, &time);
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
-}  // namespace
 
 // CPU time is that of the thread alone, without the recorder's.
 class LiveWorkingSets::ThreadClock final : public wss::Clock {
  public:
   explicit ThreadClock(LiveWorkingSets& of) : of_(of) {}
-  int64_t now_ns() override { return nanosecondsOf(CLOCK_MONOTONIC); }
-  int64_t cpu_ns() override { return nanosecondsOf(CLOCK_THREAD_CPUTIME_ID); }
+  int64_t now_ns() override { return wss::nanosecondsOf(CLOCK_MONOTONIC); }
+  int64_t cpu_ns() override { return wss::nanosecondsOf(CLOCK_THREAD_CPUTIME_ID); }
   void sleep(int64_t ns) override {
     std::unique_lock lock(of_.mutex_);
     of_.changed_.wait_for(lock, std::chrono::nanoseconds(ns), [&] { return of_.is_ending_; });

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <numeric>
 
 namespace tidegauge::wss {
@@ -25,6 +26,12 @@ class Clock {
   virtual void sleep(int64_t ns) = 0;
   virtual bool isEnding() const = 0;
 };
+
+inline int64_t nanosecondsOf(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
 
 struct Pass {
   int64_t begin_ns = 0;

@@ -9,15 +9,6 @@
 #include <initializer_list>
 
 namespace tidegauge::cli {
-namespace {
-
-int64_t nanoseconds(clockid_t clock) {
-  timespec time{};
-  clock_gettime(clock, &time);
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
-}  // namespace
 
 RealClock::RealClock() {
   // Who reads what is printed may go away: the write fails then, and the measurement ends in order.
@@ -33,8 +24,8 @@ RealClock::~RealClock() {
   if (signals_ >= 0) close(signals_);
 }
 
-int64_t RealClock::now_ns() { return nanoseconds(CLOCK_MONOTONIC); }
-int64_t RealClock::cpu_ns() { return nanoseconds(CLOCK_PROCESS_CPUTIME_ID); }
+int64_t RealClock::now_ns() { return wss::nanosecondsOf(CLOCK_MONOTONIC); }
+int64_t RealClock::cpu_ns() { return wss::nanosecondsOf(CLOCK_PROCESS_CPUTIME_ID); }
 
 void RealClock::sleep(int64_t ns) {
   int64_t end_ns = now_ns() + ns;
@@ -45,6 +36,6 @@ void RealClock::sleep(int64_t ns) {
   }
 }
 
-double unixSeconds() { return static_cast<double>(nanoseconds(CLOCK_REALTIME)) * 1e-9; }
+double unixSeconds() { return static_cast<double>(wss::nanosecondsOf(CLOCK_REALTIME)) * 1e-9; }
 
 }  // namespace tidegauge::cli
