@@ -15,8 +15,8 @@ namespace tidegauge::watch {
 class LiveWorkingSets::ThreadClock final : public wss::Clock {
  public:
   explicit ThreadClock(LiveWorkingSets& of) : of_(of) {}
-  int64_t now_ns() override { return wss::nanosecondsOf(CLOCK_MONOTONIC); }
-  int64_t cpu_ns() override { return wss::nanosecondsOf(CLOCK_THREAD_CPUTIME_ID); }
+  int64_t now_ns() override { return wss::clockTime_ns(CLOCK_MONOTONIC); }
+  int64_t cpu_ns() override { return wss::clockTime_ns(CLOCK_THREAD_CPUTIME_ID); }
   void sleep(int64_t ns) override {
     std::unique_lock lock(of_.mutex_);
     of_.changed_.wait_for(lock, std::chrono::nanoseconds(ns), [&] { return of_.is_ending_; });

@@ -27,7 +27,7 @@ class Clock {
   virtual bool isEnding() const = 0;
 };
 
-inline int64_t nanosecondsOf(clockid_t clock) {
+inline int64_t clockTime_ns(clockid_t clock) {
   timespec time{};
   clock_gettime(clock, &time);
   return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;

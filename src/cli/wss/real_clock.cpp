@@ -24,8 +24,8 @@ RealClock::~RealClock() {
   if (signals_ >= 0) close(signals_);
 }
 
-int64_t RealClock::now_ns() { return wss::nanosecondsOf(CLOCK_MONOTONIC); }
-int64_t RealClock::cpu_ns() { return wss::nanosecondsOf(CLOCK_PROCESS_CPUTIME_ID); }
+int64_t RealClock::now_ns() { return wss::clockTime_ns(CLOCK_MONOTONIC); }
+int64_t RealClock::cpu_ns() { return wss::clockTime_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
 void RealClock::sleep(int64_t ns) {
   int64_t end_ns = now_ns() + ns;
@@ -36,6 +36,6 @@ void RealClock::sleep(int64_t ns) {
   }
 }
 
-double unixSeconds() { return static_cast<double>(wss::nanosecondsOf(CLOCK_REALTIME)) * 1e-9; }
+double unixSeconds() { return static_cast<double>(wss::clockTime_ns(CLOCK_REALTIME)) * 1e-9; }
 
 }  // namespace tidegauge::cli
