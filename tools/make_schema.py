@@ -21,7 +21,8 @@ SIGNED = re.compile(r"(^|\.)device$|grew_bytes|time_us|per_event_bytes|per_step_
 WORDS = {  # closed lists
     "holders_at_peak.at": ["peak", "oom"], "holders_at_oom.at": ["peak", "oom"],
     "ooms[].verdict.rows[].verdict": ["fragmentation", "other_pool", "capacity", "internal_waste",
-                                      "others", "cap", "flaw"],
+                                      "others", "cap", "flaw", "held_in_pool", "no_flush",
+                                      "never_fits"],
     "ooms[].verdict.from.size_class": ["small", "large"],
     "ooms[].verdict.servable[].size_class": ["small", "large"],
     "advice[].evidence[].unit": ["bytes", "count", "percent"],

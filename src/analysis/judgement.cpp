@@ -2,14 +2,25 @@
 
 namespace tidegauge::analysis {
 
-Judgement judge(const AnalysedTrace& analysed, const DeviceSummary& summary,
-                std::optional<uint64_t> total_bytes) {
+Judgement judgeOom(const AnalysedTrace& analysed, const DeviceSummary& summary, size_t oom,
+                   std::optional<uint64_t> total_bytes, Replays replays) {
   const DeviceAnalysis& device = *summary.device;
-  if (summary.ooms.empty()) return {std::nullopt, adviceOn(analysed, device)};
-  OomVerdict verdict = verdictOf(analysed, device, summary.ooms[summary.worst_oom],
-                                 verdictOptions(*summary.device, summary.ooms, total_bytes));
-  std::vector<Advice> advice = adviceOn(analysed, device, verdict);
-  return {std::move(verdict), std::move(advice)};
+  Judgement judgement;
+  judgement.verdict.emplace(verdictOf(analysed, device, summary.ooms[oom],
+                                      verdictOptions(device, summary.ooms, total_bytes)));
+  judgement.advice = adviceOn(analysed, device, *judgement.verdict);
+  judgement.proof = proveAdvice(analysed, device, total_bytes, replays, judgement.advice);
+  return judgement;
+}
+
+Judgement judge(const AnalysedTrace& analysed, const DeviceSummary& summary,
+                std::optional<uint64_t> total_bytes, Replays replays) {
+  if (!summary.ooms.empty())
+    return judgeOom(analysed, summary, summary.worst_oom, total_bytes, replays);
+  Judgement judgement;
+  judgement.advice = adviceOn(analysed, *summary.device);
+  judgement.proof = proveAdvice(analysed, *summary.device, total_bytes, replays, judgement.advice);
+  return judgement;
 }
 
 }  // namespace tidegauge::analysis

@@ -1,5 +1,5 @@
 // The judgement on a device: why its worst out-of-memory event failed, if there is one, and what to
-// try.
+// try, as far as possible proven by replay.
 #pragma once
 
 #include <optional>
@@ -7,15 +7,20 @@
 
 #include "analysis/oom/advice.h"
 #include "analysis/summary.h"
+#include "analysis/what_if/replay_proof.h"
 
 namespace tidegauge::analysis {
 
 struct Judgement {
-  std::optional<OomVerdict> verdict;  // on summary.ooms[summary.worst_oom]
-  std::vector<Advice> advice;
+  std::optional<OomVerdict> verdict;  // on the event
+  std::vector<Advice> advice;         // best first
+  std::optional<ReplayProof> proof;   // absent: nothing was replayed
 };
-// `total_bytes` of the device, if the user gave it.
+// On the worst event, if there is one. `total_bytes` of the device, if the user gave it.
 Judgement judge(const AnalysedTrace& analysed, const DeviceSummary& summary,
-                std::optional<uint64_t> total_bytes = {});
+                std::optional<uint64_t> total_bytes = {}, Replays replays = Replays::kNone);
+// On summary.ooms[oom].
+Judgement judgeOom(const AnalysedTrace& analysed, const DeviceSummary& summary, size_t oom,
+                   std::optional<uint64_t> total_bytes = {}, Replays replays = Replays::kNone);
 
 }  // namespace tidegauge::analysis

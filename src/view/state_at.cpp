@@ -85,6 +85,7 @@ class Builder {
       analysis::FreeSums free = analysis::freeSums(trace_, contents.blocks);
       sums.pinned_bytes = free.pinned_bytes;
       sums.releasable_bytes = free.releasable_bytes;
+      sums.held_in_pools_bytes = free.held_in_pools_bytes;
     }
     return described;
   }
@@ -288,6 +289,7 @@ void SegmentSums::add(const SegmentSums& other) {
   largest_free_bytes = std::max(largest_free_bytes, other.largest_free_bytes);
   pinned_bytes += other.pinned_bytes;
   releasable_bytes += other.releasable_bytes;
+  held_in_pools_bytes += other.held_in_pools_bytes;
   blocks += other.blocks;
   free_parts += other.free_parts;
   passing_bytes += other.passing_bytes;

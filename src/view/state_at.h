@@ -49,8 +49,9 @@ struct SegmentSums {
   uint64_t pending_bytes = 0;   // freed, but waiting for other streams
   uint64_t free_bytes = 0;
   uint64_t largest_free_bytes = 0;
-  uint64_t pinned_bytes = 0;      // free, but a live block keeps it
-  uint64_t releasable_bytes = 0;  // free, and could be returned
+  uint64_t pinned_bytes = 0;         // free, but a live block keeps it
+  uint64_t releasable_bytes = 0;     // free, and could be returned
+  uint64_t held_in_pools_bytes = 0;  // free, but a private pool keeps it
   uint64_t blocks = 0;
   uint64_t free_parts = 0;
   uint64_t passing_bytes = 0;  // of the blocks that pass the filter

@@ -162,7 +162,7 @@ class Recording(unittest.TestCase):
 
     def test_report_shows_the_process_its_launches_and_copies(self):
         path = self.worked()
-        text = " ".join(tidegauge("report", path, "--pid", 101, "--no-sql").split())
+        text = " ".join(tidegauge("report", path, "--pid", 101, "--full").split())
         for words in ("it was killed by SIGKILL (9)", "seen for 12.3 s", "9,345", "sgemm", "name not known",
                       "kernel at 0x385 (no name)",
                       "device to host, submitted", "Not freed when it ended", "out of memory"):

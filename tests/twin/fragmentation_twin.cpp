@@ -98,7 +98,9 @@ Slow slowly(const AnalysedTrace& analysed, const DeviceAnalysis& device, Step st
     }
     uint64_t releasable = of.live ? whole : bytes;
     free.segment_largest_bytes += largest;
-    free.releasable_bytes += releasable;
+    model::PoolId pool = trace.segments.pool[segment.index()];
+    bool is_private = pool.valid() && pool.value != 0;
+    (is_private ? free.held_in_pools_bytes : free.releasable_bytes) += releasable;
     free.pinned_bytes += bytes - releasable;
     free.pinned_segments += releasable < bytes;
   }
@@ -149,8 +151,9 @@ void compare(const AnalysedTrace& analysed, const DeviceAnalysis& device, size_t
     expectSame(sample.reserved, slow.reserved);
     expectSame(sample.address, slow.address);
     EXPECT_EQ(sample.sums.reserved_bytes, sample.sums.covered_bytes + sample.sums.free.bytes);
-    EXPECT_EQ(sample.sums.free.bytes,
-              sample.sums.free.pinned_bytes + sample.sums.free.releasable_bytes);
+    EXPECT_EQ(sample.sums.free.bytes, sample.sums.free.pinned_bytes +
+                                          sample.sums.free.releasable_bytes +
+                                          sample.sums.free.held_in_pools_bytes);
     EXPECT_EQ(sample.totals, device.totals.at(sample.step));
     if (well_formed) {
       EXPECT_EQ(sample.sums.reserved_bytes, sample.totals.reserved_bytes);

@@ -38,7 +38,9 @@ void checkBar(const model::Trace& trace, const view::State& state, uint32_t bar,
   EXPECT_EQ(at, segment.span_bytes);
   EXPECT_EQ(live_bytes, segment.sums.live_bytes);
   EXPECT_EQ(free_bytes, segment.sums.free_bytes);
-  EXPECT_EQ(segment.sums.pinned_bytes + segment.sums.releasable_bytes, segment.sums.free_bytes);
+  EXPECT_EQ(
+      segment.sums.pinned_bytes + segment.sums.releasable_bytes + segment.sums.held_in_pools_bytes,
+      segment.sums.free_bytes);
   EXPECT_EQ(segment.sums.pinned_bytes > 0, segment.pin_count > 0);
 }
 

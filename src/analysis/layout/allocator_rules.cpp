@@ -43,6 +43,16 @@ std::optional<double> confNumber(std::string_view conf, std::string_view key) {
   return number;
 }
 
+std::string_view confValue(std::string_view conf, std::string_view key) {
+  size_t at = findValue(conf, key);
+  if (at == std::string_view::npos) return {};
+  std::string_view value = conf.substr(at, std::min(conf.find(',', at), conf.size()) - at);
+  constexpr std::string_view kSpaces = " \t\n\r";
+  size_t first = value.find_first_not_of(kSpaces);
+  if (first == std::string_view::npos) return {};
+  return value.substr(first, value.find_last_not_of(kSpaces) + 1 - first);
+}
+
 bool confNames(std::string_view conf, std::string_view key) {
   return findValue(conf, key) != std::string_view::npos;
 }
@@ -61,6 +71,11 @@ AllocatorRules::AllocatorRules(const model::AllocatorSettings& settings)
   double least = static_cast<double>(large_segment_bytes / kMiB);
   max_non_split_rounding_bytes =
       mebibytes(settings.conf, "max_non_split_rounding_mb", least).value_or(large_segment_bytes);
+}
+
+bool lacksExpandable(const model::AllocatorSettings& settings) {
+  return settings.present && !settings.expandable_segments &&
+         confValue(settings.conf, "expandable_segments") == "True";
 }
 
 AllocatorKind allocatorOf(const model::Device& device) {

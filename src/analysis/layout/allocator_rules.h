@@ -52,12 +52,17 @@ struct AllocatorRules {
   const model::AllocatorSettings& settings_;
 };
 
+// Expandable segments were requested, but they are not in effect: the platform lacks them.
+bool lacksExpandable(const model::AllocatorSettings& settings);
+
 // If the file has no settings, its segments show whether they are expandable.
 AllocatorRules rulesOf(const model::Trace& trace);
 
 // The value after a key in PYTORCH_CUDA_ALLOC_CONF: ("a:1, b:2.5", "b") → 2.5. Absent if the key is
 // missing or no number follows it.
 std::optional<double> confNumber(std::string_view conf, std::string_view key);
+// The text after a key, to the next comma, without spaces; empty if the key is missing.
+std::string_view confValue(std::string_view conf, std::string_view key);
 // True if the conf contains the key.
 bool confNames(std::string_view conf, std::string_view key);
 // Size of a segment for 1 to 10 MiB, and page of expandable segments of the large pool.

@@ -6,11 +6,6 @@
 
 namespace tidegauge::analysis {
 
-model::PoolId poolOf(const model::Trace& trace, model::SegmentId segment) {
-  model::PoolId pool = trace.segments.pool[segment.index()];
-  return pool.valid() ? pool : model::PoolId(0);
-}
-
 FragmentationGauge::FragmentationGauge(const model::Trace& trace, const model::Device& device,
                                        const FragmentationOptions& options)
     : trace_(trace), device_(device), options_(options), rules_(rulesOf(trace)) {
@@ -24,8 +19,11 @@ FragmentationGauge::FragmentationGauge(const model::Trace& trace, const model::D
 SegmentHoles& FragmentationGauge::holesOf(model::SegmentId segment) {
   auto index = static_cast<uint32_t>(segment.index() - device_.segment_begin);
   OfSegment& of = by_segment_[index];
-  if (!of.seen) seen_.push_back(index);
-  of.seen = true;
+  if (!of.seen) {
+    seen_.push_back(index);
+    of.seen = true;
+    if (isPrivate(trace_, segment)) of.holes.setPrivate();
+  }
   return of.holes;
 }
 

@@ -41,10 +41,6 @@ struct FragmentationSample {
   LayoutScore address;
 };
 
-// The pool of a segment. Segments without a recorded pool are taken for the default pool, as in
-// free_blocks.h.
-model::PoolId poolOf(const model::Trace& trace, model::SegmentId segment);
-
 struct FragmentationOptions {
   uint64_t request_bytes = 0;  // for stranded_bytes; 0: not computed
   model::PoolId pool{};        // whose shape is scored; see mainPool()

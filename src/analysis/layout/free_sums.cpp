@@ -32,14 +32,14 @@ void SegmentHoles::add(uint64_t offset, uint64_t bytes, uint64_t page_bytes) {
 }
 
 void SegmentHoles::addTo(FreeSums& sums) const {
-  uint64_t releasable = live_ ? page_bytes_ : bytes_;
+  uint64_t whole = live_ ? page_bytes_ : bytes_;
   sums.bytes += bytes_;
   sums.holes += count_;
   sums.largest_bytes = std::max(sums.largest_bytes, largest_bytes_);
   sums.segment_largest_bytes += largest_bytes_;
-  sums.releasable_bytes += releasable;
-  sums.pinned_bytes += bytes_ - releasable;
-  sums.pinned_segments += bytes_ > releasable;
+  (private_ ? sums.held_in_pools_bytes : sums.releasable_bytes) += whole;
+  sums.pinned_bytes += bytes_ - whole;
+  sums.pinned_segments += bytes_ > whole;
 }
 
 FreeSums freeSums(const model::Trace& trace, std::span<const LayoutBlock> blocks) {
@@ -50,6 +50,7 @@ FreeSums freeSums(const model::Trace& trace, std::span<const LayoutBlock> blocks
     uint64_t base = pages ? trace.segments.address[segment.index()] : 0;
     uint64_t page = pages ? pageBytes(trace, segment) : 0;
     SegmentHoles holes;
+    if (segment.valid() && isPrivate(trace, segment)) holes.setPrivate();
     for (; i < blocks.size() && blocks[i].segment == segment; ++i) {
       if (isLive(blocks[i])) {
         holes.setLive();

@@ -75,6 +75,7 @@ class Ranking {
     FreeSums sums = freeSums(trace_, contents.blocks);
     pinned_.free_bytes += sums.bytes;
     pinned_.releasable_bytes += sums.releasable_bytes;
+    pinned_.held_in_pools_bytes += sums.held_in_pools_bytes;
     pinned_.pinned_bytes += sums.pinned_bytes;
     pinned_.segments += sums.pinned_segments;
     if (sums.pinned_bytes == 0) return;

@@ -56,9 +56,10 @@ struct StackPins {
 
 struct Pinned {
   uint64_t free_bytes = 0;
-  uint64_t releasable_bytes = 0;  // whole free segments and pages
-  uint64_t pinned_bytes = 0;      // each byte once; free = releasable + pinned
-  uint64_t shared_bytes = 0;      // of these, pinned by blocks of several stacks
+  uint64_t releasable_bytes = 0;     // whole free segments and pages of the default pool
+  uint64_t held_in_pools_bytes = 0;  // … of private pools (free_sums.h)
+  uint64_t pinned_bytes = 0;         // each byte once; free = releasable + held in pools + pinned
+  uint64_t shared_bytes = 0;         // of these, pinned by blocks of several stacks
   // Of these, in pages that no live block touches: the pages in the file are not the allocator's.
   uint64_t by_nobody_bytes = 0;
   uint64_t segments = 0;            // with pinned bytes

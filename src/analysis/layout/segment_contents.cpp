@@ -16,6 +16,15 @@ bool isExpandable(const model::Trace& trace, model::SegmentId segment) {
   return segment.valid() && trace.segments.kind[segment.index()] == model::SegmentKind::kExpandable;
 }
 
+model::PoolId poolOf(const model::Trace& trace, model::SegmentId segment) {
+  model::PoolId pool = trace.segments.pool[segment.index()];
+  return pool.valid() ? pool : model::PoolId(0);
+}
+
+bool isPrivate(const model::Trace& trace, model::SegmentId segment) {
+  return poolOf(trace, segment) != model::PoolId(0);
+}
+
 SegmentedLayout::SegmentedLayout(const std::vector<LayoutBlock>& blocks) : blocks_(blocks.size()) {
   boost::unordered_flat_map<uint32_t, uint32_t> index_of;
   std::vector<uint32_t> index(blocks.size());

@@ -26,6 +26,11 @@ struct SegmentContents {
 
 inline bool isLive(const LayoutBlock& block) { return block.state != model::BlockState::kInactive; }
 bool isExpandable(const model::Trace& trace, model::SegmentId segment);
+// The pool of a segment. Segments without a recorded pool are taken for the default pool, as in
+// PyTorch's viewer.
+model::PoolId poolOf(const model::Trace& trace, model::SegmentId segment);
+// In a pool of a CUDA graph or a MemPool: only requests of that pool may use its free memory.
+bool isPrivate(const model::Trace& trace, model::SegmentId segment);
 
 // Owns the blocks; segments in the order of their first block's address.
 class SegmentedLayout {

@@ -23,13 +23,13 @@ void onFragmentation(Adviser& c, const OomVerdict& v) {
 void onSettings(Adviser& c) {
   bool gc = c.rules.gc_threshold && *c.rules.gc_threshold > 0 && *c.rules.gc_threshold < 1;
   if (gc && !c.rules.memory_fraction) {
-    Advice& a = c.add(AdviceKind::kGcNeedsFraction,
-                      fmt::format("garbage_collection_threshold:{} does nothing "
-                                  "unless a memory fraction below 1 is set too; "
-                                  "the file does not say whether one is.",
-                                  *c.rules.gc_threshold));
+    Advice& a = c.add(AdviceKind::kGcNeedsFraction);
     rest(a, "gc_threshold_percent", static_cast<uint64_t>(*c.rules.gc_threshold * 100 + 0.5),
          Evidence::Unit::kPercent, "PYTORCH_CUDA_ALLOC_CONF");
+  }
+  if (lacksExpandable(c.settings)) {
+    Advice& a = c.add(AdviceKind::kNotInEffect, "expandable_segments:True");
+    rest(a, "in_effect", 0, Evidence::Unit::kCount, "allocator settings in the file");
   }
   bool said = std::any_of(c.advice.begin(), c.advice.end(),
                           [](const Advice& a) { return a.kind == AdviceKind::kNoSplitLimit; });
@@ -39,33 +39,37 @@ void onSettings(Adviser& c) {
 void onRow(Adviser& c, const OomVerdict& v, const VerdictRow& row) {
   switch (row.verdict) {
     case Verdict::kCapacity:
-      onCapacity(c, v, row.bytes);
-      break;
+      return onCapacity(c, v, row.bytes);
     case Verdict::kWaste:
-      onWaste(c, v);
-      break;
+      return onWaste(c, v);
     case Verdict::kFragmentation:
-      onFragmentation(c, v);
-      break;
+      return onFragmentation(c, v);
     case Verdict::kOtherPool:
-      onOtherPool(c, v);
-      break;
+      return onOtherPool(c, v);
     case Verdict::kOthers:
-      onOthers(c, v, row.bytes);
-      break;
+      return onOthers(c, v, row.bytes);
     case Verdict::kCap:
-      onCap(c, v);
-      break;
+      return onCap(c, v);
     case Verdict::kFlaw:
-      onFlaw(c, v, row.bytes);
-      break;
+      return onFlaw(c, v, row.bytes);
+    case Verdict::kHeldInPool:
+      return onHeldInPools(c, v);
+    case Verdict::kNoFlush:
+      return onNoFlush(c, v);
+    case Verdict::kNeverFits:
+      return onNeverFits(c, v, row.bytes);
   }
 }
 
 }  // namespace
 
-Advice& Adviser::add(AdviceKind kind, std::string text, std::string setting) {
-  advice.push_back({.kind = kind, .text = std::move(text), .setting = std::move(setting)});
+const Evidence* Advice::find(std::string_view evidence_name) const {
+  auto found = std::ranges::find(evidence, evidence_name, &Evidence::name);
+  return found == evidence.end() ? nullptr : &*found;
+}
+
+Advice& Adviser::add(AdviceKind kind, std::string setting) {
+  advice.push_back({.kind = kind, .setting = std::move(setting)});
   return advice.back();
 }
 
@@ -76,7 +80,8 @@ std::optional<bool> Adviser::has(std::string_view setting) const {
 }
 
 bool Adviser::canTryExpandable() const {
-  return !rules.expandable && has("expandable_segments").value_or(true);
+  return !rules.expandable && !lacksExpandable(settings) &&
+         has("expandable_segments").value_or(true);
 }
 
 void rest(Advice& advice, std::string name, uint64_t value, Evidence::Unit unit,
@@ -89,7 +94,7 @@ std::string atEvent(const OomVerdict& v) {
 }
 
 std::string_view name(AdviceKind kind) {
-  constexpr std::array<std::string_view, 15> kNames = {"no_setting_helps",
+  constexpr std::array<std::string_view, 20> kNames = {"no_setting_helps",
                                                        "hold_less",
                                                        "smaller_request",
                                                        "expandable_segments",
@@ -103,7 +108,12 @@ std::string_view name(AdviceKind kind) {
                                                        "memory_fraction",
                                                        "gc_needs_fraction",
                                                        "try_again",
-                                                       "other_processes"};
+                                                       "other_processes",
+                                                       "release_pool",
+                                                       "flush_before_capture",
+                                                       "check_request",
+                                                       "setting_not_in_effect",
+                                                       "replayed_setting"};
   return kNames[static_cast<size_t>(kind)];
 }
 

@@ -1,13 +1,13 @@
-// What to try, and the numbers that support it.
+// What to try, and the numbers that support it. The words are in report/oom/advice_words.h.
 //
 //   fragmentation, expandable_segments not set
-//     → "Try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: …"
+//     → kExpandable, setting "expandable_segments:True"
 //       missing_bytes 166 MiB (verdict), free_bytes 807 MiB in pieces 27 (free parts at step 812)
 //
-// Rules of thumb over the facts in the file; only a replay shows what each would have done. Advice
-// never repeats a setting that is set already, nor one that the recorded version of PyTorch lacks.
-// Rules and their sources: docs/explain/oom.md. Cost: O(steps since the last flush + steps / 128 +
-// live).
+// Rules of thumb over the facts in the file. proveAdvice (what_if/replay_proof.h) adds what a
+// replay says about each. Advice never repeats a setting that is set already, nor one that the
+// recorded version of PyTorch lacks. Rules and their sources: docs/explain/oom.md. Cost: O(steps
+// since the last flush + steps / 128 + live).
 #pragma once
 
 #include <cstdint>
@@ -30,12 +30,17 @@ enum class AdviceKind : uint8_t {
   kNoSplitLimit,      // … it hurts together with expandable segments
   kNoRoundup,         // without roundup_power2_divisions
   kEmptyCache,        // torch.cuda.empty_cache() at a step where little is live
-  kPool,              // a private pool holds it
+  kPool,              // the default pool holds it, and a private pool requests it
   kStream,            // another stream holds it
   kMemoryFraction,    // a limit of the process
   kGcNeedsFraction,   // garbage_collection_threshold does nothing alone
   kTryAgain,          // the allocator does not search twice
   kOtherProcesses,
+  kReleasePool,         // a private pool holds it
+  kFlushBeforeCapture,  // no flush is possible during a capture
+  kCheckRequest,        // the request is larger than could ever fit
+  kNotInEffect,         // a setting was requested, but this platform does not have it
+  kReplayedSetting,     // found by replay alone
 };
 std::string_view name(AdviceKind kind);  // "expandable_segments", …
 
@@ -47,12 +52,35 @@ struct Evidence {
   std::string source;  // where it comes from, in words
 };
 
+// What a replay of the recorded program with this advice shows.
+struct AdviceEffect {
+  bool helps = false;
+  uint64_t ooms_before = 0, ooms_after = 0;  // failing requests; after: the most
+  uint64_t least_ooms_after = 0;             // wherever the driver places segments
+  uint64_t peak_reserved_before_bytes = 0, peak_reserved_after_bytes = 0;
+  std::string conf{};                   // the complete PYTORCH_CUDA_ALLOC_CONF; of a setting
+  std::optional<Step> forecast_from{};  // from here on the program would have behaved differently
+};
+
 struct Advice {
   AdviceKind kind;
-  std::string text;            // one or two sentences, "Try …"
   std::string setting{};       // "expandable_segments:True", or empty
   std::optional<Step> step{};  // where
+  AllocatorKind allocator = AllocatorKind::kCaching;
+  StackId stack{};                       // that it names
+  std::optional<uint32_t> annotation{};  // a phase that it names
+  model::PoolId pool{};                  // that it names
   std::vector<Evidence> evidence{};
+  std::optional<AdviceEffect> effect{};  // absent: not replayed
+
+  const Evidence* find(std::string_view evidence_name) const;
+  bool has(std::string_view evidence_name) const { return find(evidence_name) != nullptr; }
+  uint64_t value(std::string_view evidence_name) const {  // 0 if absent
+    const Evidence* found = find(evidence_name);
+    return found == nullptr ? 0 : found->value;
+  }
+  // A replay disproves it.
+  bool isDisproved() const { return effect && !effect->helps; }
 };
 
 // After an out-of-memory event. Best first.

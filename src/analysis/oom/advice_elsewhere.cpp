@@ -2,69 +2,90 @@
 // process, and the allocator's missing second search.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis/oom/advice_rules.h"
-#include "base/format.h"
 
 namespace tidegauge::analysis {
 
-using base::humanBytes;
 using Unit = Evidence::Unit;
 
 void onOtherPool(Adviser& c, const OomVerdict& v) {
   uint64_t in_pools = 0, on_streams = 0;
   for (const FreeList& list : v.free.lists) {
     for (const FreeBlock& block : list.blocks) {
-      if (!v.isElsewhere(list, block)) continue;
+      if (v.whyUnfit(c.trace, list, block) != Unfit::kElsewhere) continue;
       (list.key.pool != v.key.pool ? in_pools : on_streams) += block.size_bytes;
     }
   }
   if (in_pools > 0) {
-    Advice& a =
-        c.add(AdviceKind::kPool, fmt::format("Try to share or to release memory pools. {} in "
-                                             "free blocks that are large enough belong to other "
-                                             "pools (CUDA graphs, MemPool) than the request's.",
-                                             humanBytes(in_pools)));
+    Advice& a = c.add(AdviceKind::kPool);
     rest(a, "other_pool_bytes", in_pools, Unit::kBytes, "free blocks, " + atEvent(v));
   }
   if (on_streams > 0) {
-    Advice& a = c.add(AdviceKind::kStream,
-                      fmt::format("Try to allocate on one stream, with record_stream() where "
-                                  "another uses the tensor. {} in free blocks that are large "
-                                  "enough belong to other streams than the request's.",
-                                  humanBytes(on_streams)));
+    Advice& a = c.add(AdviceKind::kStream);
     rest(a, "other_stream_bytes", on_streams, Unit::kBytes, "free blocks, " + atEvent(v));
   }
 }
 
+void onHeldInPools(Adviser& c, const OomVerdict& v) {
+  for (const PoolShare& share : v.pools) {
+    // A pool with little to give does not change the outcome.
+    if (share.free_bytes < v.held_bytes / 10 || share.free_bytes == 0) continue;
+    Advice& a = c.add(AdviceKind::kReleasePool);
+    a.step = v.step;
+    a.pool = share.pool;
+    a.stack = share.stack;
+    rest(a, "pool_free_bytes", share.free_bytes, Unit::kBytes, "its segments, " + atEvent(v));
+    rest(a, "pool_whole_bytes", share.whole_bytes, Unit::kBytes,
+         "its whole free segments and pages, " + atEvent(v));
+    rest(a, "pool_live_bytes", share.live_bytes, Unit::kBytes, "its blocks, " + atEvent(v));
+    rest(a, "pool_blocks", share.live_blocks, Unit::kCount, "its blocks, " + atEvent(v));
+  }
+}
+
+void onNoFlush(Adviser& c, const OomVerdict& v) {
+  Advice& a = c.add(AdviceKind::kFlushBeforeCapture);
+  rest(a, "unflushed_bytes", v.unflushed_bytes, Unit::kBytes,
+       "whole free segments of the default pool, " + atEvent(v));
+}
+
 void onOthers(Adviser& c, const OomVerdict& v, uint64_t bytes) {
-  bool of_driver = v.allocator == AllocatorKind::kDriver;
-  Advice& a = c.add(AdviceKind::kOtherProcesses,
-                    fmt::format("Check what else is on the device "
-                                "(nvidia-smi). {}{} are outside this {}.",
-                                v.total_bytes ? "" : "At least ", humanBytes(bytes),
-                                of_driver ? "process" : "allocator"));
-  rest(a, "other_bytes", bytes, Unit::kBytes,
+  Advice& a = c.add(AdviceKind::kOtherProcesses);
+  rest(a, v.total_bytes ? "other_bytes" : "least_other_bytes", bytes, Unit::kBytes,
        v.total_bytes ? "device total − reserved − driver"
                      : "most that this process could have had at another step − reserved − driver");
 }
 
 void onCap(Adviser& c, const OomVerdict& v) {
-  Advice& a = c.add(AdviceKind::kMemoryFraction,
-                    fmt::format("Try a larger memory fraction (set_per_process_memory_fraction). "
-                                "The driver had {} free, and the allocator needed {}.",
-                                humanBytes(*v.driver_bytes), humanBytes(*v.wanted_bytes)));
-  rest(a, "driver_bytes", *v.driver_bytes, Unit::kBytes, "out-of-memory event");
-  rest(a, "wanted_bytes", *v.wanted_bytes, Unit::kBytes, "segment for the request");
+  // A fraction that the settings do not have, and that no fixed limit explains, is a guess.
+  if (v.cap->fraction || v.cap->isFixed()) {
+    Advice& a = c.add(AdviceKind::kMemoryFraction);
+    rest(a, "driver_bytes", *v.driver_bytes, Unit::kBytes, "out-of-memory event");
+    rest(a, "wanted_bytes", *v.wanted_bytes, Unit::kBytes, "segment for the request");
+    rest(a, "needed_bytes", v.cap->below_bytes, Unit::kBytes, "reserved + segment for the request");
+    if (v.cap->fraction) {
+      auto device_bytes = static_cast<double>(v.total_bytes.value_or(v.least_total_bytes));
+      double needed = static_cast<double>(v.cap->below_bytes) / device_bytes * 100;
+      rest(a, "fraction_percent", static_cast<uint64_t>(*v.cap->fraction * 100 + 0.5),
+           Unit::kPercent, "per_process_memory_fraction of the settings");
+      if (needed <= 100) {
+        auto percent = std::min<uint64_t>(static_cast<uint64_t>(needed) + 1, 100);
+        rest(
+            a, "needed_percent", percent, Unit::kPercent,
+            v.total_bytes ? "needed / size of the device" : "needed / the most that was available");
+        a.setting =
+            fmt::format("per_process_memory_fraction:{:.2f}", static_cast<double>(percent) / 100);
+      }
+    }
+  }
   if (v.cap->would_fit != true) return;
   tryExpandable(c, v);
   flushAtTheTrough(c, v);
 }
 
 void onFlaw(Adviser& c, const OomVerdict& v, uint64_t bytes) {
-  Advice& a = c.add(AdviceKind::kTryAgain,
-                    fmt::format("Try the same request again. A free block of {} fits, but the "
-                                "allocator does not search again after its flush.",
-                                humanBytes(bytes)));
+  Advice& a = c.add(AdviceKind::kTryAgain);
   a.step = v.step;
   rest(a, "fitting_bytes", bytes, Unit::kBytes, "fit test, " + atEvent(v));
 }

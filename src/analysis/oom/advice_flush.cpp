@@ -9,7 +9,6 @@
 namespace tidegauge::analysis {
 namespace {
 
-using base::humanBytes;
 using base::withCommas;
 using Unit = Evidence::Unit;
 
@@ -46,18 +45,9 @@ void flushAtTheTrough(Adviser& c, const OomVerdict& v) {
   SegmentedLayout layout(blocksAt(c.trace, c.device.device, c.device.live, *trough));
   uint64_t releasable = pinnedBy(c.trace, layout).releasable_bytes;
   if (releasable < std::max(v.missingBytes().value_or(0), v.reserved_bytes / 20)) return;
-  std::string phase;
+  Advice& a = c.add(AdviceKind::kEmptyCache);
   std::vector<uint32_t> around = phasesAt(c.device.phases, *trough);
-  if (!around.empty()) {
-    phase =
-        fmt::format(", in phase {}", c.trace.strings.text(c.trace.annotations.name[around.back()]));
-  }
-  Advice& a =
-      c.add(AdviceKind::kEmptyCache,
-            fmt::format("Try torch.cuda.empty_cache() at step {}{}, where active memory was "
-                        "low ({}). It could have returned {} to the driver there.",
-                        withCommas(*trough), phase, humanBytes(then.active_bytes),
-                        humanBytes(releasable)));
+  if (!around.empty()) a.annotation = around.back();
   a.step = trough;
   rest(a, "releasable_bytes", releasable, Unit::kBytes,
        fmt::format("whole free segments and pages at step {}", withCommas(*trough)));
@@ -71,11 +61,7 @@ void onReleasableAtTheEnd(Adviser& c) {
       c.trace, SegmentedLayout(blocksAt(c.trace, c.device.device, c.device.live, model::kNoStep)));
   uint64_t releasable = pinned.releasable_bytes;
   if (releasable < kWorthBytes || releasable < last.reserved_bytes / 4) return;
-  Advice& a =
-      c.add(AdviceKind::kEmptyCache,
-            fmt::format("If other programs need the memory, call torch.cuda.empty_cache(). At "
-                        "the end it can return {} of {} reserved to the driver.",
-                        humanBytes(releasable), humanBytes(last.reserved_bytes)));
+  Advice& a = c.add(AdviceKind::kEmptyCache);
   if (c.device.totals.steps() > 0) a.step = c.device.totals.steps() - 1;
   rest(a, "releasable_bytes", releasable, Unit::kBytes, "whole free segments and pages, the end");
   rest(a, "reserved_bytes", last.reserved_bytes, Unit::kBytes, "totals at the end");

@@ -5,13 +5,10 @@
 
 #include "analysis/oom/advice_rules.h"
 #include "base/format.h"
-#include "base/sizes.h"
 
 namespace tidegauge::analysis {
 namespace {
 
-using base::counted;
-using base::humanBytes;
 using base::withCommas;
 using Unit = Evidence::Unit;
 
@@ -24,53 +21,57 @@ uint64_t largestFromDriver(const Adviser& c, const OomVerdict& v) {
   return bytes >= c.rules.segmentBytes(bytes) ? bytes : 0;
 }
 
-constexpr std::string_view kOrRecompute =
-    "Try a smaller batch, or free or recompute something before this point";
+// Splitting a request below this size moves too little to change an outcome.
+constexpr uint64_t kMinSplitBytes = 64 * kMiB;
+
+// In a pool whose allocator may have unmapped it, so freeing it may return nothing.
+bool mayBeUnmapped(const OomVerdict& v, const model::Trace& trace, const StackGroup& group) {
+  return std::ranges::any_of(v.pools, [&](const PoolShare& share) {
+    return share.stack == group.stack && share.stack_bytes == group.block_bytes &&
+           mayHaveOwnAllocator(trace, share.pool);
+  });
+}
 
 }  // namespace
 
-void holdLess(Adviser& c, const OomVerdict& v, uint64_t lacking, std::string_view what) {
+void holdLess(Adviser& c, const OomVerdict& v, uint64_t lacking) {
   std::vector<StackGroup> groups = groupByStack(c.trace, c.device.live.liveAt(v.step));
-  std::string holder;
-  auto first = std::find_if(groups.begin(), groups.end(),
-                            [](const StackGroup& group) { return group.stack.valid(); });
-  if (first != groups.end()) {
-    holder = fmt::format(" The largest holder is {}: {} in {}.",
-                         oneName(c.analysed.names.of(first->stack)), humanBytes(first->block_bytes),
-                         counted(first->blocks, "block"));
-  }
-  std::string phase;
-  if (v.last_phase && v.last_phase->live_bytes > 0) {
-    phase = fmt::format(" The phase at this step, {}, allocated {} of the active memory.",
-                        c.trace.strings.text(c.trace.annotations.name[v.last_phase->annotation]),
-                        humanBytes(v.last_phase->live_bytes));
-  }
-  Advice& a =
-      c.add(AdviceKind::kHoldLess, fmt::format("{}. The program must hold at least {} less.{}{}",
-                                               what, humanBytes(lacking), holder, phase));
+  auto first = std::find_if(groups.begin(), groups.end(), [&](const StackGroup& group) {
+    return group.stack.valid() && !mayBeUnmapped(v, c.trace, group);
+  });
+  Advice& a = c.add(AdviceKind::kHoldLess);
   a.step = v.step;
   rest(a, "lacking_bytes", lacking, Unit::kBytes, "request − free inside segments − driver");
   rest(a, "live_bytes", v.live_bytes, Unit::kBytes, atEvent(v));
   if (first != groups.end()) {
+    a.stack = first->stack;
     rest(a, "largest_holder_bytes", first->block_bytes, Unit::kBytes,
          "live blocks by stack, " + atEvent(v));
     rest(a, "largest_holder_blocks", first->blocks, Unit::kCount,
          "live blocks by stack, " + atEvent(v));
   }
-  if (!phase.empty()) {
+  if (v.last_phase && v.last_phase->live_bytes > 0) {
+    a.annotation = v.last_phase->annotation;
     rest(a, "phase_bytes", v.last_phase->live_bytes, Unit::kBytes,
          fmt::format("live blocks born since step {}", withCommas(v.last_phase->begin_step)));
   }
 }
 
+// The request is the suspect: freeing more than is held is not possible.
+void onNeverFits(Adviser& c, const OomVerdict& v, uint64_t too_many) {
+  Advice& a = c.add(AdviceKind::kCheckRequest);
+  a.step = v.step;
+  a.stack = c.trace.events.stack[c.device.device.event_begin + v.step];
+  rest(a, "request_bytes", *v.request_bytes, Unit::kBytes, "out-of-memory event");
+  rest(a, "too_many_bytes", too_many, Unit::kBytes,
+       v.total_bytes ? "request − size of the device"
+                     : "request − the most that this process could have had");
+}
+
 void onCapacity(Adviser& c, const OomVerdict& v, uint64_t lacking) {
-  Advice& a =
-      c.add(AdviceKind::kNoSettingHelps,
-            fmt::format("No allocator setting helps, because the memory is too small. Even if "
-                        "all free memory were one range, {} would be missing.",
-                        humanBytes(lacking)));
+  Advice& a = c.add(AdviceKind::kNoSettingHelps);
   rest(a, "lacking_bytes", lacking, Unit::kBytes, "request − free inside segments − driver");
-  holdLess(c, v, lacking, kOrRecompute);
+  holdLess(c, v, lacking);
   smallerRequest(c, v);
 }
 
@@ -86,25 +87,16 @@ void onWaste(Adviser& c, const OomVerdict& v) {
     rest(a, "lacking_bytes", v.lackingBytes(), Unit::kBytes,
          "request − free inside segments − driver");
   };
-  if (roundup) {
-    restOnWaste(c.add(AdviceKind::kNoRoundup,
-                      "Try without roundup_power2_divisions, or with more divisions. This setting "
-                      "makes blocks larger than their requests."));
-  }
+  if (roundup) restOnWaste(c.add(AdviceKind::kNoRoundup));
   if (c.splitLimitSet()) {
-    restOnWaste(
-        c.add(AdviceKind::kLargerSplitLimit,
-              fmt::format("Try a larger max_split_size_mb, or none. The allocator does not split "
-                          "blocks of {} and more.",
-                          humanBytes(c.rules.max_split_bytes))));
+    Advice& a = c.add(AdviceKind::kLargerSplitLimit);
+    restOnWaste(a);
+    rest(a, "max_split_bytes", c.rules.max_split_bytes, Unit::kBytes, "allocator settings");
   }
   if (c.canTryExpandable()) {
-    restOnWaste(c.add(AdviceKind::kExpandable,
-                      "Try expandable_segments:True. With it, the allocator splits off the unused "
-                      "end of every block; otherwise it keeps ends that are too small for a block.",
-                      "expandable_segments:True"));
+    restOnWaste(c.add(AdviceKind::kExpandable, "expandable_segments:True"));
   }
-  holdLess(c, v, v.lackingBytes(), kOrRecompute);
+  holdLess(c, v, v.lackingBytes());
   smallerRequest(c, v);
 }
 
@@ -115,18 +107,10 @@ void smallerRequest(Adviser& c, const OomVerdict& v) {
   uint64_t from_cache = list == nullptr ? 0 : largestRequest(c.rules, *list);
   uint64_t from_driver = largestFromDriver(c, v);
   uint64_t most = std::max(from_cache, from_driver);
+  if (*v.request_bytes < kMinSplitBytes) return;
   if (most < *v.request_bytes / 8 || most < kMiB || most >= *v.request_bytes) return;
-  uint64_t parts = *v.request_bytes / most + (*v.request_bytes % most != 0);
-  std::string where = c.trace.events.stack[c.device.device.event_begin + v.step].valid()
-                          ? " at " + c.analysed.labels.label(
-                                         c.trace.events.stack[c.device.device.event_begin + v.step])
-                          : std::string();
-  std::vector<std::string> sizes = base::inOneUnit({*v.request_bytes, most});
-  Advice& a = c.add(
-      AdviceKind::kSmallerRequest,
-      fmt::format("Try to split the request{} into smaller ones. {} did not fit; {} would have "
-                  "fitted{}.",
-                  where, sizes[0], sizes[1], parts == 2 ? ", more than half of it" : ""));
+  Advice& a = c.add(AdviceKind::kSmallerRequest);
+  a.stack = c.trace.events.stack[c.device.device.event_begin + v.step];
   a.step = v.step;
   rest(a, "request_bytes", *v.request_bytes, Unit::kBytes, "out-of-memory event");
   rest(a, "largest_servable_bytes", most, Unit::kBytes,

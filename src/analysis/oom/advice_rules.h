@@ -29,7 +29,7 @@ struct Adviser {
         settings(of.trace.settings),
         rules(rulesOf(of.trace)) {}
 
-  Advice& add(AdviceKind kind, std::string text, std::string setting = {});
+  Advice& add(AdviceKind kind, std::string setting = {});
   // Whether the recorded allocator has the setting. Absent: unknown.
   std::optional<bool> has(std::string_view setting) const;
   bool canTryExpandable() const;
@@ -52,9 +52,8 @@ std::string atEvent(const OomVerdict& v);  // "state at step 812"
 inline constexpr uint64_t kWorthBytes = uint64_t{256} << 20;
 
 void onCapacity(Adviser& c, const OomVerdict& v, uint64_t lacking);
-// `what` is the first part of the advice: "Try a smaller batch". The amount and the largest holders
-// follow.
-void holdLess(Adviser& c, const OomVerdict& v, uint64_t lacking, std::string_view what);
+void onNeverFits(Adviser& c, const OomVerdict& v, uint64_t too_many);
+void holdLess(Adviser& c, const OomVerdict& v, uint64_t lacking);
 void onWaste(Adviser& c, const OomVerdict& v);
 void smallerRequest(Adviser& c, const OomVerdict& v);
 
@@ -69,6 +68,8 @@ void flushAtTheTrough(Adviser& c, const OomVerdict& v);
 void onReleasableAtTheEnd(Adviser& c);
 
 void onOtherPool(Adviser& c, const OomVerdict& v);
+void onHeldInPools(Adviser& c, const OomVerdict& v);
+void onNoFlush(Adviser& c, const OomVerdict& v);
 void onOthers(Adviser& c, const OomVerdict& v, uint64_t bytes);
 void onCap(Adviser& c, const OomVerdict& v);
 void onFlaw(Adviser& c, const OomVerdict& v, uint64_t bytes);

@@ -11,8 +11,6 @@
 namespace tidegauge::analysis {
 namespace {
 
-using base::counted;
-using base::humanBytes;
 using base::withCommas;
 using Unit = Evidence::Unit;
 
@@ -36,10 +34,7 @@ void largerSplitLimit(Adviser& c, const OomVerdict& v) {
       forbidden += block.size_bytes;
   }
   if (forbidden == 0) return;
-  Advice& a = c.add(AdviceKind::kLargerSplitLimit,
-                    fmt::format("Try a larger max_split_size_mb, or none. {} in free blocks were "
-                                "large enough, but the limit of {} forbids them for this request.",
-                                humanBytes(forbidden), humanBytes(c.rules.max_split_bytes)));
+  Advice& a = c.add(AdviceKind::kLargerSplitLimit);
   rest(a, "forbidden_bytes", forbidden, Unit::kBytes, "free blocks of its pool and stream");
   rest(a, "max_split_bytes", c.rules.max_split_bytes, Unit::kBytes, "allocator settings");
 }
@@ -49,24 +44,15 @@ void largerSplitLimit(Adviser& c, const OomVerdict& v) {
 // Without free memory in pieces, there is nothing to join or release: its pages are not smaller
 // than the requested segment.
 void tryExpandable(Adviser& c, const OomVerdict& v) {
-  if (!c.canTryExpandable() || v.pieces.count == 0) return;
-  std::string version = c.settings.present ? "" : " It needs PyTorch 2.1 or newer.";
-  Advice& a =
-      c.add(AdviceKind::kExpandable,
-            fmt::format("Try expandable_segments:True. {} were in {}. Expandable segments grow in "
-                        "place and return memory to the driver page by page.{}",
-                        humanBytes(v.pieces.bytes), counted(v.pieces.count, "free range"), version),
-            "expandable_segments:True");
+  // A pool with an allocator of its own does not use them.
+  bool has_own_allocator = mayHaveOwnAllocator(c.trace, v.key.pool);
+  if (!c.canTryExpandable() || v.pieces.count == 0 || has_own_allocator) return;
+  Advice& a = c.add(AdviceKind::kExpandable, "expandable_segments:True");
   restOnPieces(a, v);
 }
 
 void dropSplitLimit(Adviser& c) {
-  Advice& a = c.add(AdviceKind::kNoSplitLimit,
-                    fmt::format("Try expandable_segments without max_split_size_mb. "
-                                "Requests below {} must not use free ranges of "
-                                "that size or more, so they map new pages.",
-                                humanBytes(c.rules.max_split_bytes)),
-                    "expandable_segments:True");
+  Advice& a = c.add(AdviceKind::kNoSplitLimit, "expandable_segments:True");
   rest(a, "max_split_bytes", c.rules.max_split_bytes, Unit::kBytes, "allocator settings");
 }
 
@@ -100,13 +86,7 @@ void splitLimit(Adviser& c, const OomVerdict& v) {
     cut_free += free;
   }
   if (cut == 0) return;
-  Advice& a = c.add(AdviceKind::kSplitLimit,
-                    fmt::format("Try max_split_size_mb:{}. Smaller blocks cut up {} that {} large "
-                                "enough for the request, and {} in {} are free. The setting can "
-                                "also increase reserved memory.",
-                                limit_mib, counted(cut, "segment"), cut == 1 ? "is" : "are",
-                                humanBytes(cut_free), cut == 1 ? "it" : "them"),
-                    fmt::format("max_split_size_mb:{}", limit_mib));
+  Advice& a = c.add(AdviceKind::kSplitLimit, fmt::format("max_split_size_mb:{}", limit_mib));
   rest(a, "cut_segments", cut, Unit::kCount, "segments of at least the request, " + atEvent(v));
   rest(a, "cut_free_bytes", cut_free, Unit::kBytes, "free in them");
 }
@@ -119,13 +99,7 @@ void onReservedPeak(Adviser& c) {
   Pinned pinned = pinnedBy(
       c.trace, SegmentedLayout(blocksAt(c.trace, c.device.device, c.device.live, peak.step)));
   if (!c.canTryExpandable() || pinned.pinned_bytes < kWorthBytes) return;
-  Advice& a = c.add(AdviceKind::kExpandable,
-                    fmt::format("Try expandable_segments:True. At peak reserved memory, {} of {} "
-                                "were free, and active blocks kept {} of them from the driver.{}",
-                                humanBytes(unused), humanBytes(then.reserved_bytes),
-                                humanBytes(pinned.pinned_bytes),
-                                c.settings.present ? "" : " It needs PyTorch 2.1 or newer."),
-                    "expandable_segments:True");
+  Advice& a = c.add(AdviceKind::kExpandable, "expandable_segments:True");
   a.step = peak.step;
   std::string source = fmt::format("state at step {}", withCommas(peak.step));
   rest(a, "unused_bytes", unused, Unit::kBytes, source);

@@ -28,6 +28,12 @@ uint64_t leastRequest(const AllocatorRules& rules, uint64_t rounded_bytes) {
   return std::min(rules.largestRequest(rounded_bytes - 1) + 1, rounded_bytes);
 }
 
+// A whole free segment that the allocator returns before a request fails.
+bool isUnflushed(const model::Trace& trace, const FreeList& list, const FreeBlock& block) {
+  return block.whole_segment && !block.expandable && list.key.pool == model::PoolId(0) &&
+         trace.segments.pool[block.segment.index()].valid();
+}
+
 class Judge {
  public:
   Judge(const AnalysedTrace& analysed, const DeviceAnalysis& device, const OomReport& oom,
@@ -46,6 +52,7 @@ class Judge {
   OomVerdict judge() {
     measure();
     findKey();
+    findPools();
     findPieces();
     lookBefore();
     findLastPhase();
@@ -81,6 +88,10 @@ class Judge {
     v_.free_bytes = v_.free.bytes;
     if (!v_.driver_bytes && holdsAllOfReserved()) {
       v_.most_driver_bytes = minusOrZero(*v_.total_bytes, v_.reserved_bytes);
+    }
+    if (v_.total_bytes && v_.driver_bytes) {
+      v_.not_on_device_bytes =
+          minusOrZero(plus(v_.reserved_bytes, *v_.driver_bytes), *v_.total_bytes);
     }
   }
 
@@ -118,10 +129,37 @@ class Judge {
     v_.least_request_bytes = wholeBlocks(leastRequest(v_.free.rules, request));
   }
 
+  void findPools() {
+    v_.pools = privatePools(trace_, layout_);
+    std::erase_if(v_.pools, [&](const PoolShare& share) { return share.pool == v_.key.pool; });
+    for (const PoolShare& share : v_.pools) {
+      v_.held_bytes += share.free_bytes;
+      v_.held_whole_bytes += share.whole_bytes;
+    }
+    if (!hasAllocator() || !v_.request_bytes) return;
+    v_.rests = segmentRests(trace_, layout_, v_.free.rules, v_.key.pool);
+    bool flushed = oom_.given_back_segments > 0 || oom_.completed > 0;
+    if (flushed || fitting() != nullptr || !v_.driver_bytes) return;
+    uint64_t bytes = 0;
+    for (const FreeList& list : v_.free.lists) {
+      for (const FreeBlock& block : list.blocks)
+        if (isUnflushed(trace_, list, block)) bytes += block.size_bytes;
+    }
+    // Otherwise the flush would not have helped, or a limit refused the request.
+    uint64_t driver = *v_.driver_bytes, wanted = *v_.wanted_bytes;
+    if (driver < wanted && plus(driver, bytes) >= wanted) v_.unflushed_bytes = bytes;
+  }
+
+  const FreeBlock* fitting() const {
+    return fit(v_.free, *v_.request_bytes, v_.key.pool, v_.key.stream);
+  }
+
   void findPieces() {
     for (const FreeList& list : v_.free.lists) {
       for (const FreeBlock& block : list.blocks) {
-        if (v_.isElsewhere(list, block)) continue;
+        Unfit why = v_.whyUnfit(trace_, list, block);
+        if (why == Unfit::kElsewhere) elsewhere_bytes_ += block.size_bytes;
+        if (why != Unfit::kPiece) continue;
         v_.pieces.bytes += block.size_bytes;
         ++v_.pieces.count;
         v_.pieces.largest_bytes = std::max(v_.pieces.largest_bytes, block.size_bytes);
@@ -169,11 +207,9 @@ class Judge {
 
   void addRows() {
     uint64_t request = *v_.request_bytes;
-    const FreeBlock* fitting = fit(v_.free, request, v_.key.pool, v_.key.stream);
-    if (fitting != nullptr) add(Verdict::kFlaw, fitting->size_bytes, v_.uncertain_bytes == 0);
-
-    uint64_t elsewhere = minusOrZero(v_.free_bytes, v_.pieces.bytes);
-    if (elsewhere > 0) add(Verdict::kOtherPool, elsewhere, v_.uncertain_bytes == 0);
+    const FreeBlock* fits = fitting();
+    if (fits != nullptr) add(Verdict::kFlaw, fits->size_bytes, v_.uncertain_bytes == 0);
+    if (elsewhere_bytes_ > 0) add(Verdict::kOtherPool, elsewhere_bytes_, v_.uncertain_bytes == 0);
 
     bool driver_had_it = v_.driver_bytes && *v_.driver_bytes >= *v_.wanted_bytes;
     if (driver_had_it) {
@@ -185,8 +221,12 @@ class Judge {
     bool bytes_were_there = could_have >= request;
     uint64_t driver = v_.driver_bytes.value_or(0);
     bool pieces_were_enough = plus(v_.pieces.bytes, driver) >= request;
-    if (pieces_were_enough && !driver_had_it && fitting == nullptr &&
-        (v_.pieces.count > 0 || elsewhere == 0)) {
+    bool is_open = !driver_had_it && fits == nullptr;
+    if (v_.unflushed_bytes > 0) add(Verdict::kNoFlush, v_.unflushed_bytes, true);
+    if (is_open && v_.held_bytes > 0) addHeld(request, driver, pieces_were_enough);
+    bool is_explained =
+        elsewhere_bytes_ > 0 || v_.unflushed_bytes > 0 || v_.find(Verdict::kHeldInPool) != nullptr;
+    if (pieces_were_enough && is_open && (v_.pieces.count > 0 || !is_explained)) {
       add(Verdict::kFragmentation, v_.pieces.bytes,
           plus(minusOrZero(v_.pieces.bytes, v_.uncertain_bytes), driver) >= request);
     }
@@ -194,13 +234,30 @@ class Judge {
       // Without the waste inside blocks, and without rounding up the request.
       uint64_t saved = plus(v_.rounding_bytes, request - std::min(request, v_.least_request_bytes));
       bool waste = saved >= request - could_have;
-      if (waste) {
+      if (uint64_t most = mostEver(); v_.least_request_bytes > most) {
+        add(Verdict::kNeverFits, request - most, true);
+      } else if (waste) {
         add(Verdict::kWaste, saved, true);
       } else {
         add(Verdict::kCapacity, request - could_have, true);
       }
     }
     if (v_.driver_bytes && !driver_had_it) addOthers(request, could_have);
+  }
+
+  // Private pools keep enough: their whole segments would do, or the free bytes do only with
+  // theirs.
+  void addHeld(uint64_t request, uint64_t driver, bool pieces_were_enough) {
+    bool whole = v_.wanted_bytes && plus(driver, v_.held_whole_bytes) >= *v_.wanted_bytes;
+    uint64_t with_held = plus(plus(v_.pieces.bytes, driver), v_.held_bytes);
+    if (whole || (!pieces_were_enough && with_held >= request))
+      add(Verdict::kHeldInPool, v_.held_bytes, whole && v_.uncertain_bytes == 0);
+  }
+
+  // The most that this process could have had: T; else the largest ceiling.
+  uint64_t mostEver() const {
+    if (v_.total_bytes) return *v_.total_bytes;
+    return std::max(v_.least_total_bytes, v_.ceilingBytes().value_or(0));
   }
 
   // Nothing is free inside segments and nothing is rounded: only the driver's free bytes matter.
@@ -210,6 +267,7 @@ class Judge {
     if (!most || *most >= request) return;
     bool never_was = holdsAllOfReserved() && plus(v_.reserved_bytes, request) > *v_.total_bytes;
     bool is_sure = !v_.driver_free || never_was;
+    if (request > mostEver()) return add(Verdict::kNeverFits, request - mostEver(), is_sure);
     add(Verdict::kCapacity, request - *most, is_sure);
     if (v_.driver_bytes && v_.total_bytes) {
       addOthers(request, *v_.driver_bytes);
@@ -234,6 +292,12 @@ class Judge {
     CapBounds cap;
     cap.least_bytes = device_.totals.span(0, v_.step + 1).reserved_max;
     cap.least_bytes = std::max(cap.least_bytes, device_.totals.initial().reserved_bytes);
+    if (const auto& fraction = v_.free.rules.memory_fraction; fraction && *fraction < 1) {
+      cap.fraction = fraction;
+      auto device_bytes = static_cast<double>(v_.total_bytes.value_or(mostEver()));
+      cap.least_bytes =
+          std::max(cap.least_bytes, static_cast<uint64_t>(device_bytes * std::max(*fraction, 0.0)));
+    }
     // The limit is tested against the size of a whole segment, even if pages would be mapped.
     cap.below_bytes = plus(v_.reserved_bytes, v_.free.rules.segmentBytes(*v_.request_bytes));
     uint64_t needed = plus(v_.live_bytes, *v_.request_bytes);
@@ -254,13 +318,15 @@ class Judge {
   const OomReport& oom_;
   SegmentedLayout layout_;
   OomVerdict v_;
+  uint64_t elsewhere_bytes_ = 0;
 };
 
 }  // namespace
 
 std::string_view name(Verdict verdict) {
-  constexpr std::array<std::string_view, 7> kNames = {
-      "fragmentation", "other_pool", "capacity", "internal_waste", "others", "cap", "flaw"};
+  constexpr std::array<std::string_view, 10> kNames = {
+      "fragmentation", "other_pool", "capacity",     "internal_waste", "others",
+      "cap",           "flaw",       "held_in_pool", "no_flush",       "never_fits"};
   return kNames[static_cast<size_t>(verdict)];
 }
 
@@ -290,10 +356,15 @@ const VerdictRow* OomVerdict::find(Verdict verdict) const {
   return row == rows.end() ? nullptr : &*row;
 }
 
-bool OomVerdict::isElsewhere(const FreeList& list, const FreeBlock& block) const {
-  if (!request_bytes || list.key == key || list.key.small != key.small) return false;
+Unfit OomVerdict::whyUnfit(const model::Trace& trace, const FreeList& list,
+                           const FreeBlock& block) const {
+  if (list.key.pool != key.pool && list.key.pool != model::PoolId(0)) return Unfit::kHeld;
+  if (unflushed_bytes > 0 && isUnflushed(trace, list, block)) return Unfit::kUnflushed;
+  if (!request_bytes || list.key == key || list.key.small != key.small) return Unfit::kPiece;
   bool skipped = block.expandable && !free.rules.expandable;
-  return !skipped && free.rules.allows(free.rules.roundedBytes(*request_bytes), block.size_bytes);
+  bool serves =
+      !skipped && free.rules.allows(free.rules.roundedBytes(*request_bytes), block.size_bytes);
+  return serves ? Unfit::kElsewhere : Unfit::kPiece;
 }
 
 uint64_t OomVerdict::lackingBytes() const {

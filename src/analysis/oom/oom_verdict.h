@@ -1,4 +1,4 @@
-// Why an allocation failed: which of seven reasons hold at an out-of-memory event, and by how many
+// Why an allocation failed: which of ten reasons hold at an out-of-memory event, and by how many
 // bytes. They refer to the state at the event, after the allocator flushed its cache.
 //
 //   |—— live L ——————————|— free F in pieces —|— driver D —|— other ——|
@@ -7,7 +7,11 @@
 //   request R, for which the allocator requested A from the driver (a segment, or pages)
 //
 //   fragmentation  F + D ≥ R, nothing free fits, D < A      the bytes exist, in pieces
-//   other pool     a free block that would serve R, but of another pool or stream
+//   other pool     a free block that would serve R, but of another stream, or of the default pool
+//   held in pool   private pools keep enough: D + their whole free segments ≥ A, or
+//                  F + D ≥ R only with their free memory
+//   no flush       whole free segments of the default pool are still there: D + these ≥ A
+//   never fits     R > T, or without T: R > C               even with nothing else held
 //   capacity       F + D < R, also without waste in blocks  even a perfect heap would not do
 //   waste          F + D < R, but not without that waste    blocks are larger than requested
 //   others         L + R ≤ T, and much memory is outside this allocator
@@ -30,6 +34,8 @@
 #include "analysis/layout/free_blocks.h"
 #include "analysis/layout/pinned.h"
 #include "analysis/oom/oom.h"
+#include "analysis/oom/private_pools.h"
+#include "analysis/oom/segment_rests.h"
 
 namespace tidegauge::analysis {
 
@@ -41,6 +47,9 @@ enum class Verdict : uint8_t {
   kOthers,
   kCap,
   kFlaw,
+  kHeldInPool,
+  kNoFlush,
+  kNeverFits,
 };
 std::string_view name(Verdict verdict);  // "fragmentation", "other_pool", …
 
@@ -48,7 +57,8 @@ struct VerdictRow {
   Verdict verdict;
   // The bytes behind the reason, which order the reasons: fragmentation: OomVerdict::pieces; other
   // pool: free blocks that would have fitted; capacity: R − (F + D); waste: rounding_bytes; others:
-  // T − C; cap: D; flaw: the block that fits.
+  // T − C; cap: D; flaw: the block that fits; held in pool: free memory of other private pools; no
+  // flush: whole free segments of the default pool; never fits: R − T, or R − the largest C.
   uint64_t bytes = 0;
   // False if it depends on block sizes that only requests show (uncertain_bytes) or, without an
   // allocator, on what other processes did since the driver's last figure.
@@ -58,16 +68,26 @@ struct VerdictRow {
 // Bounds of a process limit that refused although the driver had enough. The file shows that one
 // amount was reserved before, and that another was refused.
 struct CapBounds {
-  uint64_t least_bytes = 0;         // the most that was ever reserved
-  uint64_t below_bytes = 0;         // reserved + the segment that it refused
-  std::optional<bool> would_fit{};  // L + R under the limit; absent: not known, or no fixed limit
+  // The most that was ever reserved. If the settings have a fraction: at least that of the device,
+  // or of the least that the device can be.
+  uint64_t least_bytes = 0;
+  uint64_t below_bytes = 0;          // reserved + the segment that it refused
+  std::optional<double> fraction{};  // per_process_memory_fraction of the settings
+  std::optional<bool> would_fit{};   // L + R under the limit; absent: not known, or no fixed limit
   // False if more was reserved before than is refused now: then the limit was set later, or
   // removed.
   bool isFixed() const { return least_bytes < below_bytes; }
 };
 
-// Free blocks that could not serve the request: too small, of the other size class, or forbidden by
-// max_split_size. Blocks that only have the wrong pool or stream are not included.
+// Why a free block did not serve the request.
+enum class Unfit : uint8_t {
+  kPiece,      // too small, of the other size class, or forbidden by max_split_size
+  kElsewhere,  // it would serve the request, but has another stream, or is of the default pool
+  kHeld,       // in a private pool that is not the request's
+  kUnflushed,  // a whole segment that a flush would have returned
+};
+
+// The free blocks of Unfit::kPiece.
 struct Pieces {
   uint64_t bytes = 0;
   uint64_t count = 0;
@@ -105,15 +125,27 @@ struct OomVerdict {
   std::optional<uint64_t> total_bytes{};  // T, as given by the caller
   // The most that this process had or could have had: T is at least that.
   uint64_t least_total_bytes = 0;
+  // S + D − T: reserved, but not on the device. 0 if T is unknown.
+  uint64_t not_on_device_bytes = 0;
   uint64_t uncertain_bytes = 0;  // L may be higher, and F lower, by this
   // Of L, beyond the requests rounded up to 512 B: what other settings could save.
   uint64_t rounding_bytes = 0;
   // the smallest request that is rounded to R, rounded up to 512 B
   uint64_t least_request_bytes = 0;
 
-  FreeListKey key{};               // the free list that would have served the request
-  bool pool_recorded = false;      // false: the default pool is assumed
-  Pieces pieces{};                 // everything that is free, if the request is unknown
+  FreeListKey key{};           // the free list that would have served the request
+  bool pool_recorded = false;  // false: the default pool is assumed
+  // What is free, except in other private pools, if the request is unknown.
+  Pieces pieces{};
+  uint64_t held_bytes = 0;        // Unfit::kHeld
+  uint64_t held_whole_bytes = 0;  // of these, in whole free segments and pages
+  // Private pools other than the request's, most reserved bytes first.
+  std::vector<PoolShare> pools{};
+  // Whole free segments of the default pool, although the allocator returns these before a request
+  // fails: no flush took place, as during a capture. 0 if a flush took place, or if the pools of
+  // the segments are unknown.
+  uint64_t unflushed_bytes = 0;
+  SegmentRests rests{};            // in the request's pool
   std::vector<VerdictRow> rows{};  // most bytes first; empty: the file does not contain enough
   std::optional<CapBounds> cap{};
   std::optional<LastPhase> last_phase{};
@@ -127,8 +159,10 @@ struct OomVerdict {
   // S − (L + F): 0, unless the file contradicts itself.
   int64_t differenceBytes() const;
   const VerdictRow* find(Verdict verdict) const;
-  // The block would serve the request, but has another pool or stream.
-  bool isElsewhere(const FreeList& list, const FreeBlock& block) const;
+  // Why fit() does not choose the block.
+  Unfit whyUnfit(const model::Trace& trace, const FreeList& list, const FreeBlock& block) const;
+  // Nothing else held, the request would not have fitted either.
+  bool neverFits() const { return find(Verdict::kNeverFits) != nullptr; }
   // What even a perfect heap would lack: R − (F + D); 0 if it would lack nothing, or if that is
   // unknown.
   uint64_t lackingBytes() const;

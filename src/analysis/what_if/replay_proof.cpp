@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
+
 namespace tidegauge::analysis {
 namespace {
+
+// Another setting replaces an advised one only if it saves this share of the peak, 1 in 20.
+constexpr uint64_t kMuchBetter = 20;
 
 // The recording's settings, changed as the advice proposes; absent: it proposes none.
 std::optional<replay::Settings> advised(replay::Settings settings, const Advice& advice) {
@@ -31,37 +36,115 @@ std::optional<replay::Settings> advised(replay::Settings settings, const Advice&
   }
 }
 
+// The flush that the advice proposes: before the step after the one that it names. At the end there
+// is no such step, and nothing fails there.
+std::optional<ProgramEdit> flushOf(const Advice& advice, Step steps) {
+  if (advice.kind != AdviceKind::kEmptyCache || !advice.step || *advice.step + 1 >= steps)
+    return std::nullopt;
+  return ProgramEdit{ProgramEdit::What::kEmptyCache, {}, std::to_string(*advice.step + 1)};
+}
+
+class Prover {
+ public:
+  Prover(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+         std::optional<uint64_t> capacity_bytes, std::vector<Advice>& advice)
+      : analysed_(analysed), device_(device), advice_(advice) {
+    wish_.with_known = true;
+    wish_.capacity_bytes = capacity_bytes;
+  }
+
+  std::optional<ReplayProof> prove() {
+    replay::Settings own = replay::settingsOf(analysed_.trace);
+    for (const Advice& one : advice_) {
+      confs_.emplace_back();
+      flushes_.emplace_back();
+      if (auto flush = flushOf(one, device_.totals.steps())) {
+        flushes_.back() = wish_.edits.size();
+        wish_.edits.push_back(*flush);
+      }
+      auto settings = advised(own, one);
+      if (!settings || *settings == own) continue;
+      confs_.back() = replay::confOf(*settings);
+      if (std::ranges::find(wish_.confs, *confs_.back()) == wish_.confs.end())
+        wish_.confs.push_back(*confs_.back());
+    }
+    auto what_if = whatIf(analysed_, device_, wish_);
+    if (!what_if.ok()) return std::nullopt;  // Tidegauge's own settings are always valid
+    ReplayProof proof{std::move(what_if).value()};
+    addEffects(proof.what_if);
+    return proof;
+  }
+
+ private:
+  void addEffects(const WhatIf& report) {
+    if (!report.isProven() || report.own.stopped_at) return;
+    for (size_t i = 0; i < advice_.size(); ++i) {
+      const Replayed* tried = nullptr;
+      if (flushes_[i]) tried = &report.edits[*flushes_[i]].replayed;
+      if (confs_[i]) {
+        auto found = std::ranges::find(report.candidates, *confs_[i], &Replayed::conf);
+        if (found != report.candidates.end()) tried = &*found;
+      }
+      if (tried == nullptr || tried->stopped_at) continue;
+      // Under a higher limit, which explains the recording as well, it would help.
+      if (report.helps_from && confs_[i] == report.helps_from->conf) continue;
+      advice_[i].effect = effectOf(report, *tried);
+      if (!confs_[i]) advice_[i].effect->conf.clear();
+    }
+    if (report.best_helps) addBest(report);
+    std::ranges::stable_sort(advice_, {}, [](const Advice& a) {
+      bool helps = a.effect && a.effect->helps;
+      return std::tuple(helps ? 0 : a.isDisproved() ? 2 : 1, helps ? a.effect->ooms_after : 0);
+    });
+  }
+
+  static AdviceEffect effectOf(const WhatIf& report, const Replayed& tried) {
+    return {.helps = helps(tried, report),
+            .ooms_before = report.own.leastOoms(),
+            .ooms_after = tried.mostOoms(),
+            .least_ooms_after = tried.leastOoms(),
+            .peak_reserved_before_bytes = report.own.peakReservedBytes(),
+            .peak_reserved_after_bytes = tried.peakReservedBytes(),
+            .conf = tried.conf,
+            .forecast_from = tried.forecast_from};
+  }
+
+  void addBest(const WhatIf& report) {
+    const Replayed& best = report.candidates.front();
+    AdviceEffect effect = effectOf(report, best);
+    std::erase_if(advice_, [](const Advice& a) { return a.kind == AdviceKind::kNoSettingHelps; });
+    bool is_as_good = std::ranges::any_of(advice_, [&](const Advice& a) {
+      if (!a.effect || !a.effect->helps) return false;
+      uint64_t after = a.effect->peak_reserved_after_bytes;
+      return a.effect->ooms_after <= effect.ooms_after &&
+             after <= effect.peak_reserved_after_bytes + after / kMuchBetter;
+    });
+    if (is_as_good) return;
+    Advice a{.kind = AdviceKind::kReplayedSetting, .setting = best.conf, .evidence = {}};
+    a.evidence = {{"ooms_before", effect.ooms_before, Evidence::Unit::kCount, "replay"},
+                  {"ooms_after", effect.ooms_after, Evidence::Unit::kCount, "replay"}};
+    a.effect = std::move(effect);
+    advice_.push_back(std::move(a));
+  }
+
+  const AnalysedTrace& analysed_;
+  const DeviceAnalysis& device_;
+  std::vector<Advice>& advice_;
+  WhatIfWish wish_;
+  std::vector<std::optional<std::string>> confs_;  // by advice
+  std::vector<std::optional<size_t>> flushes_;     // by advice: index in wish_.edits
+};
+
 }  // namespace
 
-std::optional<ReplayProof> proofOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
-                                   const std::vector<Advice>& advice,
-                                   std::optional<uint64_t> capacity_bytes) {
-  if (!isReplayable(device) || device.totals.steps() == 0) return std::nullopt;
-  WhatIfWish wish;
-  wish.with_known = true;
-  wish.capacity_bytes = capacity_bytes;
-  std::vector<std::optional<std::string>> confs;
-  replay::Settings own = replay::settingsOf(analysed.trace);
-  for (const Advice& one : advice) {
-    confs.emplace_back();
-    auto settings = advised(own, one);
-    if (!settings || *settings == own) continue;
-    confs.back() = replay::confOf(*settings);
-    if (std::ranges::find(wish.confs, *confs.back()) == wish.confs.end())
-      wish.confs.push_back(*confs.back());
-  }
-  auto what_if = whatIf(analysed, device, wish);
-  if (!what_if.ok()) return std::nullopt;  // Tidegauge's own settings are always valid
-  ReplayProof proof{std::move(what_if).value(), {}};
-  for (const auto& conf : confs) {
-    proof.of_advice.emplace_back();
-    const auto& candidates = proof.what_if.candidates;
-    auto found = std::ranges::find_if(candidates,
-                                      [&](const Replayed& it) { return conf && it.conf == *conf; });
-    if (found != candidates.end())
-      proof.of_advice.back() = static_cast<size_t>(found - candidates.begin());
-  }
-  return proof;
+std::optional<ReplayProof> proveAdvice(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                                       std::optional<uint64_t> capacity_bytes, Replays replays,
+                                       std::vector<Advice>& advice) {
+  Step steps = device.totals.steps();
+  bool is_wanted =
+      replays == Replays::kAll || (replays == Replays::kShort && steps <= kMaxProofSteps);
+  if (!is_wanted || steps == 0 || !isReplayable(device)) return std::nullopt;
+  return Prover(analysed, device, capacity_bytes, advice).prove();
 }
 
 }  // namespace tidegauge::analysis

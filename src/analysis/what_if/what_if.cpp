@@ -84,9 +84,10 @@ base::Result<Settings> wished(const Settings& own, const std::string& conf,
   return settings;
 }
 
-// Fewer failures; or, without failures, noticeably less at the peak. (With failures, less is
-// reserved because of them.) Also compared with what was recorded: an effect of the replay alone
-// helps nobody.
+}  // namespace
+
+// With failures, less is reserved because of them. Also compared with what was recorded: an effect
+// of the replay alone helps nobody.
 bool helps(const Replayed& best, const WhatIf& report) {
   // An incomplete replay proves nothing; nor does any replay if the rules do not explain the
   // recording.
@@ -103,8 +104,6 @@ bool helps(const Replayed& best, const WhatIf& report) {
   return ooms == 0 && bytes > best.mostReservedBytes() &&
          bytes - best.mostReservedBytes() > bytes / kNoticeable;
 }
-
-}  // namespace
 
 bool isReplayable(const DeviceAnalysis& device) {
   return allocatorOf(device.device) == AllocatorKind::kCaching;
@@ -184,6 +183,7 @@ base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis&
   report.are_mixed = !report.are_known && wish.with_known;
   if (report.are_known || wish.with_known)
     for (const Settings& settings : knownSettings(own, report.capacity_bytes.has_value())) {
+      if (settings.expandable && lacksExpandable(analysed.trace.settings)) continue;
       auto is_wished = [&](const auto& it) { return it.second == settings; };
       if (std::ranges::none_of(wanted, is_wished))
         wanted.emplace_back(replay::confOf(settings, wish.fraction), settings);

@@ -35,6 +35,7 @@ constexpr char kFragFooter[] =
     "  free        the other reserved bytes; a hole is one free range\n"
     "  pinned      free bytes that a live block in the same segment keeps from the driver\n"
     "  releasable  free bytes that can return to the driver (whole free segments or pages)\n"
+    "  held        the same in the pool of a CUDA graph or MemPool: only that pool can use it\n"
     "  stranded    free bytes that a large request (95th percentile of this file) cannot use\n"
     "  scattered   free bytes outside the largest hole\n"
     "  external    the share of free bytes that is scattered\n"

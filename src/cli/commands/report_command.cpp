@@ -40,11 +40,12 @@ struct ReportOptions {
   std::vector<std::string> files;
   report::Selection selection;
   bool json = false;
-  bool no_sql = false;
+  bool full = false, sql = false;
+  bool no_sql = false;  // the default; kept for scripts from when it was not
   bool replay = false, no_replay = false;
-  report::Replays replays() const {
-    if (no_replay) return report::Replays::kNone;
-    return replay ? report::Replays::kAll : report::Replays::kShort;
+  analysis::Replays replays() const {
+    if (no_replay) return analysis::Replays::kNone;
+    return replay ? analysis::Replays::kAll : analysis::Replays::kShort;
   }
   std::string capacity{};
   std::optional<uint64_t> capacityBytes() const {
@@ -56,8 +57,8 @@ struct ReportOptions {
 };
 
 // In a recording: rows of the table, and processes described one by one.
-constexpr size_t kMaxProcesses = 20;
-constexpr size_t kMaxTold = 3;
+constexpr size_t kMaxProcesses = 20, kFewProcesses = 5;
+constexpr size_t kMaxDescribed = 3;
 
 struct ReportPart {
   const analysis::AnalysedTrace* trace;
@@ -101,12 +102,12 @@ std::vector<std::string> partsBeside(const std::string& path, const model::Recor
 
 // The part about the whole recording, before its processes.
 void startWithWhole(const analysis::WholeRecording& whole, const std::string& path,
-                    const report::TextOptions& text, Output& out) {
+                    const report::TextOptions& text, size_t processes, Output& out) {
   if (whole.run) {
     std::string said = report::partText(whole, partsBeside(path, whole.run->part), text);
     if (!said.empty()) out.write(said + "\n");
   }
-  if (whole.processes.size() > 1) out.write(report::processesText(whole, kMaxProcesses, text));
+  if (whole.processes.size() > 1) out.write(report::processesText(whole, processes, text));
   std::string gpus = report::gpusText(whole, text);
   if (gpus.empty()) return;
   out.write(whole.processes.size() > 1 ? gpus : gpus.substr(1));  // without its blank line
@@ -114,17 +115,17 @@ void startWithWhole(const analysis::WholeRecording& whole, const std::string& pa
 }
 
 // Keeps the largest processes of a recording.
-void keepBiggest(const analysis::WholeRecording& whole, std::vector<ReportPart>& parts,
+void keepBiggest(const analysis::WholeRecording& whole, std::vector<ReportPart>& parts, size_t most,
                  Output& out) {
   out.write(
-      parts.size() > kMaxTold
-          ? fmt::format("  The report describes the {} with the highest peaks; --pid PID shows "
+      parts.size() > most
+          ? fmt::format("  The report describes the {} with the highest peak{}; --pid PID shows "
                         "another.\n\n\n",
-                        kMaxTold)
+                        most == 1 ? std::string("one") : std::to_string(most), most == 1 ? "" : "s")
           : "\n\n");
   std::vector<ReportPart> order;
   for (size_t row : report::biggestFirst(whole)) {
-    if (order.size() < kMaxTold) order.push_back(parts[whole.processes[row].trace]);
+    if (order.size() < most) order.push_back(parts[whole.processes[row].trace]);
   }
   parts = std::move(order);
 }
@@ -134,7 +135,8 @@ int writeText(std::vector<ReportPart> parts, const ReportOptions& options, int e
   text.colour = usesColours();
   text.columns = pageColumns();
   text.holders = options.top;
-  text.evidence = !options.no_sql;
+  text.full = options.full;
+  text.evidence = options.sql;
   text.capacity_bytes = options.capacityBytes();
   text.replays = options.replays();
   Output out;
@@ -143,8 +145,10 @@ int writeText(std::vector<ReportPart> parts, const ReportOptions& options, int e
     std::vector<const analysis::AnalysedTrace*> traces;
     for (const ReportPart& part : parts) traces.push_back(part.trace);
     analysis::WholeRecording whole = analysis::wholeRecording(traces);
-    startWithWhole(whole, options.files[0], text, out);
-    if (whole.processes.size() > 1) keepBiggest(whole, parts, out);
+    startWithWhole(whole, options.files[0], text, options.full ? kMaxProcesses : kFewProcesses,
+                   out);
+    if (whole.processes.size() > 1)
+      keepBiggest(whole, parts, options.full ? kMaxDescribed : 1, out);
   }
   std::vector<std::string> paths;
   for (const ReportPart& part : parts) paths.push_back(part.trace->trace.source.name);
@@ -233,8 +237,10 @@ void addReportCommand(CLI::App& app, int& exit_code) {
       ->required()
       ->type_name("");
   command->add_flag("--json", options->json, "Print exact numbers as JSON");
-  command->add_flag("--no-sql", options->no_sql,
-                    "Do not print the SQL query and the view that show each number");
+  command->add_flag("--full", options->full, "Print every section, not only the answer");
+  CLI::Option* sql = command->add_flag("--sql", options->sql,
+                                       "Print the SQL query and the view that show each number");
+  command->add_flag("--no-sql", options->no_sql, "Do not print them (default)")->excludes(sql);
   CLI::Option* replay = command->add_flag(
       "--replay", options->replay,
       "Replay other allocator settings even if the file has more than 500,000 events");

@@ -155,6 +155,7 @@ std::vector<TableFunction> growthFunctions(const AnalysedTrace& trace);
 std::vector<TableFunction> reportFunctions(const AnalysedTrace& trace);
 // Why memory ran out: oom_verdicts, pins, advice and fragmentation; oom_verdicts_at and advice_at.
 std::vector<TableFunction> verdictFunctions(const AnalysedTrace& trace);
+TableFunction privatePoolsFunction(const AnalysedTrace& trace);
 // proven, replays, replays_at.
 std::vector<TableFunction> replayFunctions(const AnalysedTrace& trace);
 

@@ -13,8 +13,9 @@ using Kind = ColumnKind;
 std::optional<analysis::ReplayProof> proofFor(const AnalysedTrace& trace,
                                               const DeviceAnalysis& device,
                                               std::optional<uint64_t> capacity_bytes) {
-  auto advice = analysis::judge(trace, analysis::summarise(trace, device), capacity_bytes).advice;
-  return analysis::proofOf(trace, device, advice, capacity_bytes);
+  return analysis::judge(trace, analysis::summarise(trace, device), capacity_bytes,
+                         analysis::Replays::kAll)
+      .proof;
 }
 
 std::vector<replay::Verification> provenOf(const AnalysedTrace& trace, const DeviceAnalysis& device,

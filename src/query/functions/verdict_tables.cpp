@@ -26,7 +26,8 @@ std::vector<AnswerColumn<VerdictOf>> verdictColumns() {
       {Kind::kStep, "step", "step of the out-of-memory event",
        [](const V& v) { return keyOfStep(v.verdict->step); }},
       {Kind::kText, "verdict",
-       "fragmentation, other_pool, capacity, internal_waste, others, cap or flaw; NULL: unknown",
+       "fragmentation, other_pool, held_in_pool, no_flush, capacity, never_fits, internal_waste, "
+       "others, cap or flaw; NULL: unknown",
        [](const V& v) { return v.row ? 0 : kNull; },
        [](const V& v) { return std::string(analysis::name(v.row->verdict)); }}};
   auto bytes = [&](const char* name, const char* doc, auto key) {
@@ -89,6 +90,31 @@ std::vector<AnswerColumn<VerdictOf>> verdictColumns() {
         [](const V& v) { return keyOfBytes(v.verdict->rounding_bytes); });
   bytes("uncertain_bytes", "the true live_bytes may be higher by this much",
         [](const V& v) { return keyOfBytes(v.verdict->uncertain_bytes); });
+  bytes("held_bytes", "free bytes in private pools other than the request's",
+        [](const V& v) { return keyOfBytes(v.verdict->held_bytes); });
+  bytes("held_whole_bytes", "the part of held_bytes in whole free segments and pages",
+        [](const V& v) { return keyOfBytes(v.verdict->held_whole_bytes); });
+  bytes("unflushed_bytes",
+        "whole free segments of the default pool that a flush would have returned; 0: it took "
+        "place, or it would not have helped",
+        [](const V& v) { return keyOfBytes(v.verdict->unflushed_bytes); });
+  bytes("rest_bytes",
+        "free bytes that are the rests of segments made for one request in the request's pool",
+        [](const V& v) { return keyOfBytes(v.verdict->rests.bytes); });
+  columns.push_back({Kind::kInteger, "rest_segments", "number of these segments",
+                     [](const V& v) { return keyOfBytes(v.verdict->rests.segments); }});
+  bytes("rest_request_bytes", "most of them were made for requests of this size",
+        [](const V& v) { return keyOfBytes(v.verdict->rests.request_bytes); });
+  bytes("rest_segment_bytes", "… and have this size",
+        [](const V& v) { return keyOfBytes(v.verdict->rests.segment_bytes); });
+  bytes("not_on_device_bytes",
+        "reserved_bytes + driver_bytes − total_bytes: reserved, but not on the device",
+        [](const V& v) { return keyOfBytes(v.verdict->not_on_device_bytes); });
+  columns.push_back(
+      {Kind::kReal, "fraction", "per_process_memory_fraction of the settings", [](const V& v) {
+         return v.verdict->cap && v.verdict->cap->fraction ? keyOfReal(*v.verdict->cap->fraction)
+                                                           : kNull;
+       }});
   bytes("cap_least_bytes", "lower bound of a memory limit of the process", [](const V& v) {
     return v.verdict->cap ? keyOfBytes(v.verdict->cap->least_bytes) : kNull;
   });
@@ -97,8 +123,13 @@ std::vector<AnswerColumn<VerdictOf>> verdictColumns() {
   });
   bytes("pinned_bytes", "free bytes that live blocks keep from the driver",
         [](const V& v) { return keyOfBytes(v.verdict->pinned.pinned_bytes); });
-  bytes("releasable_bytes", "free bytes in whole free segments or pages",
+  bytes("releasable_bytes",
+        "free bytes in whole free segments or pages, which empty_cache() returns",
         [](const V& v) { return keyOfBytes(v.verdict->pinned.releasable_bytes); });
+  bytes("held_in_pools_bytes",
+        "free bytes in whole free segments or pages of private pools, which only their graph or "
+        "MemPool can use or release",
+        [](const V& v) { return keyOfBytes(v.verdict->pinned.held_in_pools_bytes); });
   bytes("shared_bytes", "the part of pinned_bytes that blocks of several stacks keep",
         [](const V& v) { return keyOfBytes(v.verdict->pinned.shared_bytes); });
   bytes("by_nobody_bytes", "the part of pinned_bytes in pages without a live block",
@@ -200,8 +231,9 @@ struct AdviceOf {
 
 std::vector<AdviceOf> adviceOf(const AnalysedTrace& trace, const DeviceAnalysis& device,
                                std::optional<uint64_t> capacity_bytes) {
-  std::vector<analysis::Advice> all =
-      analysis::judge(trace, analysis::summarise(trace, device), capacity_bytes).advice;
+  std::vector<analysis::Advice> all = analysis::judge(trace, analysis::summarise(trace, device),
+                                                      capacity_bytes, analysis::Replays::kShort)
+                                          .advice;
   std::vector<AdviceOf> rows;
   for (size_t i = 0; i < all.size(); ++i) {
     for (const analysis::Evidence& evidence : all[i].evidence) {
@@ -213,7 +245,7 @@ std::vector<AdviceOf> adviceOf(const AnalysedTrace& trace, const DeviceAnalysis&
 
 std::vector<AnswerColumn<AdviceOf>> adviceColumns() {
   using A = AdviceOf;
-  return {
+  std::vector<AnswerColumn<A>> columns = {
       {Kind::kInteger, "device", "ordinal", [](const A& a) { return int64_t{a.device}; }},
       {Kind::kInteger, "place", "1 = first to try", [](const A& a) { return keyOfBytes(a.place); }},
       {Kind::kText,
@@ -236,6 +268,27 @@ std::vector<AnswerColumn<AdviceOf>> adviceColumns() {
       {Kind::kText, "source", "where the number comes from", {}, [](const A& a) {
          return a.evidence.source;
        }}};
+  auto effect = [&](Kind kind, const char* name, const char* doc, auto key) {
+    columns.push_back({kind, name, doc, [key](const A& a) {
+                         return a.advice.effect ? key(*a.advice.effect) : kNull;
+                       }});
+  };
+  using E = analysis::AdviceEffect;
+  effect(Kind::kInteger, "helps",
+         "1: a replay proves that it helps; 0: a replay disproves it; NULL: not replayed",
+         [](const E& e) { return int64_t{e.helps}; });
+  effect(Kind::kInteger, "ooms_before", "failing requests in a replay of the recorded program",
+         [](const E& e) { return keyOfBytes(e.ooms_before); });
+  effect(Kind::kInteger, "ooms_after", "… and with this advice",
+         [](const E& e) { return keyOfBytes(e.ooms_after); });
+  effect(Kind::kBytes, "peak_reserved_before_bytes", "peak reserved memory in the first replay",
+         [](const E& e) { return keyOfBytes(e.peak_reserved_before_bytes); });
+  effect(Kind::kBytes, "peak_reserved_after_bytes", "… and with this advice",
+         [](const E& e) { return keyOfBytes(e.peak_reserved_after_bytes); });
+  effect(Kind::kStep, "forecast_from_step",
+         "from this step on, the program would have behaved differently; NULL: never",
+         [](const E& e) { return e.forecast_from ? keyOfStep(*e.forecast_from) : kNull; });
+  return columns;
 }
 
 TableFunction adviceFunction(const AnalysedTrace& trace) {
@@ -277,8 +330,13 @@ TableFunction fragmentationFunction(const AnalysedTrace& trace) {
         [](const S& s) { return s.free.scatteredBytes(); });
   bytes("pinned_bytes", "free bytes that live blocks keep from the driver",
         [](const S& s) { return s.free.pinned_bytes; });
-  bytes("releasable_bytes", "free bytes in whole free segments or pages",
+  bytes("releasable_bytes",
+        "free bytes in whole free segments or pages, which empty_cache() returns",
         [](const S& s) { return s.free.releasable_bytes; });
+  bytes("held_in_pools_bytes",
+        "free bytes in whole free segments or pages of private pools, which only their graph or "
+        "MemPool can use or release",
+        [](const S& s) { return s.free.held_in_pools_bytes; });
   number(Kind::kBytes, "large_request_bytes", "the 95th percentile of the recorded requests",
          [](const F& f) { return keyOfBytes(f.request_bytes); });
   bytes("stranded_bytes", "free bytes that requests of that size cannot use",

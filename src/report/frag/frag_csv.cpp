@@ -29,7 +29,7 @@ std::string fragCsvHead() {
          "covered_bytes,blocks,waste_bytes,free_bytes,holes,largest_hole_bytes,scattered_bytes,"
          "external,external_by_segment,pinned_bytes,pinned_segments,releasable_bytes,"
          "stranded_bytes,outside_blocks" +
-         scoreHead("reserved") + scoreHead("address") + base::kCsvLineEnd;
+         scoreHead("reserved") + scoreHead("address") + ",held_in_pools_bytes" + base::kCsvLineEnd;
 }
 
 std::string fragCsv(const FragReport& report) {
@@ -47,8 +47,8 @@ std::string fragCsv(const FragReport& report) {
                         free.largest_bytes, free.scatteredBytes(), free.external(),
                         free.externalBySegment(), free.pinned_bytes, free.pinned_segments,
                         free.releasable_bytes, free.stranded_bytes, sample.outside_blocks);
-    text +=
-        scoreText(report, sample.reserved) + scoreText(report, sample.address) + base::kCsvLineEnd;
+    text += scoreText(report, sample.reserved) + scoreText(report, sample.address) +
+            fmt::format(",{}", free.held_in_pools_bytes) + base::kCsvLineEnd;
   }
   return text;
 }

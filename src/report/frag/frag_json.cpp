@@ -47,6 +47,7 @@ json sumsJson(const analysis::FragmentationSums& sums) {
           {"pinned_bytes", free.pinned_bytes},
           {"pinned_segments", free.pinned_segments},
           {"releasable_bytes", free.releasable_bytes},
+          {"held_in_pools_bytes", free.held_in_pools_bytes},
           {"stranded_bytes", free.stranded_bytes}};
 }
 

@@ -22,7 +22,7 @@ double freeBytes(const FragReport& report) {
   return static_cast<double>(report.now.sample.sums.free.*field);
 }
 
-constexpr std::array<Metric, 15> kMetrics = {{
+constexpr std::array<Metric, 16> kMetrics = {{
     {{"score", LimitUnit::kNumber},
      [](const FragReport& r) { return scoreOf(r.now.sample, r.arena).score; }},
     {{"forecast", LimitUnit::kNumber},
@@ -43,6 +43,7 @@ constexpr std::array<Metric, 15> kMetrics = {{
      }},
     {{"pinned", LimitUnit::kBytes}, freeBytes<&analysis::FreeSums::pinned_bytes>},
     {{"releasable", LimitUnit::kBytes}, freeBytes<&analysis::FreeSums::releasable_bytes>},
+    {{"held_in_pools", LimitUnit::kBytes}, freeBytes<&analysis::FreeSums::held_in_pools_bytes>},
     {{"largest_hole", LimitUnit::kBytes}, freeBytes<&analysis::FreeSums::largest_bytes>},
     {{"stranded", LimitUnit::kBytes}, freeBytes<&analysis::FreeSums::stranded_bytes>},
     {{"holes", LimitUnit::kNumber}, freeBytes<&analysis::FreeSums::holes>},

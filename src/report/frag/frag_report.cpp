@@ -98,6 +98,7 @@ FragReport gatherFrag(const analysis::AnalysedTrace& analysed, const Chosen& cho
                                          {.request_bytes = report.series.request_bytes,
                                           .pool = report.series.pool,
                                           .layout = options.layout});
+  report.total_bytes = options.capacity_bytes;
   report.wall = analysis::wallOf(analysed, device, options.capacity_bytes);
   asked.samples = kForecastSlices;
   const analysis::FragmentationSeries slices =

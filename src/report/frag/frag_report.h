@@ -61,6 +61,7 @@ struct FragReport {
   std::vector<FitRow> fits;
   std::vector<FitRow> typical_fits;                 // the same for series.request_bytes
   std::optional<analysis::DriverFree> driver_free;  // only without an allocator
+  std::optional<uint64_t> total_bytes{};            // of the device, as given by the user
 
   const analysis::FragmentationSample& last() const { return series.samples.back(); }
   // Without known allocator rules, there are no lists and no fits. Without an allocator, no score

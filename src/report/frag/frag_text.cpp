@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "analysis/identities.h"
-#include "analysis/oom/oom.h"
+#include "analysis/oom/oom_verdict.h"
 #include "analysis/summary.h"
 #include "base/format.h"
 #include "base/sizes.h"
@@ -15,6 +15,7 @@
 #include "report/words/pool_names.h"
 #include "report/words/sentence.h"
 #include "report/words/text_table.h"
+#include "report/words/verdict_titles.h"
 
 namespace tidegauge::report {
 namespace {
@@ -46,13 +47,13 @@ class Writer {
 
   std::string write() {
     heading();
+    oomSentence();
     headline();
     fitSentence();
     strandedSentence();
     wasteSentence();
     outsideSentence();
     contradictions();
-    oomSentence();
     wallSentence();
     pins();
     if (!ofDriver()) {
@@ -132,19 +133,27 @@ class Writer {
                       "all of the free memory.",
                       humanBytes(scattered), percent(scattered, free.bytes)));
     }
-    if (free.pinned_bytes == 0) {
+    if (free.releasable_bytes == free.bytes) {
       page_.bullet(
           "All of it could return to the driver, because no active block is in the same segment or "
           "page.");
-    } else {
+    }
+    if (free.pinned_bytes > 0) {
       bool all = free.pinned_bytes == free.bytes;
       page_.bullet(fmt::format(
           "{} return to the driver (pinned), because {} {} active blocks{}.",
           all ? "None of it could" : humanBytes(free.pinned_bytes) + " could not",
           counted(free.pinned_segments, "segment"), free.pinned_segments == 1 ? "has" : "have",
-          all ? ""
-              : fmt::format("; the other {} could (releasable)",
-                            humanBytes(free.bytes - free.pinned_bytes))));
+          free.releasable_bytes == 0
+              ? ""
+              : fmt::format("; {} could (releasable)", humanBytes(free.releasable_bytes))));
+    }
+    if (free.held_in_pools_bytes > 0) {
+      page_.bullet(fmt::format(
+          "{} are in whole free segments or pages of private pools (CUDA graphs, MemPool). Only "
+          "requests of the same pool can use them. empty_cache() cannot return them while the pool "
+          "is in use.",
+          humanBytes(free.held_in_pools_bytes)));
     }
   }
 
@@ -168,25 +177,38 @@ class Writer {
   void oomSentence() {
     analysis::Step first = report_.series.samples.front().step;
     std::optional<analysis::OomReport> worst;
-    for (const analysis::OomReport& oom : analysis::oomsOf(analysed_, *report_.device, 0)) {
-      if (oom.step == report_.now.sample.step) return oomHereSentence(oom);
+    std::vector<analysis::OomReport> ooms = analysis::oomsOf(analysed_, *report_.device, 0);
+    for (const analysis::OomReport& oom : ooms) {
+      if (oom.step == report_.now.sample.step) return oomHereSentence(oom, ooms);
       bool inside = oom.step >= first && oom.step < report_.now.sample.step;
       if (inside && (!worst || analysis::isAsBad(oom, *worst))) worst = oom;
     }
     if (!worst) return;
-    page_.bullet(fmt::format("The program ran out of memory at step {}. --to {} shows that moment.",
-                             withCommas(worst->step), worst->step));
+    page_.paragraph(
+        fmt::format("The program ran out of memory at step {}. --to {} shows that moment.",
+                    withCommas(worst->step), worst->step));
   }
 
-  void oomHereSentence(const analysis::OomReport& oom) {
+  // Whether fragmentation is the reason, and what else is.
+  void oomHereSentence(const analysis::OomReport& oom,
+                       const std::vector<analysis::OomReport>& ooms) {
     if (oom.device_free_bytes) driver_free_ = humanBytes(*oom.device_free_bytes);
-    if (!oom.known()) return page_.bullet("The program ran out of memory at this step.");
+    if (!oom.known()) return page_.paragraph("The program ran out of memory at this step.");
     std::vector<std::string> sizes =
         base::inOneUnit({*oom.requested_bytes, *oom.device_free_bytes});
     driver_free_ = sizes[1];
-    page_.bullet(fmt::format(
-        "The program ran out of memory at this step. It requested {}, and the driver had {} free.",
-        sizes[0], sizes[1]));
+    analysis::OomVerdict verdict =
+        analysis::verdictOf(analysed_, *report_.device, oom,
+                            analysis::verdictOptions(*report_.device, ooms, report_.total_bytes));
+    std::vector<std::string> reasons;
+    for (const analysis::VerdictRow& row : verdict.rows) reasons.push_back(title(row.verdict));
+    page_.paragraph(fmt::format(
+        "The program ran out of memory at this step. It requested {}, and the driver had {} "
+        "free. {}.",
+        sizes[0], sizes[1],
+        reasons.empty() ? std::string("The file does not show the reason")
+                        : fmt::format("Reason{}: {}", reasons.size() == 1 ? "" : "s",
+                                      fmt::join(reasons, "; "))));
   }
 
   // For the whole recording: a part would give another line.

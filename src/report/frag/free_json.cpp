@@ -144,6 +144,7 @@ json pinsJson(const AnalysedTrace& analysed, const analysis::Pinned& pinned, siz
   }
   return {{"pinned_bytes", pinned.pinned_bytes},
           {"releasable_bytes", pinned.releasable_bytes},
+          {"held_in_pools_bytes", pinned.held_in_pools_bytes},
           {"shared_bytes", pinned.shared_bytes},
           {"by_nobody_bytes", pinned.by_nobody_bytes},
           {"segments", pinned.segments},

@@ -45,10 +45,6 @@ std::string whatTheDriverHad(const OomVerdict& v) {
 std::string couldFit(const OomVerdict& v) {
   if (!v.total_bytes) return {};
   uint64_t request = *v.request_bytes;
-  if (request > *v.total_bytes) {
-    return fmt::format(" The request can never fit, because the device has only {}.",
-                       humanBytes(*v.total_bytes));
-  }
   uint64_t room = *v.total_bytes - request;
   if (v.reserved_bytes > room) {
     return fmt::format(" The request fits only if this process frees {} first.",
@@ -65,6 +61,15 @@ std::vector<Part> onDriverRow(const OomVerdict& v, const analysis::VerdictRow& r
   if (row.verdict == analysis::Verdict::kOthers) {
     return {plain(". "), strong(bytes),
             plain(" of the device are outside this process (other processes, contexts).")};
+  }
+  if (row.verdict == analysis::Verdict::kNeverFits) {
+    uint64_t most = *v.request_bytes - row.bytes;
+    return {plain(". The request is "),
+            strong(bytes),
+            plain(" more than "),
+            plain(v.total_bytes ? "the device has (" : "this process could have had ("),
+            strong(humanBytes(most)),
+            plain("), so it can never fit.")};
   }
   if (v.driver_bytes) {
     parts = {plain(". " + whatTheDriverHad(v) + ". "), strong(bytes), plain(" were missing.")};

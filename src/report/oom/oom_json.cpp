@@ -7,8 +7,10 @@
 #include "analysis/trace/peak.h"
 #include "base/format.h"
 #include "report/frag/free_json.h"
+#include "report/oom/advice_words.h"
 #include "report/oom/oom_story.h"
 #include "report/words/holders_json.h"
+#include "report/words/pool_names.h"
 #include "report/words/sentence_json.h"
 
 namespace tidegauge::report {
@@ -22,6 +24,7 @@ constexpr size_t kMaxPinRows = 20;
 constexpr size_t kMaxPageRows = 100;
 
 json orNull(std::optional<uint64_t> number) { return number ? json(*number) : json(); }
+json orNull(const std::string& text) { return text.empty() ? json() : json(clean(text)); }
 
 json sumJson(const OomVerdict& v) {
   return {{"live_bytes", v.live_bytes},
@@ -54,7 +57,24 @@ json capJson(const OomVerdict& v) {
   if (!v.cap) return nullptr;
   return {{"least_bytes", v.cap->least_bytes},
           {"below_bytes", v.cap->below_bytes},
-          {"would_fit", v.cap->would_fit ? json(*v.cap->would_fit) : json()}};
+          {"would_fit", v.cap->would_fit ? json(*v.cap->would_fit) : json()},
+          {"fraction", v.cap->fraction ? json(*v.cap->fraction) : json()}};
+}
+
+json poolsJson(const AnalysedTrace& analysed, const OomVerdict& v) {
+  json rows = json::array();
+  for (const analysis::PoolShare& share : v.pools) {
+    rows.push_back({{"pool_id", share.pool.value},
+                    {"name", poolName(analysed.trace, share.pool)},
+                    {"live_bytes", share.live_bytes},
+                    {"free_bytes", share.free_bytes},
+                    {"whole_bytes", share.whole_bytes},
+                    {"live_blocks", share.live_blocks},
+                    {"segments", share.segments},
+                    {"stack_id", share.stack.valid() ? json(share.stack.value) : json()},
+                    {"stack_bytes", share.stack_bytes}});
+  }
+  return rows;
 }
 
 json phaseJson(const AnalysedTrace& analysed, const OomVerdict& v) {
@@ -103,10 +123,35 @@ json verdictWith(const AnalysedTrace& analysed, const OomVerdict& v, size_t most
           {"rounding_bytes", v.rounding_bytes},
           {"least_request_bytes", v.request_bytes ? json(v.least_request_bytes) : json()},
           {"lacking_bytes", v.lackingBytes()},
+          {"held_bytes", v.held_bytes},
+          {"unflushed_bytes", v.unflushed_bytes},
+          {"not_on_device_bytes", v.not_on_device_bytes},
+          {"rests",
+           {{"bytes", v.rests.bytes},
+            {"segments", v.rests.segments},
+            {"request_bytes", v.rests.request_bytes},
+            {"segment_bytes", v.rests.segment_bytes}}},
+          {"pools", poolsJson(analysed, v)},
           {"cap", capJson(v)},
           {"last_phase", phaseJson(analysed, v)},
           {"pinned", pinnedJson(analysed, v, most_pins)},
           {"servable", of_driver ? json::array() : servableJson(analysed, v)}};
+}
+
+json effectJson(const analysis::Advice& advice) {
+  if (!advice.effect) return nullptr;
+  const analysis::AdviceEffect& effect = *advice.effect;
+  bool has_range = effect.least_ooms_after != effect.ooms_after;
+  bool is_setting = !advice.setting.empty() || !effect.conf.empty();
+  return {{"settings", is_setting ? json(clean(effect.conf)) : json()},
+          {"helps", effect.helps},
+          {"ooms", effect.ooms_after},
+          {"least_ooms", has_range ? json(effect.least_ooms_after) : json()},
+          {"most_ooms", has_range ? json(effect.ooms_after) : json()},
+          {"ooms_before", effect.ooms_before},
+          {"peak_reserved_bytes", effect.peak_reserved_after_bytes},
+          {"peak_reserved_before_bytes", effect.peak_reserved_before_bytes},
+          {"forecast_from_step", effect.forecast_from ? json(*effect.forecast_from) : json()}};
 }
 
 }  // namespace
@@ -115,7 +160,7 @@ json verdictJson(const AnalysedTrace& analysed, const OomVerdict& verdict) {
   return verdictWith(analysed, verdict, kMaxPinRows);
 }
 
-json adviceJson(const std::vector<analysis::Advice>& advice) {
+json adviceJson(const AnalysedTrace& analysed, const std::vector<analysis::Advice>& advice) {
   constexpr const char* kUnits[] = {"bytes", "count", "percent"};
   json rows = json::array();
   for (const analysis::Advice& one : advice) {
@@ -127,10 +172,12 @@ json adviceJson(const std::vector<analysis::Advice>& advice) {
                           {"source", clean(e.source)}});
     }
     rows.push_back({{"kind", analysis::name(one.kind)},
-                    {"text", clean(one.text)},
-                    {"setting", one.setting.empty() ? json() : json(one.setting)},
+                    {"text", clean(adviceText(analysed, one))},
+                    {"setting", one.setting.empty() ? json() : json(clean(one.setting))},
+                    {"copy", orNull(copyLine(analysed, one))},
                     {"step", one.step ? json(*one.step) : json()},
-                    {"evidence", evidence}});
+                    {"evidence", evidence},
+                    {"replayed", effectJson(one)}});
   }
   return rows;
 }
@@ -164,7 +211,7 @@ json oomPageJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& 
           {"pieces", piecesJson(analysed, v)},
           {"holders", holdersJson(analysed, device.device.ordinal,
                                   analysis::holdersAt(analysed, device, oom.step), "oom")},
-          {"advice", adviceJson(analysis::adviceOn(analysed, device, v))}};
+          {"advice", adviceJson(analysed, analysis::adviceOn(analysed, device, v))}};
 }
 
 }  // namespace tidegauge::report

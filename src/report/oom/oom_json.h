@@ -10,7 +10,9 @@ namespace tidegauge::report {
 
 nlohmann::json verdictJson(const analysis::AnalysedTrace& analysed,
                            const analysis::OomVerdict& verdict);
-nlohmann::json adviceJson(const std::vector<analysis::Advice>& advice);
+// With what a replay shows of each ("replayed"; null: not replayed).
+nlohmann::json adviceJson(const analysis::AnalysedTrace& analysed,
+                          const std::vector<analysis::Advice>& advice);
 
 // The page's details of one event of the device: `verdict` with more rows, sentences, pieces and
 // advice.

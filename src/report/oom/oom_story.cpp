@@ -9,6 +9,8 @@
 #include "base/sizes.h"
 #include "report/oom/oom_driver_story.h"
 #include "report/words/holder_names.h"
+#include "report/words/pool_names.h"
+#include "report/words/verdict_titles.h"
 
 namespace tidegauge::report {
 namespace {
@@ -59,23 +61,74 @@ Parts onFragmentation(const OomVerdict& v) {
   if (v.missingBytes()) {
     append(parts, {plain(" A new segment needed "), strong(sizes[3]), plain(" more.")});
   }
+  // Most of the pieces have one cause.
+  if (v.rests.bytes > v.pieces.bytes / 2) {
+    append(parts, {strong(" " + humanBytes(v.rests.bytes)), plain(" of it are the rests of "),
+                   strong(base::counted(v.rests.segments, "segment")), plain(": a request of "),
+                   strong(humanBytes(v.rests.request_bytes)), plain(" takes a segment of "),
+                   strong(humanBytes(v.rests.segment_bytes)),
+                   plain(" for itself, and its rest is too small for another such request.")});
+  }
   return parts;
+}
+
+// The whole of a pool's story is in poolSentences().
+Parts onHeldInPool(const OomVerdict& v) {
+  Parts parts = {
+      plain(". "), strong(humanBytes(v.held_bytes)),
+      plain(v.pools.size() == 1 ? " are free in a private pool" : " are free in private pools"),
+      plain(", where only requests of the same pool can use them.")};
+  if (v.held_whole_bytes > 0) {
+    append(parts,
+           {plain(" "), strong(humanBytes(v.held_whole_bytes)),
+            plain(" of it are whole free segments. The allocator returns these to the driver "
+                  "only after the pool is no longer in use.")});
+  }
+  return parts;
+}
+
+Parts onNoFlush(const OomVerdict& v) {
+  return {plain(". "), strong(humanBytes(v.unflushed_bytes)),
+          plain(" are still reserved in whole free segments of the default pool. The allocator "
+                "returns these before a request fails, except while a CUDA graph is captured. So "
+                "this request failed during a capture.")};
+}
+
+Parts onNeverFits(const OomVerdict& v, uint64_t too_many) {
+  uint64_t most = *v.request_bytes - too_many;
+  std::vector<std::string> sizes = inOneUnit({*v.request_bytes, too_many, most});
+  return {plain(". The request could never fit: it is "),
+          strong(sizes[1]),
+          plain(" more than "),
+          plain(v.total_bytes ? "the device has" : "the process could have had"),
+          plain(" even with nothing else held ("),
+          strong(sizes[2]),
+          plain(").")};
 }
 
 Parts onCap(const OomVerdict& v) {
   std::optional<base::ByteUnit> unit = unitOf(v);
   Parts parts = {plain(". The driver had "), strong(inUnit(*v.driver_bytes, unit)),
                  plain(" free, and the allocator needed "), strong(inUnit(*v.wanted_bytes, unit)),
-                 plain(". A memory fraction has this effect.")};
+                 plain(".")};
   if (!v.cap) return parts;
   std::vector<std::string> sizes = inOneUnit({v.cap->least_bytes, v.cap->below_bytes});
   if (!v.cap->isFixed()) {
     append(parts,
-           {plain(" But no fixed limit explains this: the process had "), strong(sizes[0]),
-            plain(" reserved earlier, and a request that would have reached "), strong(sizes[1]),
-            plain(" failed here. Either the program set the limit later, or memory was freed after "
-                  "the refusal.")});
+           {plain(" Memory was probably freed after the refusal, by this or another process, "
+                  "because no fixed limit explains it: the process had "),
+            strong(sizes[0]), plain(" reserved earlier, and a request that would have reached "),
+            strong(sizes[1]),
+            plain(" failed here. A memory fraction explains it only if the "
+                  "program set it in between.")});
     return parts;
+  }
+  if (v.cap->fraction) {
+    append(parts, {plain(" The settings limit this process to "),
+                   strong(fmt::format("{:g}", *v.cap->fraction)),
+                   plain(" of the device (per_process_memory_fraction).")});
+  } else {
+    parts.push_back(plain(" A memory fraction has this effect."));
   }
   append(
       parts,
@@ -121,6 +174,12 @@ Parts onRow(const OomVerdict& v, const analysis::VerdictRow& row) {
     case Verdict::kFlaw:
       return {plain(". A free block of "), strong(bytes),
               plain(" fits. The allocator does not search again after it has flushed its cache.")};
+    case Verdict::kHeldInPool:
+      return onHeldInPool(v);
+    case Verdict::kNoFlush:
+      return onNoFlush(v);
+    case Verdict::kNeverFits:
+      return onNeverFits(v, row.bytes);
   }
   return {};
 }
@@ -150,6 +209,34 @@ std::string blockSizes(const analysis::StackPins& pins) {
   return fmt::format("{} to {}", humanBytes(pins.smallest_bytes), humanBytes(pins.largest_bytes));
 }
 
+// Reserved and driver memory can exceed the device: a pool with an allocator of its own may unmap
+// its memory, and PyTorch still counts it.
+Sentence unmappedSentence(const OomVerdict& v, const analysis::PoolShare& share,
+                          const std::string& name, std::string sql) {
+  Sentence sentence{
+      {}, Link{"oom", "Out of memory", {{"at", std::to_string(v.step)}}}, std::move(sql)};
+  if (v.not_on_device_bytes > 0) {
+    sentence.sql = fmt::format(
+        "SELECT not_on_device_bytes, (SELECT live_bytes FROM private_pools({}, {}) WHERE pool_id = "
+        "{}) AS live_bytes FROM {} WHERE step = {} LIMIT 1",
+        v.device, v.step, share.pool.value, verdictTable(v), v.step);
+    sentence.parts = {strong(humanBytes(v.not_on_device_bytes)),
+                      plain(" of the reserved memory are not on the device. " + name +
+                            " probably has an allocator of its own that unmapped its memory (as "
+                            "vLLM's sleep mode does); PyTorch still counts "),
+                      strong(humanBytes(share.live_bytes)), plain(" there as active.")};
+    return sentence;
+  }
+  sentence.parts = {
+      strong(humanBytes(share.live_bytes)),
+      plain(
+          " of the active memory belong to " + name +
+          ". If that pool has an allocator of its own that unmaps its memory (as vLLM's sleep mode "
+          "does), this memory is not on the device, and freeing it returns nothing. "
+          "--capacity BYTES shows whether the sum exceeds the device.")};
+  return sentence;
+}
+
 // The numbers in the sentence on that reason.
 std::string verdictSql(const OomVerdict& v, const analysis::VerdictRow& row) {
   std::string numbers = "bytes";
@@ -158,14 +245,21 @@ std::string verdictSql(const OomVerdict& v, const analysis::VerdictRow& row) {
   } else if (row.verdict == Verdict::kCapacity || row.verdict == Verdict::kWaste) {
     numbers += ", lacking_bytes";
   } else if (row.verdict == Verdict::kCap) {
-    numbers += ", driver_bytes, wanted_bytes, cap_least_bytes, cap_below_bytes";
+    numbers += ", driver_bytes, wanted_bytes, cap_least_bytes, cap_below_bytes, fraction";
+  } else if (row.verdict == Verdict::kHeldInPool) {
+    numbers += ", held_whole_bytes";
+  } else if (row.verdict == Verdict::kNeverFits) {
+    numbers += ", request_bytes - bytes AS most_bytes";
   }
+  if (row.verdict == Verdict::kFragmentation && v.rests.bytes > v.pieces.bytes / 2)
+    numbers += ", rest_bytes, rest_segments, rest_request_bytes, rest_segment_bytes";
   if (!row.certain) numbers += ", uncertain_bytes";
   if (ofDriver(v)) {
     numbers =
         "bytes, reserved_bytes, driver_bytes, total_bytes, told_free_bytes, "
         "abs(told_taken_bytes) AS taken_bytes, abs(told_before_us) / 1e6 AS "
-        "told_before_seconds, reserved_bytes + request_bytes - total_bytes AS too_much_bytes";
+        "told_before_seconds, reserved_bytes + request_bytes - total_bytes AS too_much_bytes, "
+        "request_bytes - bytes AS most_bytes";
   }
   return fmt::format("SELECT {} FROM {} WHERE step = {} AND verdict = '{}'", numbers,
                      verdictTable(v), v.step, analysis::name(row.verdict));
@@ -181,17 +275,6 @@ std::string verdictTable(const OomVerdict& v) {
 std::string adviceTable(int device, std::optional<uint64_t> capacity_bytes) {
   return capacity_bytes ? fmt::format("advice_at({}, {})", device, *capacity_bytes)
                         : fmt::format("advice({})", device);
-}
-
-std::string title(Verdict verdict) {
-  constexpr std::array<const char*, 7> kTitles = {"Fragmentation",
-                                                  "Cached in another pool or stream",
-                                                  "Capacity",
-                                                  "Waste inside blocks",
-                                                  "Held by others",
-                                                  "A limit of the process",
-                                                  "A flaw of the allocator"};
-  return kTitles[static_cast<size_t>(verdict)];
 }
 
 Link oomPage(analysis::Step step) {
@@ -213,6 +296,43 @@ std::vector<Sentence> verdictSentences(const OomVerdict& v) {
   }
   if (sentences.empty()) {
     sentences.push_back({{strong("No verdict"), plain(". " + whyUnknown(v))}, oomPage(v.step)});
+  }
+  return sentences;
+}
+
+std::vector<Sentence> poolSentences(const analysis::AnalysedTrace& analysed, const OomVerdict& v,
+                                    size_t most) {
+  std::vector<Sentence> sentences;
+  auto sqlOf = [&](const analysis::PoolShare& share) {
+    return fmt::format(
+        "SELECT number, free_bytes, live_bytes, live_blocks FROM private_pools({}, {}) "
+        "WHERE pool_id = {}",
+        v.device, v.step, share.pool.value);
+  };
+  bool is_held = v.find(Verdict::kHeldInPool) != nullptr;
+  bool is_short = v.find(Verdict::kCapacity) != nullptr || v.find(Verdict::kWaste) != nullptr;
+  for (const analysis::PoolShare& share : v.pools) {
+    if (sentences.size() == most) break;
+    std::string name = poolName(analysed.trace, share.pool);
+    if (is_held && share.free_bytes > 0) {
+      Sentence sentence{{strong(name), plain(" keeps "), strong(humanBytes(share.free_bytes)),
+                         plain(" free and has ")},
+                        oomPage(v.step),
+                        sqlOf(share)};
+      if (share.live_bytes == 0) {
+        sentence.parts.push_back(plain("no active block."));
+      } else {
+        append(sentence.parts, {strong(humanBytes(share.live_bytes)), plain(" active in "),
+                                strong(base::counted(share.live_blocks, "block"))});
+        if (share.stack.valid())
+          append(sentence.parts, {plain(", most from "), code(oneName(analysed, share.stack))});
+        sentence.parts.push_back(plain("."));
+      }
+      sentences.push_back(std::move(sentence));
+    } else if (is_short && share.live_bytes > 0 &&
+               analysis::mayHaveOwnAllocator(analysed.trace, share.pool)) {
+      sentences.push_back(unmappedSentence(v, share, name, sqlOf(share)));
+    }
   }
   return sentences;
 }
@@ -274,9 +394,9 @@ Sentence sumSentence(const OomVerdict& v) {
                                 : v.driver_bytes ? ", the memory available to this process."
                                 : ofDriver(v)    ? "."
                                                  : " reserved.")});
-  if (v.total_bytes && v.driver_bytes && !v.otherBytes()) {
-    append(sentence.parts, {plain(" The stated size of the device, "),
-                            strong(humanBytes(*v.total_bytes)), plain(", is less than this sum.")});
+  if (v.not_on_device_bytes > 0) {
+    append(sentence.parts, {plain(" The device has "), strong(humanBytes(*v.total_bytes)),
+                            plain(", which is less than this sum.")});
   }
   if (v.differenceBytes() != 0) {
     sentence.parts.push_back(

@@ -17,6 +17,9 @@ namespace tidegauge::report {
 
 // One per verdict, most bytes first; if there is none, one that says so.
 std::vector<Sentence> verdictSentences(const analysis::OomVerdict& verdict);
+// The private pools behind the verdict, at most `most`: what each keeps, and who lives in it.
+std::vector<Sentence> poolSentences(const analysis::AnalysedTrace& analysed,
+                                    const analysis::OomVerdict& verdict, size_t most);
 // "It was refused 120 times in a row, first at 2026-11-22 15:03:12 UTC, last 12.300 s later."; for
 // a series "Its call site was refused 5 times in a row, from 8 GiB down to 512 MiB, …". One
 // sentence, or none for a single refusal.
@@ -34,7 +37,6 @@ std::vector<Sentence> pinSentences(const analysis::AnalysedTrace& analysed, int 
 std::string verdictTable(const analysis::OomVerdict& verdict);
 // The same for the advice.
 std::string adviceTable(int device, std::optional<uint64_t> capacity_bytes);
-std::string title(analysis::Verdict verdict);  // "Fragmentation", "Cached elsewhere"
 Link oomPage(analysis::Step step);
 
 }  // namespace tidegauge::report

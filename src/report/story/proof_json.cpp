@@ -1,46 +1,42 @@
-// The replay's result for the advice on the page.
+// What a replay shows of the advice on the page.
 #include <algorithm>
 
 #include "analysis/judgement.h"
-#include "analysis/oom/oom_verdict.h"
+#include "report/oom/advice_words.h"
+#include "report/oom/oom_json.h"
+#include "report/oom/oom_story.h"
 #include "report/story/report_json.h"
 #include "report/story/report_parts.h"
 #include "report/words/sentence_json.h"
 
 namespace tidegauge::report {
-namespace {
-
-using analysis::Advice;
-
-std::vector<Advice> adviceAt(const analysis::AnalysedTrace& analysed,
-                             const analysis::DeviceAnalysis& device,
-                             const analysis::DeviceSummary& summary,
-                             std::optional<analysis::Step> oom_step) {
-  if (!oom_step) return analysis::judge(analysed, summary).advice;
-  auto oom = std::ranges::find(summary.ooms, *oom_step, &analysis::OomReport::step);
-  if (oom == summary.ooms.end()) return {};
-  return analysis::adviceOn(
-      analysed, device,
-      analysis::verdictOf(analysed, device, *oom, analysis::verdictOptions(device, summary.ooms)));
-}
-
-}  // namespace
 
 nlohmann::json proofJson(const analysis::AnalysedTrace& analysed,
                          const analysis::DeviceAnalysis& device,
                          std::optional<analysis::Step> oom_step) {
   analysis::DeviceSummary summary = analysis::summarise(analysed, device);
-  std::vector<Advice> advice = adviceAt(analysed, device, summary, oom_step);
-  auto proof = proofFor(analysed, device, advice, std::nullopt, Replays::kShort);
-  if (!proof) return nullptr;
+  size_t oom = summary.worst_oom;
+  if (oom_step) {
+    auto found = std::ranges::find(summary.ooms, *oom_step, &analysis::OomReport::step);
+    if (found == summary.ooms.end()) return nullptr;
+    oom = static_cast<size_t>(found - summary.ooms.begin());
+  }
+  constexpr auto kShort = analysis::Replays::kShort;
+  analysis::Judgement judgement = summary.ooms.empty()
+                                      ? analysis::judge(analysed, summary, {}, kShort)
+                                      : analysis::judgeOom(analysed, summary, oom, {}, kShort);
+  if (!judgement.proof) return nullptr;
   SectionContext context{analysed, summary};
-  context.proof = &*proof;
+  context.proof = &*judgement.proof;
   nlohmann::json of_advice = nlohmann::json::array();
-  for (size_t i = 0; i < advice.size(); ++i) {
-    auto sentence = proofSentence(context, i);
+  std::string table = adviceTable(device.device.ordinal, std::nullopt);
+  for (size_t i = 0; i < judgement.advice.size(); ++i) {
+    auto sentence = effectSentence(judgement.advice[i], i + 1, table);
     of_advice.push_back(sentence ? nlohmann::json(plainText(sentence->parts)) : nlohmann::json());
   }
-  return {{"sentences", sentencesJson(replaySection(context).sentences)}, {"of_advice", of_advice}};
+  return {{"sentences", sentencesJson(replaySection(context).sentences)},
+          {"advice", adviceJson(analysed, judgement.advice)},
+          {"of_advice", of_advice}};
 }
 
 }  // namespace tidegauge::report

@@ -37,8 +37,10 @@ Section fragmentationSection(const SectionContext& context) {
       lay.parts.push_back(plain("; the largest was "));
       lay.parts.push_back(strong(humanBytes(free.largest_bytes)));
     }
-    if (free.pinned_bytes == 0) {
+    if (free.releasable_bytes == free.bytes) {
       lay.parts.push_back(plain(". No active block kept it from the driver."));
+    } else if (free.pinned_bytes == 0) {
+      lay.parts.push_back(plain("."));
     } else {
       bool all = free.pinned_bytes == free.bytes;
       lay.parts.push_back(plain(". Active blocks in the same segments or pages kept "));
@@ -46,6 +48,15 @@ Section fragmentationSection(const SectionContext& context) {
       lay.parts.push_back(plain(" of it from the driver."));
     }
     section.sentences.push_back(std::move(lay));
+    if (free.held_in_pools_bytes > 0) {
+      section.sentences.push_back(
+          {{strong(humanBytes(free.held_in_pools_bytes)),
+            plain(" were in whole free segments or pages of private pools (CUDA graphs, MemPool). "
+                  "Only requests of the same pool can use them, and empty_cache() cannot return "
+                  "them while the pool is in use.")},
+           link,
+           "SELECT held_in_pools_bytes FROM " + from});
+    }
     if (free.scatteredBytes() > 0) {
       section.sentences.push_back(
           {{strong(humanBytes(free.scatteredBytes())),
@@ -79,6 +90,7 @@ Section fragmentationSection(const SectionContext& context) {
                   {"scattered_bytes", free.scatteredBytes()},
                   {"pinned_bytes", free.pinned_bytes},
                   {"releasable_bytes", free.releasable_bytes},
+                  {"held_in_pools_bytes", free.held_in_pools_bytes},
                   {"large_request_bytes", options.request_bytes},
                   {"stranded_bytes", free.stranded_bytes},
                   {"waste_bytes", sums.waste_bytes},

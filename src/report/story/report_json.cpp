@@ -220,27 +220,12 @@ json storyJson(const Story& story) {
   }
   Sentence headline{{{story.headline}}, {}, story.headline_sql};
   return {{"headline", evidenceJson({headline})[0]},
-          {"sentences", evidenceJson(story.sentences)},
+          {"sentences", evidenceJson(story.all())},
           {"findings", evidenceJson(findings)}};
 }
 
-// The advice, with the replay's result for each setting that it names.
-json provenAdviceJson(const std::vector<analysis::Advice>& advice,
-                      const analysis::ReplayProof* proof) {
-  json rows = adviceJson(advice);
-  for (size_t i = 0; i < advice.size(); ++i) {
-    const analysis::Replayed* it = proof == nullptr ? nullptr : proof->of(i);
-    rows[i]["replayed"] = nullptr;
-    if (it != nullptr)
-      rows[i]["replayed"] = {{"settings", it->conf},
-                             {"ooms", it->stats.ooms},
-                             {"peak_reserved_bytes", it->peakReservedBytes()}};
-  }
-  return rows;
-}
-
 json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
-                std::optional<uint64_t> capacity_bytes, Replays replays) {
+                std::optional<uint64_t> capacity_bytes, analysis::Replays replays) {
   const model::Device& device = summary.device->device;
   TotalsSql sql(device.ordinal, "");
   json ooms = json::array();
@@ -256,8 +241,9 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
   }
   by_provenance["sql"] = provenanceSql(device.ordinal);
   using model::Action;
-  Story story = makeStory(analysed, summary, capacity_bytes);
-  auto proof = proofFor(analysed, *summary.device, story.advice, capacity_bytes, replays);
+  analysis::Judgement judgement = analysis::judge(analysed, summary, capacity_bytes, replays);
+  Story story = makeStory(analysed, summary, judgement);
+  const analysis::ReplayProof* proof = judgement.proof ? &*judgement.proof : nullptr;
   json all = {
       {"device", device.ordinal},
       {"label", analysis::deviceLabel(device)},
@@ -277,7 +263,7 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
       {"holders_at_oom",
        summary.at_oom ? holdersJson(analysed, device.ordinal, *summary.at_oom, "oom") : json()},
       {"ooms", ooms},
-      {"advice", provenAdviceJson(story.advice, proof ? &*proof : nullptr)},
+      {"advice", adviceJson(analysed, judgement.advice)},
       {"phases", phasesJson(analysed, summary)},
       {"phases_sql",
        fmt::format("SELECT * FROM phases({}) LIMIT {}", device.ordinal, analysis::kMaxPhases)},
@@ -296,8 +282,7 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
   all["peak"]["sql"] =
       fmt::format("SELECT peak_uncertain_bytes AS uncertain_bytes FROM devices WHERE device = {}",
                   device.ordinal);
-  for (Section& section :
-       sectionsOf({analysed, summary, kMaxHolders, capacity_bytes, proof ? &*proof : nullptr})) {
+  for (Section& section : sectionsOf({analysed, summary, kMaxHolders, capacity_bytes, proof})) {
     all[section.key] = std::move(section.json);
   }
   return all;
@@ -368,7 +353,7 @@ json reportJson(const AnalysedTrace& analysed) {
 }
 
 json reportJson(const AnalysedTrace& analysed, const std::vector<Chosen>& chosen_devices,
-                std::optional<uint64_t> capacity_bytes, Replays replays) {
+                std::optional<uint64_t> capacity_bytes, analysis::Replays replays) {
   json devices = json::array();
   model::Incomplete incomplete = incompleteOf(analysed);
   for (const Chosen& chosen : chosen_devices) {
@@ -443,8 +428,9 @@ json overviewJson(const AnalysedTrace& analysed, int32_t device_ordinal) {
   const analysis::DeviceAnalysis* device = analysed.findDevice(device_ordinal);
   if (device == nullptr) return nullptr;
   DeviceSummary summary = summarise(analysed, *device);
-  Story story = makeStory(analysed, summary);
-  std::vector<Sentence> sentences = story.sentences;
+  analysis::Judgement judgement = analysis::judge(analysed, summary);
+  Story story = makeStory(analysed, summary, judgement);
+  std::vector<Sentence> sentences = story.all();
   if (!summary.growth.stacks.empty()) {
     sentences.push_back(growthSections({analysed, summary}).front().sentences.front());
   }
@@ -466,7 +452,7 @@ json overviewJson(const AnalysedTrace& analysed, int32_t device_ordinal) {
             {"time_us", story.step ? timeJson(*device, *story.step) : json()}}},
           {"headline", story.headline},
           {"story", sentencesJson(sentences)},
-          {"advice", adviceJson(story.advice)},
+          {"advice", adviceJson(analysed, judgement.advice)},
           {"findings", findings},
           {"brim", brimJson(summary)},
           {"holders", holdersJson(analysed, device_ordinal,

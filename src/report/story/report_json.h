@@ -6,8 +6,8 @@
 #include <string>
 
 #include "analysis/summary.h"
+#include "analysis/what_if/replay_proof.h"
 #include "report/words/range_summary.h"
-#include "report/words/replays.h"
 
 namespace tidegauge::report {
 
@@ -18,7 +18,7 @@ nlohmann::json reportJson(const analysis::AnalysedTrace& analysed);
 nlohmann::json reportJson(const analysis::AnalysedTrace& analysed,
                           const std::vector<Chosen>& devices,
                           std::optional<uint64_t> capacity_bytes = std::nullopt,
-                          Replays replays = Replays::kShort);
+                          analysis::Replays replays = analysis::Replays::kShort);
 
 // FileInfo of the page's session; `name` from distinctNames().
 nlohmann::json sessionFileJson(const analysis::AnalysedTrace& analysed, size_t file_id,
@@ -28,7 +28,7 @@ nlohmann::json sessionFileJson(const analysis::AnalysedTrace& analysed, size_t f
 nlohmann::json overviewJson(const analysis::AnalysedTrace& analysed, int32_t device_ordinal);
 
 // The replay's result for the advice of that overview or, for an out-of-memory event, for the
-// advice at that step. Null: not replayed, since it was not requested (proofFor, Replays::kShort).
+// advice at that step. Null: not replayed, since it was not requested (analysis::Replays::kShort).
 nlohmann::json proofJson(const analysis::AnalysedTrace& analysed,
                          const analysis::DeviceAnalysis& device,
                          std::optional<analysis::Step> oom_step);

@@ -19,8 +19,6 @@ Section churnSection(const SectionContext& context);
 Section wallSection(const SectionContext& context);
 Section replaySection(const SectionContext& context);
 
-// The replay's result for advice with a setting. Absent: it names none, or nothing was replayed.
-std::optional<Sentence> proofSentence(const SectionContext& context, size_t advice);
 std::string replaysTable(int device, std::optional<uint64_t> capacity_bytes);
 
 }  // namespace tidegauge::report

@@ -12,7 +12,6 @@ namespace tidegauge::report {
 namespace {
 
 using analysis::Replayed;
-using analysis::ReplayProof;
 using base::humanBytes;
 using base::withCommas;
 using nlohmann::json;
@@ -21,13 +20,6 @@ constexpr size_t kShown = 4;  // candidates in the grid
 
 std::string nameOf(const Replayed& it) {
   return it.conf.empty() ? std::string("default settings") : it.conf;
-}
-
-// An SQL string literal. A conf comes from the file, so its quotes are escaped.
-std::string quoted(const std::string& text) {
-  std::string all = "'";
-  for (char c : text) all += c == '\'' ? "''" : std::string(1, c);
-  return all + "'";
 }
 
 Sentence provenSentence(const SectionContext& context, const std::string& from) {
@@ -244,24 +236,6 @@ Section replaySection(const SectionContext& context) {
   for (size_t i = 0; i < report.candidates.size(); ++i)
     section.json["rows"].push_back(rowJson(report, report.candidates[i], i + 1));
   return section;
-}
-
-std::optional<Sentence> proofSentence(const SectionContext& context, size_t advice) {
-  const Replayed* tried = context.proof == nullptr ? nullptr : context.proof->of(advice);
-  if (tried == nullptr) return std::nullopt;
-  const analysis::WhatIf& report = context.proof->what_if;
-  const Replayed& own = report.own;
-  std::string from = replaysTable(context.summary.device->device.ordinal, context.capacity_bytes);
-  Sentence sentence;
-  sentence.sql = fmt::format(
-      "SELECT settings, ooms, least_ooms, most_ooms, peak_reserved_bytes FROM {} WHERE place = 0 "
-      "OR settings = {}",
-      from, quoted(tried->conf));
-  sentence.parts = {plain(
-      fmt::format("In a replay with this setting, {}peak reserved memory is {} instead of {}.",
-                  own.mostOoms() > 0 || tried->mostOoms() > 0 ? failsWords(*tried) + ", and " : "",
-                  humanBytes(tried->peakReservedBytes()), humanBytes(own.peakReservedBytes())))};
-  return sentence;
 }
 
 }  // namespace tidegauge::report

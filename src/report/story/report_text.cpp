@@ -8,8 +8,10 @@
 #include "base/format.h"
 #include "base/sizes.h"
 #include "model/recorded_work.h"
+#include "report/oom/advice_words.h"
 #include "report/oom/oom_story.h"
 #include "report/recording/recording_report.h"
+#include "report/story/brief.h"
 #include "report/story/report_parts.h"
 #include "report/story/story.h"
 #include "report/words/file_names.h"
@@ -93,7 +95,9 @@ class Report {
   static int ordinalOf(const analysis::DeviceAnalysis& device) { return device.device.ordinal; }
 
   void deviceSection(const DeviceSummary& summary) {
-    Story story = makeStory(analysed_, summary, options_.capacity_bytes);
+    analysis::Judgement judgement =
+        analysis::judge(analysed_, summary, options_.capacity_bytes, options_.replays);
+    Story story = makeStory(analysed_, summary, judgement);
     std::string place;
     if (story.step && summary.device->totals.steps() > 0) {
       place = fmt::format(" at step {}", withCommas(*story.step));
@@ -105,7 +109,7 @@ class Report {
                               story.eyebrow, place));
     page_.paragraph(story.headline);
     evidence(story.headline_sql, {});
-    sentences(story.sentences);
+    sentences(story.all());
     bool has_steps = summary.device->totals.steps() > 0;
     int device = ordinalOf(*summary.device);
     totals(summary.initial, summary.final, summary.peak, "start", has_steps,
@@ -116,14 +120,12 @@ class Report {
             : has_steps    ? "peak"
                            : "end",
             device, has_steps);
-    auto proof = proofFor(analysed_, *summary.device, story.advice, options_.capacity_bytes,
-                          options_.replays);
     SectionContext context{analysed_, summary, options_.holders, options_.capacity_bytes,
-                           proof ? &*proof : nullptr};
+                           judgement.proof ? &*judgement.proof : nullptr};
     for (const Section& each : sectionsOf(context)) section(each);
     phases(summary);
     findings(story);
-    advice(story, context);
+    advice(judgement.advice, ordinalOf(*summary.device));
     identities(summary);
   }
 
@@ -331,20 +333,30 @@ class Report {
     }
   }
 
-  void advice(const Story& story, const SectionContext& context) {
-    if (story.advice.empty()) return;
-    page_.blank();
-    page_.heading("What to try", 2);
-    for (size_t i = 0; i < story.advice.size(); ++i) {
-      page_.bullet(story.advice[i].text);
-      evidence(fmt::format("SELECT name, value, step, setting FROM {} WHERE place = {}",
-                           adviceTable(ordinalOf(*context.summary.device), options_.capacity_bytes),
-                           i + 1),
-               {}, 4);
-      if (auto proof = proofSentence(context, i)) {
-        page_.paragraph(plainText(proof->parts), 4);
-        evidence(proof->sql, proof->link, 4);
+  void advice(const std::vector<analysis::Advice>& all, int device) {
+    auto of = [&](bool disproved, const char* title) {
+      bool has_title = false;
+      for (size_t i = 0; i < all.size(); ++i) {
+        if (all[i].isDisproved() != disproved) continue;
+        if (!std::exchange(has_title, true)) {
+          page_.blank();
+          page_.heading(title, 2);
+        }
+        oneAdvice(all[i], i + 1, adviceTable(device, options_.capacity_bytes));
       }
+    };
+    of(false, "What to try");
+    of(true, "What does not help");
+  }
+
+  void oneAdvice(const analysis::Advice& advice, size_t place, const std::string& table) {
+    page_.bullet(adviceText(analysed_, advice));
+    evidence(
+        fmt::format("SELECT name, value, step, setting FROM {} WHERE place = {}", table, place), {},
+        4);
+    if (auto effect = effectSentence(advice, place, table)) {
+      page_.paragraph(plainText(effect->parts), 4);
+      evidence(effect->sql, effect->link, 4);
     }
   }
 
@@ -407,6 +419,9 @@ class Report {
 
 std::string reportText(const AnalysedTrace& analysed, const std::vector<Chosen>& devices,
                        const TextOptions& options) {
+  bool has_range =
+      std::ranges::any_of(devices, [](const Chosen& it) { return it.range.has_value(); });
+  if (!options.full && !has_range) return briefText(analysed, devices, options);
   return Report(analysed, options).write(devices);
 }
 

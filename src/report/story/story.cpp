@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "analysis/judgement.h"
 #include "base/format.h"
 #include "base/sizes.h"
 #include "model/recorded_work.h"
@@ -31,7 +30,8 @@ using Severity = Finding::Severity;
 
 void addUnseenBlocks(const AnalysedTrace& analysed, Story& story) {
   if (!seesOnlySegments(analysed.trace)) return;
-  story.sentences.push_back(
+  story.add(
+      Topic::kRest,
       {{plain("The recording does not contain PyTorch's blocks (--preload and --no-framework omit "
               "them). All "),
         strong("segments"), plain(" that PyTorch holds therefore count as active.")},
@@ -41,7 +41,8 @@ void addUnseenBlocks(const AnalysedTrace& analysed, Story& story) {
 
 void addLowerBound(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
   if (!model::isAtLeast(analysed.trace, summary.device->device.ordinal)) return;
-  story.sentences.push_back(
+  story.add(
+      Topic::kRest,
       {{plain("The program held memory before the recording began. The recording shows only part "
               "of it, so these figures are "),
         strong("lower bounds"), plain(".")},
@@ -109,20 +110,21 @@ void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
   story.headline_sql =
       oomSql(summary, "step, seconds, requested_bytes, device_free_bytes, free_in_segments_bytes");
 
-  for (Sentence& sentence : verdictSentences(verdict))
-    story.sentences.push_back(std::move(sentence));
-  story.sentences.push_back(sumSentence(verdict));
-  if (verdict.lackingBytes() == 0) {  // if not, releasing pinned memory would not help
-    for (Sentence& sentence :
-         pinSentences(analysed, ordinalOf(summary), verdict.pinned, oom.step, 2)) {
-      story.sentences.push_back(std::move(sentence));
-    }
+  auto addAll = [&](Topic topic, std::vector<Sentence> sentences) {
+    for (Sentence& sentence : sentences) story.add(topic, std::move(sentence));
+  };
+  addAll(Topic::kWhy, verdictSentences(verdict));
+  addAll(Topic::kWhy, poolSentences(analysed, verdict, 3));
+  story.add(Topic::kWhy, sumSentence(verdict));
+  // If free bytes are missing, or other pools keep them, releasing pinned memory would not help.
+  if (verdict.lackingBytes() == 0 && !verdict.find(analysis::Verdict::kHeldInPool)) {
+    addAll(Topic::kWhy, pinSentences(analysed, ordinalOf(summary), verdict.pinned, oom.step, 2));
   }
 
-  for (Sentence& sentence : refusalSentences(*summary.device, summary.ooms, summary.worst_oom))
-    story.sentences.push_back(std::move(sentence));
+  addAll(Topic::kWhat, refusalSentences(*summary.device, summary.ooms, summary.worst_oom));
   if (oom.given_back_segments > 0) {
-    story.sentences.push_back(
+    story.add(
+        Topic::kWhat,
         {{plain("Just before, the allocator returned "),
           strong(withCommas(oom.given_back_segments)),
           plain(oom.given_back_segments == 1 ? " cached segment (" : " cached segments ("),
@@ -140,7 +142,7 @@ void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
     from.parts.push_back(plain("."));
     from.link = timelineAround(summary, oom.step);
     from.sql = oomSql(summary, "stack_id, label");
-    story.sentences.push_back(std::move(from));
+    story.add(Topic::kWhat, std::move(from));
   }
   story.findings.push_back(
       {Severity::kHigh,
@@ -152,7 +154,8 @@ void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
            summary,
            fmt::format("step, requested_bytes, (SELECT sum(ifnull(refusals, 1)) FROM ooms({})) AS "
                        "refused_requests",
-                       ordinalOf(summary)))});
+                       ordinalOf(summary))),
+       true});
   if (oom.given_back_segments > 0) {
     story.findings.push_back({Severity::kMedium,
                               {plain(fmt::format("Cached memory that the allocator returned to the "
@@ -161,7 +164,8 @@ void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
                               oom.given_back_bytes,
                               timelineAround(summary, oom.step),
                               {},
-                              oomSql(summary, "given_back_segments, given_back_bytes")});
+                              oomSql(summary, "given_back_segments, given_back_bytes"),
+                              true});
   }
 }
 
@@ -189,7 +193,7 @@ void addPeak(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
       "SELECT peak_active_step, peak_active_seconds, peak_active_bytes, "
       "peak_reserved_bytes FROM devices WHERE device = {}",
       ordinalOf(summary));
-  story.sentences.push_back(std::move(sentence));
+  story.add(Topic::kWhat, std::move(sentence));
 }
 
 void addHolders(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
@@ -232,7 +236,7 @@ void addHolders(const AnalysedTrace& analysed, const DeviceSummary& summary, Sto
         "SELECT stack_id, bytes, blocks, share FROM holders({}, {}) WHERE stack_id = {}{}",
         ordinalOf(summary), holders.step, group.stack.value,
         names_others ? " OR stack_id IS NULL" : "");
-    story.sentences.push_back(std::move(sentence));
+    story.add(Topic::kWho, std::move(sentence));
   }
 }
 
@@ -259,7 +263,7 @@ void addUnused(const DeviceSummary& summary, Story& story) {
     }
     sentence.parts.push_back(plain("."));
     sentence.sql = sql_of_free("not_live_bytes, reserved_bytes, pinned_bytes");
-    story.sentences.push_back(std::move(sentence));
+    story.add(Topic::kRest, std::move(sentence));
   }
   if (summary.final_free.pinned_bytes > 0) {
     story.findings.push_back(
@@ -269,7 +273,8 @@ void addUnused(const DeviceSummary& summary, Story& story) {
          summary.final_free.pinned_bytes,
          timeline(),
          {},
-         sql_of_free("pinned_segments, pinned_bytes")});
+         sql_of_free("pinned_segments, pinned_bytes"),
+         true});
   }
 }
 
@@ -281,7 +286,7 @@ void addOlder(const DeviceSummary& summary, Story& story) {
   // Bytes at the peak, and all blocks.
   auto both = [&](std::string_view provenances) {
     return fmt::format(
-        "SELECT (SELECT sum(block_bytes) FROM live_at({0}, {1}) WHERE "
+        "SELECT (SELECT ifnull(sum(block_bytes), 0) FROM live_at({0}, {1}) WHERE "
         "provenance IN ({2})) AS peak_bytes, count(*) AS blocks FROM "
         "allocations WHERE device = {0} AND provenance IN ({2})",
         ordinalOf(summary), summary.peak.active.step, provenances);
@@ -326,6 +331,29 @@ void addOlder(const DeviceSummary& summary, Story& story) {
   }
 }
 
+// Settings with which a refused request leaves no event. Source: CUDACachingAllocator, PyTorch
+// 2.15.
+void addSilentRefusals(const AnalysedTrace& analysed, Story& story) {
+  const model::AllocatorSettings& settings = analysed.trace.settings;
+  // Only PyTorch 2.15 and later write this setting.
+  bool is_new = std::ranges::any_of(settings.items,
+                                    [](const auto& it) { return it.first == "max_cached_size"; });
+  const char* why = nullptr;
+  if (analysis::confValue(settings.conf, "throw_on_cudamalloc_oom") == "True")
+    why = "throw_on_cudamalloc_oom is set, and with it";
+  else if (settings.expandable_segments && is_new)
+    why = "expandable segments are in use, and with them this version of PyTorch lets";
+  if (why == nullptr) return;
+  bool lets = std::string_view(why).ends_with("lets");
+  story.findings.push_back(
+      {Severity::kLow,
+       {plain(fmt::format("Refused requests may be missing: {} a request {} without an "
+                          "out-of-memory event",
+                          why, lets ? "fail" : "fails"))},
+       {},
+       {}});
+}
+
 void addChecks(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
   for (const analysis::Identity& identity : summary.identities) {
     if (identity.holds) continue;
@@ -365,6 +393,13 @@ void addChecks(const AnalysedTrace& analysed, const DeviceSummary& summary, Stor
 
 }  // namespace
 
+std::vector<Sentence> Story::of(Topic topic) const {
+  std::vector<Sentence> found;
+  for (const StorySentence& sentence : sentences)
+    if (sentence.topic == topic) found.push_back(sentence);
+  return found;
+}
+
 bool seesOnlySegments(const model::Trace& trace) {
   if (!trace.work || trace.work->has_blocks) return false;
   const std::vector<base::StringId>& modules = trace.work->frame_modules;
@@ -386,10 +421,8 @@ std::optional<uint64_t> firstStep(const AnalysedTrace& analysed, const model::Is
 }
 
 Story makeStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
-                std::optional<uint64_t> capacity_bytes) {
+                const analysis::Judgement& judgement) {
   Story story;
-  analysis::Judgement judgement = analysis::judge(analysed, summary, capacity_bytes);
-  story.advice = std::move(judgement.advice);
   if (judgement.verdict) {
     addOom(analysed, summary, *judgement.verdict, story);
   } else {
@@ -401,6 +434,7 @@ Story makeStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
   addUnused(summary, story);
   addOlder(summary, story);
   addChecks(analysed, summary, story);
+  addSilentRefusals(analysed, story);
   if (story.kind == Story::Kind::kState) {
     story.headline = fmt::format("{} were active and {} were reserved when the file was written.",
                                  humanBytes(summary.final.active_bytes),
@@ -410,11 +444,11 @@ Story makeStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
         ordinalOf(summary));
     story.sentences.clear();
     addHolders(analysed, summary, story);
-    story.sentences.push_back(
-        {{plain("This device has no events, so only its final state is known. Call "),
-          code("torch.cuda.memory._record_memory_history()"),
-          plain(" before the part you want to see.")},
-         {}});
+    story.add(Topic::kRest,
+              {{plain("This device has no events, so only its final state is known. Call "),
+                code("torch.cuda.memory._record_memory_history()"),
+                plain(" before the part you want to see.")},
+               {}});
   }
   model::Incomplete incomplete = incompleteOf(analysed);
   if (incomplete.any())

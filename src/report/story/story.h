@@ -10,11 +10,18 @@
 #include <string>
 #include <vector>
 
-#include "analysis/oom/advice.h"
+#include "analysis/judgement.h"
 #include "analysis/summary.h"
 #include "report/words/sentence.h"
 
 namespace tidegauge::report {
+
+// What a sentence is about; the brief report has a section for each.
+enum class Topic : uint8_t { kWhat, kWhy, kWho, kRest };
+
+struct StorySentence : Sentence {
+  Topic topic = Topic::kRest;
+};
 
 struct Story {
   enum class Kind : uint8_t { kOom, kPeak, kState };
@@ -23,14 +30,16 @@ struct Story {
   std::optional<analysis::Step> step;
   std::string headline;
   std::string headline_sql;
-  std::vector<Sentence> sentences;
+  std::vector<StorySentence> sentences;
   std::vector<Finding> findings;  // worst first
-  std::vector<analysis::Advice> advice{};
+
+  void add(Topic topic, Sentence sentence) { sentences.push_back({std::move(sentence), topic}); }
+  std::vector<Sentence> of(Topic topic) const;
+  std::vector<Sentence> all() const { return {sentences.begin(), sentences.end()}; }
 };
 
-// `capacity_bytes` of the device, if the user gave it.
 Story makeStory(const analysis::AnalysedTrace& analysed, const analysis::DeviceSummary& summary,
-                std::optional<uint64_t> capacity_bytes = {});
+                const analysis::Judgement& judgement);
 
 // The first step that an issue concerns. A device without events has no steps: its issues concern
 // the final state.

@@ -41,6 +41,7 @@ struct Finding {
   std::optional<Link> link;
   std::optional<base::ByteUnit> unit{};  // of the headline, if it states the same bytes
   std::string sql{};                     // its result contains every number of the finding
+  bool in_story = false;                 // the sentences say the same
 };
 
 std::string plainText(const std::vector<Part>& parts);

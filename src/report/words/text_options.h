@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "report/words/replays.h"
+#include "analysis/what_if/replay_proof.h"
 
 namespace tidegauge::report {
 
@@ -15,9 +15,11 @@ struct TextOptions {
   size_t columns = 100;
   size_t holders = 12;                       // rows per table
   std::string name{};                        // of the file; empty: the last part of its path
-  bool evidence = true;                      // prints the view of each number, and its SQL
+  bool full = false;                         // every section, and not the one page of brief.h
+  size_t lines = 40;                         // of that page, at 100 columns
+  bool evidence = false;                     // prints the view of each number, and its SQL
   std::optional<uint64_t> capacity_bytes{};  // of the device, as given by the user
-  Replays replays = Replays::kShort;
+  analysis::Replays replays = analysis::Replays::kShort;
 };
 
 }  // namespace tidegauge::report

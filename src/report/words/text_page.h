@@ -21,6 +21,8 @@ class TextPage {
   // Too narrow for tables: a row takes two lines.
   bool isNarrow() const { return columns_ < 72; }
 
+  // Complete lines that the caller has laid out.
+  void raw(std::string_view lines) { out_ += lines; }
   // For copying, so never cut: the terminal breaks the line.
   void whole(std::string_view text) { out_ += base::printable(text) + '\n'; }
   void line(std::string_view text) { out_ += base::cutTo(base::printable(text), columns_) + '\n'; }

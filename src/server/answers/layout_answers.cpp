@@ -24,6 +24,7 @@ json sumsJson(const view::SegmentSums& sums) {
           {"largest_free_bytes", sums.largest_free_bytes},
           {"pinned_bytes", sums.pinned_bytes},
           {"releasable_bytes", sums.releasable_bytes},
+          {"held_in_pools_bytes", sums.held_in_pools_bytes},
           {"blocks", sums.blocks},
           {"free_parts", sums.free_parts},
           {"passing_bytes", sums.passing_bytes}};

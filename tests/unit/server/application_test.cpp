@@ -390,14 +390,14 @@ TEST_F(ApplicationTest, ExplainsAnOutOfMemoryEvent) {
   json oom = getJson("api/oom?device=0&step=5");
   EXPECT_EQ(oom["step"], 5);
   EXPECT_EQ(oom["requested_bytes"], 100 * kMiB);
-  EXPECT_EQ(oom["verdict"]["rows"][0]["verdict"], "capacity");
-  EXPECT_EQ(oom["verdict"]["rows"][0]["bytes"], 41 * kMiB);  // 100 − 56 − 3
+  EXPECT_EQ(oom["verdict"]["rows"][0]["verdict"], "never_fits");
+  EXPECT_EQ(oom["verdict"]["rows"][0]["bytes"], 33 * kMiB);  // 100 − 64 reserved − 3
   EXPECT_EQ(oom["verdict"]["sum"]["difference_bytes"], 0);
   EXPECT_EQ(oom["pieces"]["total"], 2);
   EXPECT_EQ(oom["pieces"]["rows"][0]["size_bytes"], 52 * kMiB);
   EXPECT_EQ(oom["pieces"]["rows"][0]["whole_segment"], false);
   EXPECT_EQ(oom["verdict"]["pinned"]["rows"][0]["alone_bytes"], 56 * kMiB);
-  EXPECT_EQ(oom["advice"][0]["kind"], "no_setting_helps");
+  EXPECT_EQ(oom["advice"][0]["kind"], "check_request");
   EXPECT_EQ(oom["verdict"]["servable"][0]["fits"], false);
   json error = json::parse(get("api/oom?device=0&step=3").body)["error"];
   EXPECT_EQ(error["what"], "Step 3 is not an out-of-memory event");

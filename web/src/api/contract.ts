@@ -148,6 +148,10 @@ export interface Advice {
   /** as PYTORCH_CUDA_ALLOC_CONF takes it */
   setting: string | null;
   step: number | null;
+  /** the line to copy; null: no single line does it */
+  copy: string | null;
+  /** what a replay shows; null: not replayed */
+  replayed: { helps: boolean } | null;
   evidence: { name: string; value: number; unit: "bytes" | "count" | "percent"; source: string }[];
 }
 

@@ -92,6 +92,7 @@ export interface FragSums {
   pinned_bytes: number;
   pinned_segments: number;
   releasable_bytes: number;
+  held_in_pools_bytes: number;
   stranded_bytes: number;
   /** null: no allocator */
   reserved: FragScore | null;

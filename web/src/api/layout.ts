@@ -16,6 +16,7 @@ export interface SegmentSums {
   largest_free_bytes: number;
   pinned_bytes: number;
   releasable_bytes: number;
+  held_in_pools_bytes: number;
   blocks: number;
   free_parts: number;
   passing_bytes: number;

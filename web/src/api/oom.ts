@@ -9,6 +9,9 @@ export const VERDICTS = [
   "others",
   "cap",
   "flaw",
+  "held_in_pool",
+  "no_flush",
+  "never_fits",
 ] as const;
 export type VerdictName = (typeof VERDICTS)[number];
 
@@ -88,6 +91,7 @@ export interface Verdict {
   pinned: {
     pinned_bytes: number;
     releasable_bytes: number;
+    held_in_pools_bytes: number;
     shared_bytes: number;
     by_nobody_bytes: number;
     segments: number;

@@ -23,7 +23,8 @@ function Evidence({ of }: { of: Advice["evidence"][number] }) {
 
 /** What a replay of the allocator says, where it was short enough to be replayed unasked. */
 interface Proven {
-  /** in the order of the list */
+  advice: readonly Advice[];
+  /** in the order of that list */
   of_advice: readonly (string | null)[];
   sentences: readonly Sentence[];
 }
@@ -48,9 +49,43 @@ export function SentenceItems({ list }: { list: readonly Sentence[] }) {
   );
 }
 
+function Items({ list, proofs }: { list: readonly Advice[]; proofs: ReadonlyMap<Advice, string> }) {
+  return (
+    <ul class="advice">
+      {list.map((one) => {
+        const proof = proofs.get(one);
+        return (
+          <li key={`${one.kind} ${one.text}`}>
+            <p>
+              <Name text={one.text} />
+            </p>
+            {one.copy !== null && <code class="setting">{visible(one.copy)}</code>}
+            {proof && (
+              <p class="replayed">
+                <Icon name="whatif" /> {visible(proof)}
+              </p>
+            )}
+            <p class="rests">
+              {one.evidence.map((evidence) => (
+                <Evidence key={evidence.name} of={evidence} />
+              ))}
+            </p>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
 export function AdviceList({ list, proof }: { list: readonly Advice[]; proof: Proven | null }) {
-  if (list.length === 0 && !proof) return null;
-  const of = proof && proof.of_advice.length === list.length ? proof.of_advice : [];
+  const shown = proof?.advice ?? list;
+  if (shown.length === 0 && !proof) return null;
+  const proofs = new Map<Advice, string>();
+  shown.forEach((one, at) => {
+    const text = proof?.of_advice[at];
+    if (text) proofs.set(one, text);
+  });
+  const disproved = shown.filter((one) => one.replayed?.helps === false);
   return (
     <div class="block" id="advice">
       <div class="phead">
@@ -60,26 +95,16 @@ export function AdviceList({ list, proof }: { list: readonly Advice[]; proof: Pr
           them
         </span>
       </div>
-      <ul class="advice">
-        {list.map((one, at) => (
-          <li key={`${one.kind} ${one.text}`}>
-            <p>
-              <Name text={one.text} />
-            </p>
-            {one.setting !== null && <code class="setting">{visible(one.setting)}</code>}
-            {of[at] && (
-              <p class="replayed">
-                <Icon name="whatif" /> {visible(of[at])}
-              </p>
-            )}
-            <p class="rests">
-              {one.evidence.map((evidence) => (
-                <Evidence key={evidence.name} of={evidence} />
-              ))}
-            </p>
-          </li>
-        ))}
-      </ul>
+      <Items list={shown.filter((one) => !disproved.includes(one))} proofs={proofs} />
+      {disproved.length > 0 && (
+        <>
+          <div class="phead">
+            <h2>What does not help</h2>
+            <span class="note">a replay disproves it</span>
+          </div>
+          <Items list={disproved} proofs={proofs} />
+        </>
+      )}
       {proof && (
         <ul class="sentences">
           <SentenceItems list={proof.sentences} />

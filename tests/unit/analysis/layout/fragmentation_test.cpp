@@ -58,7 +58,7 @@ TEST(Fragmentation, PoolsAreNeverMixed) {
   EXPECT_EQ(details.pools[0].segments, 2);
   EXPECT_EQ(details.pools[0].sums.free.bytes, 70 * kMiB);
   EXPECT_EQ(details.pools[0].sums.free.pinned_bytes, 70 * kMiB);
-  EXPECT_EQ(details.pools[1].sums.free.releasable_bytes, 20 * kMiB);
+  EXPECT_EQ(details.pools[1].sums.free.held_in_pools_bytes, 20 * kMiB);
   EXPECT_EQ(details.sample.sums.free.bytes, 90 * kMiB);
   EXPECT_NEAR(details.sample.reserved.external, 70.0 / 140, 1e-12);
   EXPECT_NEAR(details.sample.sums.free.external(), 1 - 60.0 / 90, 1e-12);

@@ -82,8 +82,35 @@ TEST(Advice, FragmentationMayNeedExpandableSegments) {
   EXPECT_EQ(advised.number(AdviceKind::kExpandable, "missing_bytes"), 16 * kMiB);
   EXPECT_EQ(advised.number(AdviceKind::kExpandable, "free_bytes"), 60 * kMiB);
   EXPECT_EQ(advised.number(AdviceKind::kExpandable, "pieces"), 5U);
-  EXPECT_EQ(advised.number(AdviceKind::kSmallerRequest, "largest_servable_bytes"), 30 * kMiB);
-  EXPECT_EQ(expandable->text.find("needs PyTorch"), std::string::npos);
+  EXPECT_EQ(advised.find(AdviceKind::kSmallerRequest), nullptr) << "45 MiB are too small to split";
+}
+
+TEST(Advice, ALargeRequestMayBeSplit) {
+  TraceBuilder b;
+  pieces(b, 5);
+  b.oom(40 * kMiB, 64 * kMiB);
+  EXPECT_EQ(Advised(b).number(AdviceKind::kSmallerRequest, "largest_servable_bytes"), 40 * kMiB);
+}
+
+TEST(Advice, ASettingThatIsNotInEffectIsNamedInstead) {
+  TraceBuilder b;
+  setSettings(b, "expandable_segments:True");
+  b.settings().expandable_segments = false;  // the platform does not have it
+  pieces(b, 5);
+  b.oom(30 * kMiB, 45 * kMiB);
+  Advised advised(b);
+  EXPECT_EQ(advised.find(AdviceKind::kExpandable), nullptr);
+  EXPECT_NE(advised.find(AdviceKind::kNotInEffect), nullptr);
+}
+
+TEST(Advice, AMemoryFractionThatWouldDo) {
+  TraceBuilder b;
+  setSettings(b, "per_process_memory_fraction:0.5");
+  b.segmentAlloc(kA, 100 * kMiB).alloc(kA, 100 * kMiB).oom(150 * kMiB, 40 * kMiB);
+  Advised advised(b);
+  EXPECT_EQ(advised.number(AdviceKind::kMemoryFraction, "fraction_percent"), 50U);
+  EXPECT_EQ(advised.number(AdviceKind::kMemoryFraction, "needed_percent"), 57U);  // 140 of 250
+  EXPECT_EQ(advised.find(AdviceKind::kMemoryFraction)->setting, "per_process_memory_fraction:0.57");
 }
 
 // A page of an expandable segment is no smaller than the segment that was wanted.
@@ -145,10 +172,7 @@ TEST(Advice, NothingThatTheVersionDoesNotHave) {
   TraceBuilder unknown;  // no settings in the file: the advice states its condition
   pieces(unknown, 5);
   unknown.oom(30 * kMiB, 45 * kMiB);
-  Advised advised(unknown);
-  ASSERT_NE(advised.find(AdviceKind::kExpandable), nullptr);
-  EXPECT_NE(advised.find(AdviceKind::kExpandable)->text.find("needs PyTorch 2.1"),
-            std::string::npos);
+  EXPECT_NE(Advised(unknown).find(AdviceKind::kExpandable), nullptr);
 }
 
 TEST(Advice, ASplitLimitWhereLargeSegmentsAreCutUp) {
@@ -195,12 +219,12 @@ TEST(Advice, CapacityIsSaidAsSuch) {
   setSettings(b, "");
   b.stack({"forward@/home/me/model.py:7"});
   pieces(b, 5);
-  b.oom(30 * kMiB, 300 * kMiB);
+  b.oom(30 * kMiB, 120 * kMiB);
   Advised advised(b);
-  EXPECT_EQ(advised.kinds(), (Names{"no_setting_helps", "hold_less"}));
-  EXPECT_EQ(advised.number(AdviceKind::kNoSettingHelps, "lacking_bytes"), 210 * kMiB);
+  EXPECT_EQ(advised.kinds(), (Names{"no_setting_helps", "hold_less", "smaller_request"}));
+  EXPECT_EQ(advised.number(AdviceKind::kNoSettingHelps, "lacking_bytes"), 30 * kMiB);
   EXPECT_EQ(advised.number(AdviceKind::kHoldLess, "largest_holder_bytes"), 40 * kMiB);
-  EXPECT_NE(advised.advice[1].text.find("model.py:7"), std::string::npos);
+  EXPECT_EQ(advised.analysed.labels.label(advised.advice[1].stack), "model.py:7 forward");
 }
 
 TEST(Advice, WasteInsideBlocksNamesTheSetting) {
@@ -239,7 +263,7 @@ TEST(Advice, PoolsAndStreams) {
   pool.pool(1, 0).finalSegment(kA, 100 * kMiB);
   pool.block(2 * kMiB, model::BlockState::kActiveAllocated, 2 * kMiB);
   pool.block(98 * kMiB, model::BlockState::kInactive);
-  EXPECT_EQ(Advised(pool).number(AdviceKind::kPool, "other_pool_bytes"), 98 * kMiB);
+  EXPECT_EQ(Advised(pool).number(AdviceKind::kReleasePool, "pool_free_bytes"), 98 * kMiB);
 }
 
 TEST(Advice, LimitsFlawsAndOthers) {

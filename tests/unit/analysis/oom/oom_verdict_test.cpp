@@ -96,14 +96,139 @@ TEST(OomVerdict, FragmentationOfTheDriversRestAlone) {
   EXPECT_EQ(judged.verdict.missingBytes(), 8 * kMiB);
 }
 
-TEST(OomVerdict, CachedInAnotherPool) {
+TEST(OomVerdict, ABlockThatFitsButIsInAPrivatePool) {
   TraceBuilder b;
   b.segmentAlloc(kA, 100 * kMiB).alloc(kA, 2 * kMiB).oom(30 * kMiB, 40 * kMiB);
   b.pool(1, 0).finalSegment(kA, 100 * kMiB).block(2 * kMiB, BlockState::kActiveAllocated, 2 * kMiB);
   b.block(98 * kMiB, BlockState::kInactive);
   Judged judged(b);
-  EXPECT_EQ(judged.rows(), Names{"other_pool"});
-  EXPECT_EQ(judged.bytes(Verdict::kOtherPool), 98 * kMiB);
+  EXPECT_EQ(judged.rows(),
+            Names{"held_in_pool?"});  // its segment stays: the block of 2 MiB pins it
+  EXPECT_EQ(judged.bytes(Verdict::kHeldInPool), 98 * kMiB);
+  EXPECT_EQ(judged.verdict.held_whole_bytes, 0U);
+  ASSERT_EQ(judged.verdict.pools.size(), 1U);
+  EXPECT_EQ(judged.verdict.pools[0].live_bytes, 2 * kMiB);
+  EXPECT_EQ(judged.verdict.pools[0].live_blocks, 1U);
+  EXPECT_EQ(judged.verdict.pools[0].segments, 1U);
+}
+
+// Whole free segments of a graph's pool: the flush does not return them while the graph exists. One
+// byte of the driver decides whether they would have been enough.
+TEST(OomVerdict, HeldInAPrivatePool) {
+  for (uint64_t driver : {448 * kMiB, 360 * kMiB, 300 * kMiB}) {
+    TraceBuilder b;
+    b.segmentAlloc(kA, 900 * kMiB).alloc(kA, 900 * kMiB);
+    b.segmentAlloc(kA + kGiB, 200 * kMiB);
+    b.oom(driver, 560 * kMiB);
+    b.finalSegment(kA, 900 * kMiB).block(900 * kMiB, BlockState::kActiveAllocated, 900 * kMiB);
+    b.pool(3, 0).finalSegment(kA + kGiB, 200 * kMiB).block(200 * kMiB, BlockState::kInactive);
+    Judged judged(b);
+    bool enough = driver >= 360 * kMiB;
+    EXPECT_EQ(judged.rows(), enough ? Names{"held_in_pool"} : Names{"capacity"});
+    EXPECT_EQ(judged.verdict.held_bytes, 200 * kMiB);
+    EXPECT_EQ(judged.verdict.held_whole_bytes, 200 * kMiB);
+    EXPECT_EQ(judged.verdict.pieces.bytes, 0U);
+    EXPECT_EQ(judged.verdict.pinned.releasable_bytes, 0U);
+    EXPECT_EQ(judged.verdict.pinned.held_in_pools_bytes, 200 * kMiB);
+  }
+}
+
+// The request's own pool is not another pool.
+TEST(OomVerdict, FreeMemoryOfItsOwnPoolIsInPieces) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 20 * kMiB).alloc(kA, 8 * kMiB).oom(30 * kMiB, 40 * kMiB);
+  b.pool(3, 0).finalSegment(kA, 20 * kMiB).block(8 * kMiB, BlockState::kActiveAllocated, 8 * kMiB);
+  b.block(12 * kMiB, BlockState::kInactive);
+  model::Trace trace = b.build();
+  trace.events.pool.assign(trace.events.size(), model::PoolId(1));
+  AnalysedTrace analysed(std::move(trace));
+  OomVerdict v =
+      verdictOf(analysed, *analysed.devices[0], oomsOf(analysed, *analysed.devices[0]).back());
+  ASSERT_EQ(v.rows.size(), 1U);
+  EXPECT_EQ(v.rows[0].verdict, Verdict::kFragmentation);
+  EXPECT_EQ(v.held_bytes, 0U);
+}
+
+// The allocator returns whole free segments before a request fails, but not during a capture.
+TEST(OomVerdict, NoFlushDuringACapture) {
+  auto judge = [](bool flushed, uint64_t driver) {
+    TraceBuilder b;
+    b.segmentAlloc(kA, 100 * kMiB).alloc(kA, 100 * kMiB);
+    b.segmentAlloc(kA + kGiB, 30 * kMiB);
+    if (flushed) b.segmentAlloc(kA + 2 * kGiB, 2 * kMiB).segmentFree(kA + 2 * kGiB, 2 * kMiB);
+    b.oom(driver, 50 * kMiB);
+    b.finalSegment(kA, 100 * kMiB).block(100 * kMiB, BlockState::kActiveAllocated, 100 * kMiB);
+    b.finalSegment(kA + kGiB, 30 * kMiB).block(30 * kMiB, BlockState::kInactive);
+    return Judged(b);
+  };
+  Judged captured = judge(false, 20 * kMiB);
+  EXPECT_EQ(captured.rows(), Names{"no_flush"});
+  EXPECT_EQ(captured.verdict.unflushed_bytes, 30 * kMiB);
+  EXPECT_EQ(captured.verdict.pieces.bytes, 0U);  // no byte in two rows
+  EXPECT_EQ(judge(true, 20 * kMiB).rows(), Names{"fragmentation"});
+  EXPECT_EQ(judge(false, 20 * kMiB - 1).rows(), Names{"capacity"});  // it would not have helped
+}
+
+// Even with nothing else held. One byte decides.
+TEST(OomVerdict, ARequestThatCouldNeverFit) {
+  for (uint64_t more : {0, 512}) {
+    TraceBuilder b;
+    freePieces(b, 5);  // 100 reserved
+    b.oom(30 * kMiB, 130 * kMiB + more);
+    Judged judged(b);
+    EXPECT_EQ(judged.rows(), more == 0 ? Names{"capacity"} : Names{"never_fits"});
+    EXPECT_EQ(judged.bytes(Verdict::kNeverFits), more);
+    EXPECT_EQ(judged.verdict.neverFits(), more > 0);
+  }
+  for (uint64_t total : {200 * kMiB, 200 * kMiB - 512}) {  // the device decides, if it is known
+    TraceBuilder b;
+    freePieces(b, 5);
+    b.oom(30 * kMiB, 200 * kMiB);
+    EXPECT_EQ(Judged(b, total).verdict.neverFits(), total < 200 * kMiB);
+  }
+}
+
+// Each request of 10.01 MiB takes a segment of 12 MiB for itself.
+TEST(OomVerdict, TheRestsOfSegmentsAreSummedUp) {
+  TraceBuilder b;
+  uint64_t request = 10 * kMiB + 10'485;
+  for (uint64_t i = 0; i < 6; ++i)
+    b.segmentAlloc(kA + i * kGiB, 12 * kMiB).alloc(kA + i * kGiB, request);
+  b.segmentAlloc(kA + 7 * kGiB, 20 * kMiB).alloc(kA + 7 * kGiB, 2 * kMiB);  // more would fit
+  b.oom(4 * kMiB, 10 * kMiB + 10'752);
+  const SegmentRests& rests = Judged(b).verdict.rests;
+  EXPECT_EQ(rests.segments, 6U);
+  EXPECT_EQ(rests.bytes, 6 * (2 * kMiB - 10'752));
+  EXPECT_EQ(rests.request_bytes, request);
+  EXPECT_EQ(rests.segment_bytes, 12 * kMiB);
+}
+
+// S + D can exceed the device if an allocator of a pool unmaps its memory.
+TEST(OomVerdict, WhatIsReservedButNotOnTheDevice) {
+  for (std::optional<uint64_t> total : {std::optional(80 * kMiB), std::optional<uint64_t>()}) {
+    TraceBuilder b;
+    b.segmentAlloc(kA, 60 * kMiB).alloc(kA, 60 * kMiB).oom(50 * kMiB, 70 * kMiB);
+    b.pool(0, 1).finalSegment(kA, 60 * kMiB);
+    b.block(60 * kMiB, BlockState::kActiveAllocated, 60 * kMiB);
+    Judged judged(b, total);
+    EXPECT_EQ(judged.verdict.not_on_device_bytes, total ? 30 * kMiB : 0);
+    EXPECT_TRUE(mayHaveOwnAllocator(judged.analysed.trace, judged.verdict.pools.at(0).pool));
+  }
+}
+
+TEST(OomVerdict, TheFractionOfTheSettingsBoundsTheLimit) {
+  auto judge = [](std::optional<uint64_t> total) {
+    TraceBuilder b;
+    b.settings().present = true;
+    b.settings().conf = "per_process_memory_fraction:0.5";
+    b.segmentAlloc(kA, 100 * kMiB).alloc(kA, 100 * kMiB).oom(150 * kMiB, 40 * kMiB);
+    return Judged(b, total).verdict.cap.value();
+  };
+  CapBounds cap = judge({});  // the device has at least 250 MiB
+  EXPECT_EQ(cap.fraction, 0.5);
+  EXPECT_EQ(cap.least_bytes, 125 * kMiB);
+  EXPECT_EQ(cap.below_bytes, 140 * kMiB);
+  EXPECT_EQ(judge(270 * kMiB).least_bytes, 135 * kMiB);
 }
 
 TEST(OomVerdict, CachedOnAnotherStream) {
@@ -154,12 +279,12 @@ TEST(OomVerdict, PiecesThatAreTooFewWithoutAnotherPoolAreNotAReason) {
 TEST(OomVerdict, Capacity) {
   TraceBuilder b;
   freePieces(b, 5);
-  b.oom(30 * kMiB, 200 * kMiB);
+  b.oom(30 * kMiB, 120 * kMiB);
   Judged judged(b);
   EXPECT_EQ(judged.rows(), Names{"capacity"});
-  EXPECT_EQ(judged.bytes(Verdict::kCapacity), 110 * kMiB);
-  EXPECT_EQ(judged.verdict.missingBytes(), 170 * kMiB);
-  EXPECT_EQ(judged.verdict.lackingBytes(), 110 * kMiB);
+  EXPECT_EQ(judged.bytes(Verdict::kCapacity), 30 * kMiB);
+  EXPECT_EQ(judged.verdict.missingBytes(), 90 * kMiB);
+  EXPECT_EQ(judged.verdict.lackingBytes(), 30 * kMiB);
 }
 
 // One byte decides between freePieces and capacity.
@@ -375,7 +500,7 @@ TEST(OomVerdict, MessyTracesGetSomeVerdict) {
       std::vector<OomReport> ooms = oomsOf(analysed, *device);
       for (const OomReport& oom : ooms) {
         OomVerdict verdict = verdictOf(analysed, *device, oom);
-        EXPECT_LE(verdict.rows.size(), 7U);
+        EXPECT_LE(verdict.rows.size(), 9U);
         if (oom.known() && device->device.kind == model::DeviceKind::kGpu) {
           EXPECT_FALSE(verdict.rows.empty());
         }
@@ -417,11 +542,7 @@ struct JudgedDriver {
       names.push_back(std::string(name(row.verdict)) + (row.certain ? "" : "?"));
     return names;
   }
-  std::string advice() const {
-    std::string text;
-    for (const Advice& a : adviceOn(analysed, *analysed.devices[0], verdict)) text += a.text + " ";
-    return text;
-  }
+  std::vector<Advice> advice() const { return adviceOn(analysed, *analysed.devices[0], verdict); }
 };
 
 TEST(OomVerdict, WithoutAnAllocatorTheDriversFigureIsTheMeasure) {
@@ -433,23 +554,26 @@ TEST(OomVerdict, WithoutAnAllocatorTheDriversFigureIsTheMeasure) {
   EXPECT_EQ(v.driver_bytes, 552 * kMiB);
   EXPECT_EQ(v.otherBytes(), 0U);
   EXPECT_EQ(v.driver_free_before_us, 1'000'000);
-  EXPECT_EQ(
-      judged.advice(),
-      "Free something before this point, or request less. The program must hold at least 48.0 "
-      "MiB less. The largest holder is take: 448 MiB in 1 block. ");
+  std::vector<Advice> advice = judged.advice();
+  ASSERT_EQ(advice.size(), 1U);
+  EXPECT_EQ(advice[0].kind, AdviceKind::kHoldLess);
+  EXPECT_EQ(advice[0].allocator, AllocatorKind::kDriver);
+  EXPECT_EQ(advice[0].value("lacking_bytes"), 48 * kMiB);
+  EXPECT_EQ(advice[0].value("largest_holder_bytes"), 448 * kMiB);
 }
 
 TEST(OomVerdict, WithoutAnAllocatorOthersAreThoseBeyondThisProcess) {
   JudgedDriver judged(100, 600, 300);  // 600 elsewhere; others may have allocated or freed since
   EXPECT_EQ(judged.rows(), (Names{"others?", "capacity?"}));
   EXPECT_EQ(judged.verdict.find(Verdict::kOthers)->bytes, 600 * kMiB);
-  EXPECT_NE(judged.advice().find("600 MiB are outside this process."), std::string::npos);
+  EXPECT_EQ(judged.advice().at(1).value("other_bytes"), 600 * kMiB);
 }
 
 TEST(OomVerdict, WithoutAnAllocatorWhatNeverFitsIsAskedForInVain) {
   JudgedDriver judged(100, 2000, 300);
-  EXPECT_EQ(judged.rows(), Names{"capacity"});
-  EXPECT_EQ(judged.advice(), "Request less at once, because the device has only 1,000 MiB. ");
+  EXPECT_EQ(judged.rows(), Names{"never_fits"});
+  EXPECT_EQ(judged.verdict.rows[0].bytes, 1000 * kMiB);
+  EXPECT_EQ(judged.advice().at(0).kind, AdviceKind::kCheckRequest);
 }
 
 TEST(OomVerdict, WithoutAnAllocatorTheDeviceAloneBoundsWhatWasLeft) {
@@ -464,7 +588,7 @@ TEST(OomVerdict, WithoutAnAllocatorTheDeviceAloneBoundsWhatWasLeft) {
 TEST(OomVerdict, WithoutAnAllocatorARefusalInSpiteOfEnoughHasNoReasonHere) {
   JudgedDriver judged(448, 500, 552);
   EXPECT_TRUE(judged.rows().empty()) << "no memory fraction, no segments";
-  EXPECT_EQ(judged.advice(), "");
+  EXPECT_TRUE(judged.advice().empty());
 }
 
 }  // namespace

@@ -109,8 +109,9 @@ TEST(OomStory, WithoutAnAllocatorTheDriverIsQuoted) {
 
 TEST(OomStory, WithoutAnAllocatorItSaysWhatCanNeverFit) {
   std::string row = ToldOfDriver(1200, 2'000'000).row();
-  EXPECT_NE(row.find("The request can never fit, because the device has only 1,000 MiB."),
-            std::string::npos)
+  EXPECT_NE(
+      row.find("The request is 200 MiB more than the device has (1,000 MiB), so it can never fit."),
+      std::string::npos)
       << row;
 }
 
@@ -172,7 +173,7 @@ TEST(OomStory, ALimitThatMovedHasNoBounds) {
   b.segmentAlloc(kA, 100 * kMiB).alloc(kA, 100 * kMiB).oom(2000 * kMiB, 500 * kMiB);
   Told told(b);
   EXPECT_NE(
-      told.row(0).find("no fixed limit explains this: the process had 3,000 MiB reserved earlier, "
+      told.row(0).find("no fixed limit explains it: the process had 3,000 MiB reserved earlier, "
                        "and a request that would have reached 600 MiB failed here."),
       std::string::npos)
       << told.row(0);

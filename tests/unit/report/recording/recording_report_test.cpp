@@ -49,7 +49,7 @@ void addEverything(RecordingFile& file) {
 std::string textOf(const AnalysedTrace& analysed, size_t columns = 100) {
   TextOptions options;
   options.columns = columns;
-  options.evidence = false;
+  options.full = true;
   return reportText(analysed, options);
 }
 
@@ -238,6 +238,7 @@ TEST(RecordingReport, ProcessesComeBiggestFirstAndTheRestIsSummed) {
   analysis::WholeRecording whole = analysis::wholeRecording(all);
   TextOptions options;
   options.columns = 100;
+  options.evidence = true;
   std::string text = processesText(whole, 20, options);
   EXPECT_EQ(text.find("3 processes"), 0U);
   EXPECT_LT(text.find("42 python"), text.find("41 python")) << text;

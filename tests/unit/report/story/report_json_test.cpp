@@ -48,6 +48,13 @@ model::Trace leakingSteps() {
   return b.build();
 }
 
+model::Trace heldInAPool() {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 20 * kMiB).oom(30 * kMiB, 40 * kMiB);
+  b.pool(3, 0).finalSegment(kA, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
+  return b.build();
+}
+
 // Memory beside PyTorch, with a row per moment; its recording lives as long as the program.
 analysis::Outside everyKindOfOutside() {
   TraceBuilder b;
@@ -196,7 +203,7 @@ TEST(ReportJson, ReportsTheEffectOfAnAdvisedSetting) {
   EXPECT_EQ(device["replay"]["rows"][0]["place"], 0);
   // Not requested: no rows, and no proof.
   std::vector<Chosen> all{{analysed.devices[0].get(), std::nullopt}};
-  device = reportJson(analysed, all, std::nullopt, Replays::kNone)["devices"][0];
+  device = reportJson(analysed, all, std::nullopt, analysis::Replays::kNone)["devices"][0];
   EXPECT_TRUE(device["replay"].is_null());
   for (const json& one : device["advice"]) EXPECT_TRUE(one["replayed"].is_null());
 }
@@ -247,6 +254,8 @@ TEST(ReportJson, TheDocumentNamesEveryKey) {
   collectKeys({{"devices", reportJson(refused)["devices"]}}, "", written);
   AnalysedTrace in_pieces(refusedAmongPieces());
   collectKeys({{"devices", reportJson(in_pieces)["devices"]}}, "", written);
+  AnalysedTrace held(heldInAPool());
+  collectKeys({{"devices", reportJson(held)["devices"]}}, "", written);
   auto part = choose(analysed, {.device = {}, .from = "0", .to = "1"});
   collectKeys(reportJson(analysed, part.value().devices), "", written);
   collectKeys({{"outside", outsideJson(everyKindOfOutside())}}, "", written);

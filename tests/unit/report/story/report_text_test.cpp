@@ -12,6 +12,8 @@
 namespace tidegauge::report {
 namespace {
 
+const TextOptions kFull{.full = true, .evidence = true};
+
 using analysis::AnalysedTrace;
 using model::BlockState;
 using model::SegmentKind;
@@ -41,7 +43,7 @@ model::Trace leakFrom(int from) {
 
 std::string growthOf(model::Trace trace) {
   AnalysedTrace analysed(std::move(trace));
-  std::string text = reportText(analysed, {});
+  std::string text = reportText(analysed, kFull);
   size_t begin = text.find("  Growth\n");
   text = text.substr(begin, text.find("  Never freed\n") - begin);
   std::string line;  // without its line breaks
@@ -72,7 +74,7 @@ TEST(ReportText, BlocksOlderThanTheRecordingAreNotItsAllocations) {
   b.stack({"f@a.py:1"}).alloc(kA, kMiB).freeCompleted(kA + 4 * kMiB, kMiB);
   b.finalSegment(kA, 20 * kMiB).block(kMiB, BlockState::kActiveAllocated, kMiB);
   AnalysedTrace analysed(b.build());
-  std::string said = reportText(analysed, {});
+  std::string said = reportText(analysed, kFull);
   EXPECT_NE(said.find("1 allocation and 1 older block"), std::string::npos) << said;
 }
 
@@ -107,14 +109,15 @@ TEST(ReportText, HostileNamesStayInsideTheirColumns) {
   }
   AnalysedTrace analysed(std::move(trace));
   for (size_t columns : {100U, 60U, 40U, 20U, 8U}) {
-    expectFits(reportText(analysed, {.columns = columns}), std::max<size_t>(columns, 8));
+    expectFits(reportText(analysed, {.columns = columns, .full = true, .evidence = true}),
+               std::max<size_t>(columns, 8));
   }
 }
 
 TEST(ReportText, MessyTracesFit) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     AnalysedTrace analysed(testing::messyTrace({.seed = seed, .wild = seed % 2 == 0}));
-    expectFits(reportText(analysed, {}), 100);
+    expectFits(reportText(analysed, kFull), 100);
   }
 }
 
@@ -124,7 +127,7 @@ TEST(ReportText, SaysWhatIsThere) {
   b.finalSegment(kA, 2 * kMiB, SegmentKind::kSmall);
   b.block(1024, BlockState::kActiveAllocated, 700).block(2 * kMiB - 1024, BlockState::kInactive);
   AnalysedTrace analysed(b.build());
-  std::string text = reportText(analysed, {});
+  std::string text = reportText(analysed, kFull);
   for (const char* part :
        {"2 events, 1 allocation, 1 stack\n", "Holders of 1.0 KiB at the peak: 1 block, 1 stack\n",
         "model.py:8 forward", "cuda:0: Peak memory at step 1\n", "ok: Active 1.0 KiB"}) {
@@ -132,7 +135,8 @@ TEST(ReportText, SaysWhatIsThere) {
   }
   EXPECT_EQ(text.find("DIFFERS"), std::string::npos);
   EXPECT_EQ(text.find('\033'), std::string::npos);
-  EXPECT_NE(reportText(analysed, {.colour = true}).find("\033[1m"), std::string::npos);
+  EXPECT_NE(reportText(analysed, {.colour = true, .full = true}).find("\033[1m"),
+            std::string::npos);
 }
 
 TEST(ReportText, NarrowPagesKeepTheirNumbers) {
@@ -140,7 +144,7 @@ TEST(ReportText, NarrowPagesKeepTheirNumbers) {
   b.segmentAlloc(kA, 20 * kMiB).stack({"forward@/home/me/model.py:8", "main@train.py:2"});
   b.alloc(kA, 5 * kMiB);
   AnalysedTrace analysed(b.build());
-  std::string text = reportText(analysed, {.columns = 40});
+  std::string text = reportText(analysed, {.columns = 40, .full = true, .evidence = true});
   expectFits(text, 40);
   EXPECT_EQ(text.find("…"), std::string::npos) << text;
   for (const char* part :
@@ -155,13 +159,13 @@ TEST(ReportText, ADeviceWithoutEventsHasNoStep) {
   b.finalSegment(kA, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
   model::Trace trace = b.build();
   trace.issues.add({.kind = model::IssueKind::kUnknownKey, .device = 0, .first_step = 0});
-  std::string text = reportText(AnalysedTrace(std::move(trace)), {});
+  std::string text = reportText(AnalysedTrace(std::move(trace)), kFull);
   EXPECT_EQ(text.find("at step 0"), std::string::npos) << text;
 }
 
 TEST(ReportText, AFileWithoutDevicesSaysSo) {
   AnalysedTrace analysed(model::Trace{});
-  EXPECT_NE(reportText(analysed, {}).find("The file has no device"), std::string::npos);
+  EXPECT_NE(reportText(analysed, kFull).find("The file has no device"), std::string::npos);
 }
 
 }  // namespace

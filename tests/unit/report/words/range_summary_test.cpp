@@ -80,7 +80,7 @@ TEST(RangeSummary, AgreesWithThePeaksOfMessyTraces) {
 TEST(RangeSummary, IsMentionedInTheReport) {
   AnalysedTrace analysed(twoDevices());
   auto chosen = choose(analysed, {.device = 0, .from = "late", .to = "late"});
-  std::string text = reportText(analysed, chosen.value().devices, {});
+  std::string text = reportText(analysed, chosen.value().devices, {.evidence = true});
   EXPECT_THAT(text, ::testing::HasSubstr("cuda:0: steps 4 – 6 of 8, 0.000 – 0.000 s"));
   EXPECT_THAT(text, ::testing::HasSubstr("Out of memory at step 5: the program requested 64.0 "
                                          "MiB; the driver had 1.0 MiB free."));

@@ -1,5 +1,5 @@
 // What a replay says about the advice that is shown: requested after the rest of the view.
-import type { Sentence } from "../../api/contract";
+import type { Advice, Sentence } from "../../api/contract";
 import { frozen } from "../../api/frozen";
 import { START } from "../link/url";
 import { follow, page, pictured, place } from "../page/store";
@@ -7,7 +7,9 @@ import { OOM_VIEW, shownOom } from "./oom";
 
 interface Proof {
   sentences: Sentence[];
-  /** in the order of the advice; null: it names no setting */
+  /** the advice again: first what the replay proves, last what it disproves */
+  advice: Advice[];
+  /** in that order: what the replay shows; null: it tests nothing */
   of_advice: (string | null)[];
 }
 

@@ -191,6 +191,15 @@ export function tilesOf({ now, size_classes: classes }: FragAt): Tile[] {
       note:
         now.releasable_bytes === 0 ? "no whole segment is free" : "can be returned to the driver",
     },
+    ...(now.held_in_pools_bytes === 0
+      ? []
+      : [
+          {
+            name: "Held in private pools",
+            bytes: now.held_in_pools_bytes,
+            note: "only their graph or MemPool can use or release it",
+          },
+        ]),
     {
       name: "Largest hole",
       bytes: now.largest_hole_bytes,

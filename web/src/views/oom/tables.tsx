@@ -236,6 +236,11 @@ export function PinTable({ of }: { of: OomStory }) {
         <span class="note">
           <Bytes value={pinned.pinned_bytes} /> free in {counted(pinned.segments, "segment")} with
           live blocks; <Bytes value={pinned.releasable_bytes} /> can be returned
+          {pinned.held_in_pools_bytes > 0 && (
+            <>
+              ; <Bytes value={pinned.held_in_pools_bytes} /> held in private pools
+            </>
+          )}
         </span>
       </div>
       {rows.length > 0 && (

@@ -192,6 +192,14 @@ function Foot() {
       <span class="end faint" title="free memory that can be returned to the driver">
         releasable <Bytes value={sums.releasable_bytes} />
       </span>
+      {sums.held_in_pools_bytes > 0 && (
+        <span
+          class="faint"
+          title="free memory of CUDA graphs and MemPools, which only they can use or release"
+        >
+          held in pools <Bytes value={sums.held_in_pools_bytes} />
+        </span>
+      )}
     </div>
   );
 }

@@ -1,0 +1,27 @@
+// The words of an advice (analysis/oom/advice.h): one to three sentences, "Try …", and the line to
+// copy.
+//
+//   kExpandable → "Try expandable_segments:True. 807 MiB were in 27 free ranges. …"
+//                 PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "analysis/oom/advice.h"
+#include "report/words/sentence.h"
+
+namespace tidegauge::report {
+
+std::string adviceText(const analysis::AnalysedTrace& analysed, const analysis::Advice& advice);
+
+// The line to copy: the environment variable with all settings, or the call. Empty: no single line
+// does it.
+std::string copyLine(const analysis::AnalysedTrace& analysed, const analysis::Advice& advice);
+
+// "In a replay with this setting, no request fails, and peak reserved memory is 4.2 GiB instead of
+// 8.6 GiB." Absent: not replayed.
+std::optional<Sentence> effectSentence(const analysis::Advice& advice, size_t place,
+                                       const std::string& advice_table);
+
+}  // namespace tidegauge::report

@@ -1,0 +1,414 @@
+#include "report/story/brief.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "analysis/summary.h"
+#include "base/format.h"
+#include "base/sizes.h"
+#include "base/text_layout.h"
+#include "report/oom/advice_words.h"
+#include "report/oom/oom_story.h"
+#include "report/recording/recording_report.h"
+#include "report/story/level_chart.h"
+#include "report/story/report_parts.h"
+#include "report/story/story.h"
+#include "report/words/file_names.h"
+#include "report/words/holder_names.h"
+#include "report/words/text_page.h"
+
+namespace tidegauge::report {
+namespace {
+
+using analysis::AnalysedTrace;
+using analysis::DeviceSummary;
+using base::counted;
+using base::humanBytes;
+using base::withCommas;
+
+// How much of each kind fits; the first that is short enough is taken.
+struct Share {
+  size_t why, holders, odd, others;
+};
+constexpr std::array<Share, 7> kShares = {{{5, 4, 4, 4},
+                                           {4, 4, 3, 3},
+                                           {3, 3, 2, 2},
+                                           {3, 3, 1, 1},
+                                           {2, 2, 1, 1},
+                                           {1, 2, 1, 1},
+                                           {1, 1, 0, 1}}};
+
+// Lines under a label that stands to their left, or above them on a narrow page.
+class LabelledPage {
+ public:
+  LabelledPage(size_t columns, bool colour, bool evidence)
+      : page_(columns, colour), colour_(colour), evidence_(evidence) {}
+
+  TextPage& page() { return page_; }
+
+  void label(std::string_view text) {
+    if (page_.isNarrow()) return page_.heading(text, 2);
+    label_ = text;
+  }
+  void paragraph(const std::string& text) { put(wrap(text, 0)); }
+  void bullet(const std::string& text) { put(wrap("- " + text, 2)); }
+  void sentence(const Sentence& sentence, bool as_bullet = false) {
+    std::string text = plainText(sentence.parts);
+    as_bullet ? bullet(text) : paragraph(text);
+    evidence(sentence.sql, sentence.link);
+  }
+  void evidence(const std::string& sql, const std::optional<Link>& link) {
+    if (!evidence_ || sql.empty()) return;
+    std::string lines = wrap(evidenceText(sql, link), 2);
+    if (colour_) lines = "\033[2m" + lines.substr(0, lines.size() - 1) + "\033[0m\n";
+    put(lines);
+  }
+  // For copying: never broken.
+  void copyable(const std::string& text) {
+    std::string line = std::string(indent(), ' ') + base::printable(text);
+    put(line + '\n');
+  }
+  void row(const std::string& numbers, const std::string& name) {
+    std::string line = std::string(indent(), ' ') + numbers + "  ";
+    size_t room = page_.columns() - std::min(page_.columns(), base::displayWidth(line));
+    put(line + base::cutMiddle(base::printable(name), std::max<size_t>(room, 16)) + '\n');
+  }
+  std::string take() { return page_.take(); }
+
+ private:
+  static constexpr size_t kIndent = 17;
+  size_t indent() const { return page_.isNarrow() ? 4 : kIndent; }
+
+  std::string wrap(const std::string& text, size_t hanging) const {
+    return base::wrapped(base::printable(text), std::min(page_.columns(), TextPage::kMaxProse),
+                         indent(), hanging);
+  }
+
+  void put(std::string lines) {
+    if (!label_.empty()) {
+      std::string shown = base::padRight(label_, kIndent - 2);
+      if (colour_) shown = "\033[1m" + shown + "\033[0m";
+      lines = "  " + shown + lines.substr(kIndent);
+      label_.clear();
+    }
+    page_.raw(lines);
+  }
+
+  TextPage page_;
+  bool colour_, evidence_;
+  std::string label_;
+};
+
+// The worst shortage first, then the highest peak.
+size_t mostImportant(const std::vector<DeviceSummary>& all) {
+  auto badness = [](const DeviceSummary& it) {
+    bool is_oom = !it.ooms.empty();
+    bool is_gpu = it.device->device.kind == model::DeviceKind::kGpu;
+    return std::tuple(is_oom, is_oom ? it.ooms[it.worst_oom].overBytes() : 0, is_gpu,
+                      it.peak.active.bytes, it.final.active_bytes);
+  };
+  size_t first = 0;
+  for (size_t i = 1; i < all.size(); ++i)
+    if (badness(all[i]) > badness(all[first])) first = i;
+  return first;
+}
+
+class Brief {
+ public:
+  Brief(const AnalysedTrace& analysed, const std::vector<Chosen>& devices,
+        const TextOptions& options)
+      : analysed_(analysed), options_(options) {
+    for (const Chosen& chosen : devices)
+      all_.push_back(analysis::summarise(analysed, *chosen.device));
+    recording_ = recordingSections(analysed, 1);
+    if (all_.empty()) return;
+    shown_ = mostImportant(all_);
+    judgement_.emplace(
+        analysis::judge(analysed, all_[shown_], options.capacity_bytes, options.replays));
+    story_ = makeStory(analysed, all_[shown_], *judgement_);
+  }
+
+  std::string write() const {
+    std::string text;
+    for (const Share& share : kShares) {
+      text = page(share);
+      auto lines = static_cast<size_t>(std::ranges::count(text, '\n'));
+      if (lines <= options_.lines || options_.evidence) break;
+    }
+    return text;
+  }
+
+ private:
+  std::string page(const Share& share) const {
+    LabelledPage out(options_.columns, options_.colour, options_.evidence);
+    title(out);
+    if (all_.empty()) {
+      out.page().line("The file has no device, because it has no segments and no events.");
+      return out.take();
+    }
+    heading(out);
+    what(out);
+    why(out, share.why);
+    helps(out);
+    who(out, share.holders);
+    odd(out, share.odd);
+    others(out, share.others);
+    more(out);
+    return out.take();
+  }
+
+  const DeviceSummary& summary() const { return all_[shown_]; }
+  int ordinal() const { return summary().device->device.ordinal; }
+  bool hasSteps() const { return summary().device->totals.steps() > 0; }
+
+  void title(LabelledPage& out) const {
+    const model::Source& source = analysed_.trace.source;
+    std::string name = options_.name.empty() ? lastParts(source.name, 1) : options_.name;
+    out.page().heading(fmt::format("{}: {}, {}", name, humanBytes(source.data_bytes),
+                                   counted(analysed_.trace.events.size(), "event")));
+    out.evidence("SELECT data_bytes, events FROM file", {});
+  }
+
+  void heading(LabelledPage& out) const {
+    std::string place;
+    if (story_.step && hasSteps()) place = fmt::format(" at step {}", withCommas(*story_.step));
+    out.page().heading(fmt::format("{}: {}{}", analysis::deviceLabel(summary().device->device),
+                                   story_.eyebrow, place));
+    LevelChartOptions chart{.columns = std::min(options_.columns, TextPage::kMaxProse),
+                            .colour = options_.colour,
+                            .capacity_bytes = capacity()};
+    for (const analysis::OomReport& oom : summary().ooms) chart.oom_steps.push_back(oom.step);
+    if (!out.page().isNarrow())
+      for (const std::string& line : levelChart(*summary().device, chart))
+        out.page().raw(line + '\n');
+    out.evidence(chartSql(), {});
+  }
+
+  // The labels of the chart, and the step of the heading.
+  std::string chartSql() const {
+    int device = ordinal();
+    std::string numbers = fmt::format(
+        "0 AS first_step, events - 1 AS last_step, max(peak_active_bytes, peak_reserved_bytes) AS "
+        "peak_bytes, peak_active_step, (SELECT max(ceiling_bytes) FROM ooms({})) AS ceiling_bytes",
+        device);
+    if (capacity()) numbers += fmt::format(", {} AS capacity_bytes", *capacity());
+    if (story_.kind == Story::Kind::kOom)
+      numbers += fmt::format(", (SELECT step FROM ooms({}) WHERE step = {}) AS oom_step", device,
+                             *story_.step);
+    return fmt::format("SELECT {} FROM devices WHERE device = {}", numbers, device);
+  }
+
+  // Of the device, if it is known; else the most that this process could have had.
+  std::optional<uint64_t> capacity() const {
+    if (options_.capacity_bytes) return options_.capacity_bytes;
+    uint64_t total = summary().device->device.total_bytes;
+    return total != model::kUnknownBytes ? std::optional(total) : summary().ceiling_bytes;
+  }
+
+  void what(LabelledPage& out) const {
+    out.page().blank();
+    out.label("What happened");
+    out.paragraph(story_.headline);
+    out.evidence(story_.headline_sql, {});
+    if (story_.kind == Story::Kind::kOom)
+      for (const Sentence& sentence : story_.of(Topic::kWhat)) out.sentence(sentence);
+    if (const Sentence* ended = firstOf("process")) out.sentence(*ended);
+  }
+
+  // The first sentence of a section about the recording; null: there is none.
+  const Sentence* firstOf(std::string_view key) const {
+    auto found = std::ranges::find(recording_, key, &Section::key);
+    return found == recording_.end() || found->sentences.empty() ? nullptr
+                                                                 : &found->sentences.front();
+  }
+
+  void why(LabelledPage& out, size_t most) const {
+    std::vector<Sentence> sentences = story_.of(Topic::kWhy);
+    if (sentences.empty()) return;
+    out.page().blank();
+    out.label("Why");
+    for (size_t i = 0; i < std::min(most, sentences.size()); ++i) out.sentence(sentences[i]);
+  }
+
+  // First what a replay proved, with its line to copy; else the first two rules of thumb.
+  void helps(LabelledPage& out) const {
+    const std::vector<analysis::Advice>& all = judgement_->advice;
+    if (std::ranges::all_of(all, isOdd)) return;
+    out.page().blank();
+    out.label("What helps");
+    bool is_proven = all[0].effect && all[0].effect->helps;
+    size_t told = 0;
+    for (size_t i = 0; i < all.size() && told < (is_proven ? 1U : 2U); ++i) {
+      if (all[i].isDisproved()) break;
+      if (isOdd(all[i])) continue;
+      advice(out, i, is_proven);
+      ++told;
+    }
+    std::vector<std::string> disproved;
+    for (const analysis::Advice& one : all)
+      if (one.isDisproved()) disproved.push_back(shortName(one));
+    if (disproved.empty()) return;
+    out.paragraph(fmt::format("{} in a replay: {}.",
+                              told == 0 ? "Nothing that was tried helps" : "Does not help",
+                              fmt::join(disproved, ", ")));
+    out.evidence(fmt::format("SELECT DISTINCT setting, step FROM {} WHERE helps = 0",
+                             adviceTable(ordinal(), options_.capacity_bytes)),
+                 {});
+  }
+
+  void advice(LabelledPage& out, size_t index, bool is_proven) const {
+    const analysis::Advice& one = judgement_->advice[index];
+    std::string table = adviceTable(ordinal(), options_.capacity_bytes);
+    std::string copy = copyLine(analysed_, one);
+    if (is_proven && !copy.empty()) {
+      bool is_call = one.setting.empty() && one.effect->conf.empty();
+      out.copyable(is_call && one.step
+                       ? fmt::format("{}  before step {}", copy, withCommas(*one.step + 1))
+                       : copy);
+    } else {
+      out.paragraph(adviceText(analysed_, one));
+      out.evidence(fmt::format("SELECT name, value, step, setting FROM {} WHERE place = {}", table,
+                               index + 1),
+                   {});
+      if (!copy.empty() && !one.setting.empty()) out.copyable(copy);
+    }
+    if (auto effect = effectSentence(one, index + 1, table)) out.sentence(*effect);
+  }
+
+  // Names a fact, and nothing to try.
+  static bool isOdd(const analysis::Advice& advice) {
+    return advice.kind == analysis::AdviceKind::kNotInEffect;
+  }
+
+  static std::string shortName(const analysis::Advice& advice) {
+    if (!advice.setting.empty()) return advice.setting;
+    if (advice.kind == analysis::AdviceKind::kEmptyCache && advice.step)
+      return fmt::format("empty_cache() at step {}", withCommas(*advice.step));
+    return std::string(analysis::name(advice.kind));
+  }
+
+  void who(LabelledPage& out, size_t most) const {
+    const analysis::Holders& holders =
+        summary().at_oom ? *summary().at_oom : summary().peak.holders;
+    if (holders.groups.empty() || holders.block_bytes == 0) return;
+    out.page().blank();
+    out.label("Who holds it");
+    std::vector<analysis::StackGroup> groups = holders.groups;
+    if (!hasSteps())  // without a recording, nothing is older than it
+      for (analysis::StackGroup& group : groups) group.older_bytes = 0;
+    most = std::max<size_t>(most, options_.holders == 12 ? 0 : options_.holders);
+    std::vector<HolderName> names = holderNames(analysed_, groups, most);
+    struct Row {
+      uint64_t bytes;
+      std::string blocks, name;
+    };
+    std::vector<Row> rows;
+    uint64_t rest = holders.block_bytes;
+    for (size_t i = 0; i < names.size(); ++i) {
+      rest -= groups[i].block_bytes;
+      rows.push_back({groups[i].block_bytes, withCommas(groups[i].blocks) + " ×",
+                      oneName(names[i]) + inPool(groups[i])});
+    }
+    if (names.size() < groups.size())
+      rows.push_back({rest, "", "in " + counted(groups.size() - names.size(), "more stack")});
+    size_t width = 0;
+    for (const Row& row : rows) width = std::max(width, base::displayWidth(row.blocks));
+    for (const Row& row : rows) {
+      double share =
+          100.0 * static_cast<double>(row.bytes) / static_cast<double>(holders.block_bytes);
+      out.row(fmt::format("{:>9} {:>5.1f} % {}", humanBytes(row.bytes), share,
+                          base::padLeft(row.blocks, width)),
+              row.name);
+    }
+    out.evidence(fmt::format("SELECT * FROM holders({}, {})", ordinal(), holders.step), {});
+  }
+
+  // Memory that a MemPool's own allocator may have unmapped is not on the device.
+  std::string inPool(const analysis::StackGroup& group) const {
+    if (!judgement_->verdict) return {};
+    for (const analysis::PoolShare& share : judgement_->verdict->pools) {
+      if (share.stack == group.stack && share.stack_bytes == group.block_bytes &&
+          analysis::mayHaveOwnAllocator(analysed_.trace, share.pool))
+        return judgement_->verdict->not_on_device_bytes > 0 ? " (unmapped)" : " (MemPool)";
+    }
+    return {};
+  }
+
+  void odd(LabelledPage& out, size_t most) const {
+    std::vector<Sentence> all;
+    SectionContext context{analysed_, summary(), 1, options_.capacity_bytes, nullptr};
+    for (const analysis::Advice& one : judgement_->advice)
+      if (isOdd(one)) all.push_back({{plain(adviceText(analysed_, one))}, {}});
+    if (const Sentence* refused = firstOf("refused")) all.push_back(*refused);
+    if (!summary().growth.stacks.empty()) {
+      std::vector<Section> growth = growthSections(context);
+      all.push_back(growth.front().sentences.front());
+    }
+    for (const Finding& finding : story_.findings) {
+      if (finding.in_story) continue;
+      Sentence sentence{finding.parts, finding.link, finding.sql};
+      if (finding.bytes) sentence.parts.push_back(plain(": " + humanBytes(*finding.bytes)));
+      sentence.parts.push_back(plain("."));
+      all.push_back(std::move(sentence));
+    }
+    for (const Sentence& sentence : story_.of(Topic::kRest)) all.push_back(sentence);
+    if (all.empty() || most == 0) return;
+    out.page().blank();
+    out.label("What is odd");
+    for (size_t i = 0; i < std::min(most, all.size()); ++i) out.sentence(all[i], true);
+  }
+
+  void others(LabelledPage& out, size_t most) const {
+    if (all_.size() < 2) return;
+    out.page().blank();
+    out.label("Other devices");
+    size_t told = 0;
+    for (size_t i = 0; i < all_.size() && told < most; ++i) {
+      if (i == shown_) continue;
+      const DeviceSummary& it = all_[i];
+      std::string ooms =
+          it.ooms.empty() ? "no request failed" : counted(it.ooms.size(), "out-of-memory event");
+      out.paragraph(fmt::format(
+          "{}: peak active {}, peak reserved {}; {}.", analysis::deviceLabel(it.device->device),
+          humanBytes(it.peak.active.bytes), humanBytes(it.peak.reserved.bytes), ooms));
+      out.evidence(
+          fmt::format("SELECT peak_active_bytes, peak_reserved_bytes, (SELECT count(*) FROM "
+                      "ooms({0})) AS ooms FROM devices WHERE device = {0}",
+                      it.device->device.ordinal),
+          {});
+      ++told;
+    }
+    if (told + 1 < all_.size())
+      out.paragraph(
+          fmt::format("{} more; --device N selects one.", withCommas(all_.size() - 1 - told)));
+  }
+
+  void more(LabelledPage& out) const {
+    out.page().blank();
+    out.label("More");
+    out.paragraph(options_.evidence
+                      ? "report --full FILE prints every section; tidegauge view FILE shows them."
+                      : "report --full FILE prints every section, --sql the query of each number; "
+                        "tidegauge view FILE shows them.");
+  }
+
+  const AnalysedTrace& analysed_;
+  const TextOptions& options_;
+  std::vector<DeviceSummary> all_;
+  std::vector<Section> recording_;  // empty: a snapshot
+  size_t shown_ = 0;
+  std::optional<analysis::Judgement> judgement_;  // absent: the file has no device
+  Story story_;
+};
+
+}  // namespace
+
+std::string briefText(const AnalysedTrace& analysed, const std::vector<Chosen>& devices,
+                      const TextOptions& options) {
+  return Brief(analysed, devices, options).write();
+}
+
+}  // namespace tidegauge::report

@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""Inputs after public reports that went wrong once (../shared/data/field): their verdicts and advice,
+and what one change to the file does to them.
+
+A row of a table: a change of the pickle, options of `report`, the verdicts that must follow, best
+first. The changes move one out-of-memory event, one pool or one setting.
+
+Needs the shared data (TIDEGAUGE_SHARED); without it the tests are skipped.
+"""
+import copy
+import json
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FIELD = pathlib.Path(os.environ.get("TIDEGAUGE_SHARED", ROOT.parent / "shared")) / "data" / "field"
+BINARY = os.environ.get("TIDEGAUGE_BINARY", "build/dev/tidegauge")
+MIB, GIB = 1 << 20, 1 << 30
+
+
+def oom_of(snapshot):
+    return next(e for trace in snapshot["device_traces"] for e in trace if e["action"] == "oom")
+
+
+# ---- changes ------------------------------------------------------------------------------------
+
+def same(_):
+    pass
+
+
+def oom(**fields):
+    return lambda snapshot: oom_of(snapshot).update(fields)
+
+
+def pool(new, old=None):
+    """Moves a private pool, or only `old`, to another pool."""
+    def change(snapshot):
+        for segment in snapshot["segments"]:
+            if segment["segment_pool_id"] != (0, 0) and old in (None, segment["segment_pool_id"]):
+                segment["segment_pool_id"] = new
+        for trace in snapshot["device_traces"]:
+            for event in trace:
+                if event["pool_id"] != (0, 0) and old in (None, event["pool_id"]):
+                    event["pool_id"] = new
+    return change
+
+
+def conf(text, **fields):
+    def change(snapshot):
+        snapshot["allocator_settings"]["PYTORCH_CUDA_ALLOC_CONF"] = text
+        snapshot["allocator_settings"].update(fields)
+    return change
+
+
+def both(*changes):
+    def change(snapshot):
+        for each in changes:
+            each(snapshot)
+    return change
+
+
+TABLE = {
+    "05-leaked-graph-pool/leaked.pickle": [
+        # request 560 MiB, driver 448 MiB, two whole free segments of graph pool 3: 600 MiB
+        ("as recorded", same, [], ["held_in_pool"]),
+        ("a MemPool", pool((0, 7)), [], ["held_in_pool"]),
+        ("the default pool: no flush took place", pool((0, 0)), [], ["no_flush"]),
+        ("the request is of that pool", oom(pool_id=(3, 0)), [], ["fragmentation"]),
+        ("the driver had nothing", oom(device_free=0), [], ["held_in_pool"]),
+        ("even the pool would not do", oom(device_free=0, size=602 * MIB), [], ["capacity"]),
+        ("larger than all memory", oom(size=3 * GIB), [], ["never_fits"]),
+        ("the driver had enough", oom(device_free=560 * MIB), [], ["cap"]),
+        ("on a large device", same, ["--capacity", "80GiB"], ["others", "held_in_pool"]),
+    ],
+    "30-mempool/mempool.pickle": [
+        # request 500 MiB, driver 196 MiB, 40 free segments of 30 MiB in MemPool 1
+        ("as recorded", same, [], ["held_in_pool"]),
+        ("the pool of a graph", pool((5, 0)), [], ["held_in_pool"]),
+        ("the default pool: no flush took place", pool((0, 0)), [], ["no_flush"]),
+        ("larger than all memory", oom(size=5 * GIB), [], ["never_fits"]),
+    ],
+    "30-mempool/rounding.pickle": [
+        # requests of 10.01 MiB in segments of 12 MiB; the rests are in pieces
+        ("as recorded", same, [], ["fragmentation"]),
+        ("the driver had enough", oom(device_free=12 * MIB), [], ["cap"]),
+    ],
+    "09-larger-than-card/larger.pickle": [
+        ("as recorded", same, [], ["never_fits"]),
+        ("it could fit an empty device", oom(size=60_000_000_000), [], ["capacity"]),
+        ("it could fit this device", same, ["--capacity", "128GiB"], ["capacity"]),
+        ("it cannot fit this device", same, ["--capacity", "80GiB"], ["never_fits"]),
+    ],
+    "11-sleep-mode/asleep.pickle": [
+        ("as recorded", same, [], ["capacity"]),
+        ("the size of the device is known", same, ["--capacity", "80GiB"], ["capacity"]),
+        ("larger than the device", oom(size=82 * GIB), ["--capacity", "80GiB"], ["never_fits"]),
+    ],
+    "18-policy-and-fraction/fraction.pickle": [
+        ("as recorded", same, [], ["cap"]),
+        ("no fraction in the settings", conf(""), [], ["cap"]),
+        ("a fraction that does not explain it", conf("per_process_memory_fraction:0.9"), [], ["cap"]),
+    ],
+    "07-expandable-asked/not-asked.pickle": [
+        ("as recorded", same, [], ["fragmentation"]),
+        ("the driver had enough", oom(device_free=100 * MIB), [], ["cap"]),
+    ],
+}
+
+
+class Field(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not FIELD.is_dir():
+            raise unittest.SkipTest(f"no files at {FIELD} (set TIDEGAUGE_SHARED)")
+        cls.folder = tempfile.TemporaryDirectory()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def run_report(self, path, *options):
+        run = subprocess.run([BINARY, "report", str(path), *options], capture_output=True, text=True,
+                             timeout=300, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return run.stdout
+
+    def changed(self, name, change):
+        snapshot = copy.deepcopy(pickle.loads((FIELD / name).read_bytes()))
+        change(snapshot)
+        path = pathlib.Path(self.folder.name, "changed.pickle")
+        path.write_bytes(pickle.dumps(snapshot, protocol=4))
+        return path
+
+    def device(self, path, *options):
+        return json.loads(self.run_report(path, "--json", *options))["devices"][0]
+
+    def text(self, name, *options, change=same):
+        return " ".join(self.run_report(self.changed(name, change), *options).split())
+
+    def test_one_change_moves_the_verdict(self):
+        for name, rows in TABLE.items():
+            for what, change, options, wanted in rows:
+                with self.subTest(f"{name}: {what}"):
+                    device = self.device(self.changed(name, change), *options)
+                    verdict = device["ooms"][-1]["verdict"]
+                    self.assertEqual([row["verdict"] for row in verdict["rows"]], wanted)
+
+    def test_advice_that_a_replay_disproves_is_not_given(self):
+        for name in TABLE:
+            with self.subTest(name):
+                for one in self.device(FIELD / name)["advice"]:
+                    if one["setting"] and one["kind"] != "memory_fraction":
+                        self.assertIsNotNone(one["replayed"], one)
+                brief = self.text(name).split("What helps", 1)[1].split("Who holds it", 1)[0]
+                before = brief.split("a replay: ", 1)[0]  # "Does not help in a replay: …" ends it
+                for one in self.device(FIELD / name)["advice"]:
+                    if one["replayed"] and not one["replayed"]["helps"] and one["setting"]:
+                        self.assertNotIn(one["setting"], before)
+
+    # ---- each report ----------------------------------------------------------------------------
+
+    def test_a_pool_is_named_with_what_it_holds(self):
+        text = self.text("05-leaked-graph-pool/leaked.pickle")
+        for part in ("Held in a pool. 600 MiB", "graph pool 3 keeps 600 MiB free and has no active",
+                     "Let the CUDA graph of graph pool 3 go"):
+            self.assertIn(part, text)
+        self.assertNotIn("Fragmentation", text)
+        text = self.text("30-mempool/mempool.pickle")
+        self.assertIn("MemPool 1 keeps 1.17 GiB free and has 1.17 GiB active in 40 blocks", text)
+        advice = self.device(FIELD / "30-mempool/mempool.pickle")["advice"]
+        self.assertNotIn("empty_cache", [one["kind"] for one in advice])
+
+    def test_frag_does_not_call_a_pool_releasable(self):
+        path = FIELD / "05-leaked-graph-pool/leaked.pickle"
+        run = subprocess.run([BINARY, "frag", "--json", str(path)], capture_output=True, text=True,
+                             timeout=300, check=True)
+        now = json.loads(run.stdout)["devices"][0]["now"]
+        self.assertEqual((now["releasable_bytes"], now["held_in_pools_bytes"]), (0, 600 * MIB))
+
+    def test_the_rests_of_segments_are_the_cause(self):
+        text = self.text("30-mempool/rounding.pickle")
+        self.assertIn("a request of 10.0 MiB takes a segment of 12.0 MiB for itself", text)
+        self.assertNotIn("split the request", text)
+
+    def test_a_setting_that_is_not_in_effect_is_not_advised(self):
+        name = "07-expandable-asked/asked-not-supported.pickle"
+        kinds = [one["kind"] for one in self.device(FIELD / name)["advice"]]
+        self.assertNotIn("expandable_segments", kinds)
+        self.assertIn("setting_not_in_effect", kinds)
+        self.assertIn("expandable_segments", [
+            one["kind"] for one in self.device(FIELD / "07-expandable-asked/not-asked.pickle")["advice"]])
+
+    def test_a_request_that_could_never_fit_is_the_suspect(self):
+        text = self.text("09-larger-than-card/larger.pickle")
+        self.assertIn("The request could never fit", text)
+        self.assertNotIn("must hold at least", text)
+        self.assertNotIn("smaller batch", text)
+
+    def test_the_fraction_of_the_settings_is_used(self):
+        name = "18-policy-and-fraction/fraction.pickle"
+        self.assertIn("limit this process to 0.5 of the device", self.text(name))
+        cap = self.device(FIELD / name)["ooms"][0]["verdict"]["cap"]
+        self.assertEqual(cap["fraction"], 0.5)
+        text = self.text(name, change=conf("per_process_memory_fraction:0.9"))
+        self.assertIn("Memory was probably freed after the refusal", text)
+        self.assertIn("Refused requests may be missing", self.text(
+            "18-policy-and-fraction/policy.pickle"))
+
+    def test_memory_that_is_not_on_the_device(self):
+        name = "11-sleep-mode/asleep.pickle"
+        text = self.text(name, "--capacity", "80GiB")
+        self.assertIn("54.36 GiB of the reserved memory are not on the device", text)
+        advice = self.device(FIELD / name)["advice"]
+        holder = next(one for one in advice if one["kind"] == "hold_less")
+        self.assertIn("model.py:12 layer2", holder["text"])
+        self.assertIn("unmaps its memory", self.text(name))
+
+
+if __name__ == "__main__":
+    unittest.main()
