@@ -34,7 +34,19 @@ describe("out of memory", { skip, timeout: 600_000 }, () => {
       assert.ok((await textOf(page, ".oom .story")).includes(rows[0].text));
       assert.match(await textOf(page, ".oom"), /Sum check adds up exactly/);
       assert.equal(await page.locator(".oom tr.own").count(), 1);
-      assert.equal(await page.locator("#advice .advice > li").count(), story.advice.length);
+      // Once the replay has answered: first what it proves, last what it disproves.
+      await page.waitForSelector("#advice .replayed");
+      const { advice } = await ask(page, `proof?file=0&device=${ordinal}&step=${worst.step}`);
+      assert.deepEqual(
+        await page.locator("#advice .advice > li > p:first-child").allInnerTexts(),
+        advice.map((one) => one.text),
+      );
+      const helps = advice.map((one) => one.replayed?.helps);
+      assert.equal(helps[0], true);
+      assert.equal(helps.at(-1), false);
+      assert.match(await textOf(page, "#advice"), /What does not help/);
+      assert.match(await textOf(page, "#advice"), /PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True/);
+      assert.ok(story.advice.length > 0);
     }));
 
   it("goes from event to event; the URL holds it", () =>

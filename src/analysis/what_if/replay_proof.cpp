@@ -105,6 +105,7 @@ class Prover {
             .least_ooms_after = tried.leastOoms(),
             .peak_reserved_before_bytes = report.own.peakReservedBytes(),
             .peak_reserved_after_bytes = tried.peakReservedBytes(),
+            .peak_is_at_least = tried.rescued > 0,
             .conf = tried.conf,
             .forecast_from = tried.forecast_from};
   }

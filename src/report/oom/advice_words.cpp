@@ -274,7 +274,10 @@ std::string fails(uint64_t ooms) {
 }  // namespace
 
 std::string adviceText(const analysis::AnalysedTrace& analysed, const Advice& advice) {
-  return AdviceSentences(analysed, advice).text();
+  std::string text = AdviceSentences(analysed, advice).text();
+  // What does not help is named, and not proposed.
+  constexpr std::string_view kTry = "Try ";
+  return advice.isDisproved() && text.starts_with(kTry) ? text.substr(kTry.size()) : text;
 }
 
 std::string copyLine(const analysis::AnalysedTrace& analysed, const Advice& advice) {
@@ -319,9 +322,11 @@ std::optional<Sentence> effectSentence(const Advice& advice, size_t place,
   }
   std::vector<std::string> sizes = {humanBytes(effect.peak_reserved_after_bytes),
                                     humanBytes(effect.peak_reserved_before_bytes)};
+  const char* at_least = effect.peak_is_at_least ? " or more" : "";
   text += effect.peak_reserved_after_bytes == effect.peak_reserved_before_bytes
-              ? fmt::format("peak reserved memory is {}, as before.", sizes[0])
-              : fmt::format("peak reserved memory is {} instead of {}.", sizes[0], sizes[1]);
+              ? fmt::format("peak reserved memory is {}{}, as before.", sizes[0], at_least)
+              : fmt::format("peak reserved memory is {}{} instead of {}.", sizes[0], at_least,
+                            sizes[1]);
   sentence.parts = {plain(std::move(text))};
   return sentence;
 }
