@@ -51,10 +51,17 @@ void LiveArenas::lookAt(uint32_t process, const model::ProcessLedger& ledger, in
     it.address_score = layout.address.score;
     it.reserved_unused_bytes = layout.free_bytes;
     it.stranded_bytes = layout.stranded_bytes;
-    if (auto predicted = past.trend.forecast())
-      for (size_t i = 0; i < predicted->size(); ++i)
+    if (auto forecast = past.trend.forecast()) {
+      const analysis::Predicted& predicted = forecast->bestPredicted();
+      for (size_t i = 0; i < predicted.size(); ++i)
         it.forecast.emplace_back(fmt::format("{}s", kEvery_s * static_cast<int64_t>(i + 1)),
-                                 (*predicted)[i]);
+                                 predicted[i]);
+      it.published = PublishedForecast{.risk = forecast->risk,
+                                       .warnings = forecast->warnings,
+                                       .confidence = forecast->confidence,
+                                       .slope = forecast->slope,
+                                       .skill = forecast->publishedSkill()};
+    }
     it.growth_bytes_per_second = past.trend.growth();
     figures.push_back(std::move(it));
   }

@@ -86,6 +86,25 @@ struct All {
       "the live blocks cannot use");
   Metric forecast =
       gauge("forecast_score", "Forecast fragmentation_score of the arena reserved", "1");
+  Metric risk = gauge("forecast_risk",
+                      "Risk by the highest score that the published model predicts: 0 minimal, 1 "
+                      "low (from 30), 2 medium (50), 3 high (70), 4 critical (above 80)",
+                      "1");
+  Metric confidence = gauge("forecast_confidence",
+                            "Confidence of the published model, 0.1 to 1; high whenever the score "
+                            "moves little, so use forecast_skill",
+                            "1");
+  Metric slope = gauge("forecast_slope",
+                       "Slope of the last 20 fragmentation_scores, in points per 10 seconds", "1");
+  Metric warning = gauge("forecast_warning",
+                         "1: the published model warns that the score becomes clearly worse, is "
+                         "about to jump, or has a trend; 0: it does not",
+                         "1");
+  Metric skill =
+      gauge("forecast_skill",
+            "How much smaller the published model's errors were than those of \"stays as "
+            "it is\": 1 perfect, 0 as good, below 0 worse",
+            "1");
   Metric growth = gauge("growth_bytes_per_second",
                         "Growth of the memory that is not freed; 0 if it may be chance", "By/s");
   Metric launches = counter(
@@ -203,6 +222,19 @@ void addCopies(All& all, const Labels& labels, const record::SessionProcess& pro
   }
 }
 
+void addPublished(All& all, const Labels& here, const PublishedForecast& of) {
+  all.risk.samples.push_back({here, static_cast<double>(of.risk)});
+  all.confidence.samples.push_back({here, of.confidence});
+  all.slope.samples.push_back({here, of.slope});
+  auto warn = [&](const char* kind, bool is_on) {
+    all.warning.samples.push_back({with(here, "kind", kind), is_on ? 1.0 : 0.0});
+  };
+  warn("worse", of.warnings.worse);
+  warn("jump", of.warnings.jump);
+  warn("trend", of.warnings.trend);
+  if (of.skill) all.skill.samples.push_back({here, *of.skill});
+}
+
 void addArenas(All& all, const Labels& labels, const std::vector<ArenaFigures>& arenas) {
   for (const ArenaFigures& arena : arenas) {
     Labels here = with(labels, "device", deviceName(arena.device));
@@ -215,6 +247,7 @@ void addArenas(All& all, const Labels& labels, const std::vector<ArenaFigures>& 
     all.score.samples.push_back({with(here, "arena", "address"), arena.address_score});
     for (const auto& [horizon, score] : arena.forecast)
       all.forecast.samples.push_back({with(here, "horizon", horizon), score});
+    if (arena.published) addPublished(all, here, *arena.published);
   }
 }
 
@@ -340,13 +373,15 @@ std::vector<Metric> MetricsMaker::make(const MetricInputs& inputs) {
         {{{"reason", labelWord(record::lossReason(i))}}, static_cast<double>(inputs.losses[i])});
   all.cpu.samples.push_back({{}, inputs.recorder_cpu_seconds});
   all.processes.samples.push_back({{}, static_cast<double>(running)});
-  for (Metric* metric : {&all.score, &all.forecast, &all.growth, &all.copy_time, &all.cpu})
+  for (Metric* metric : {&all.score, &all.forecast, &all.confidence, &all.slope, &all.skill,
+                         &all.growth, &all.copy_time, &all.cpu})
     metric->is_whole = false;
   std::vector<Metric> metrics;
   for (Metric* metric :
        {&all.device_used, &all.device_total, &all.untracked, &all.memory,   &all.host,
         &all.peak,        &all.allocations,  &all.frees,     &all.failures, &all.active,
-        &all.unused,      &all.score,        &all.stranded,  &all.forecast, &all.growth,
+        &all.unused,      &all.score,        &all.stranded,  &all.forecast, &all.risk,
+        &all.confidence,  &all.slope,        &all.warning,   &all.skill,    &all.growth,
         &all.launches,    &all.copied,       &all.copy_time, &all.unfreed,  &all.lost,
         &all.incomplete,  &all.unwatched,    &all.cpu,       &all.processes})
     if (!metric->samples.empty()) metrics.push_back(std::move(*metric));

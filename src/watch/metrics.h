@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/forecast/forecast.h"
 #include "record/session/session.h"
 #include "watch/working_set_metrics.h"
 
@@ -40,6 +41,15 @@ struct Metric {
   std::vector<Sample> samples;
 };
 
+// What the published model derives from its predictions (analysis/forecast/forecast.h).
+struct PublishedForecast {
+  analysis::Risk risk = analysis::Risk::kMinimal;
+  analysis::Warnings warnings;
+  double confidence = 0;
+  double slope = 0;             // points per look
+  std::optional<double> skill;  // against "as now"; absent if nothing changed so far
+};
+
 // The fragmentation of the framework's memory on one device, computed by the caller.
 struct ArenaFigures {
   int32_t device = model::kUnknownDevice;
@@ -49,6 +59,7 @@ struct ArenaFigures {
   uint64_t reserved_unused_bytes = 0;
   uint64_t stranded_bytes = 0;
   std::vector<std::pair<std::string, double>> forecast;  // horizon in words ("10s") → score
+  std::optional<PublishedForecast> published;            // absent: too few looks so far
   std::optional<double> growth_bytes_per_second;         // of the floor; absent: too short a time
 };
 

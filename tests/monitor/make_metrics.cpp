@@ -65,6 +65,11 @@ std::string madeUp(bool is_otlp) {
   arena.device = 0;
   arena.reserved_score = 41.5;
   arena.forecast = {{"10s", 42}, {"20s", 43}};
+  arena.published = watch::PublishedForecast{.risk = analysis::Risk::kMedium,
+                                             .warnings = {.worse = true},
+                                             .confidence = 0.9,
+                                             .slope = 0.25,
+                                             .skill = -0.5};
   arena.growth_bytes_per_second = 1.5;
   inputs.arenas[it] = {arena};
   inputs.working_sets = {.window = "0.1",

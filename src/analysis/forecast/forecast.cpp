@@ -51,7 +51,7 @@ double slopeOf(History samples) {
 }
 
 Risk riskOf(double highest_score) {
-  if (highest_score >= 80) return Risk::kCritical;
+  if (highest_score > 80) return Risk::kCritical;
   if (highest_score >= 70) return Risk::kHigh;
   if (highest_score >= 50) return Risk::kMedium;
   return highest_score >= 30 ? Risk::kLow : Risk::kMinimal;
@@ -76,6 +76,12 @@ Warnings warningsOf(double score_now, const Predicted& predicted, double confide
 bool clearlyBetter(double error, double error_of_no_change) {
   return error <= 0.95 * error_of_no_change &&
          std::round(10 * error) < std::round(10 * error_of_no_change);
+}
+
+std::optional<double> Forecast::publishedSkill() const {
+  double as_now = of(ForecastModel::kPersistence).errors.overall;
+  if (as_now <= 0) return std::nullopt;
+  return 1 - of(ForecastModel::kWindow).errors.overall / as_now;
 }
 
 Forecast forecast(History samples) {

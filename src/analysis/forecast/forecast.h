@@ -22,7 +22,7 @@ namespace tidegauge::analysis {
 inline constexpr size_t kForecastLeast = kForecastWindow + kForecastHorizons + 2;
 
 enum class Risk : uint8_t { kMinimal, kLow, kMedium, kHigh, kCritical };
-Risk riskOf(double highest_score);  // from 30, 50, 70, 80
+Risk riskOf(double highest_score);  // from 30, 50, 70; above 80
 std::string_view name(Risk risk);   // "minimal", …
 
 struct Warnings {
@@ -65,7 +65,11 @@ struct Forecast {
   Warnings warnings;
 
   const ModelForecast& of(ForecastModel model) const { return models[static_cast<size_t>(model)]; }
+  const Predicted& bestPredicted() const { return of(best).predicted; }
   bool beatsNoChange() const { return best != ForecastModel::kPersistence; }
+  // Of the published model over all horizons: 1 − error / error of persistence. Absent if
+  // persistence has no error.
+  std::optional<double> publishedSkill() const;
   // If false, the published model's warnings, risk and confidence are not reported.
   bool publishedBeatsNoChange() const {
     return clearlyBetter(of(ForecastModel::kWindow).errors.overall,

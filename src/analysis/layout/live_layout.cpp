@@ -1,6 +1,7 @@
 #include "analysis/layout/live_layout.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "analysis/layout/free_sums.h"
 #include "analysis/trace/trend.h"
@@ -67,10 +68,9 @@ void LiveTrend::add(double time_s, const LayoutScore& score, uint64_t floor_byte
   floors_.erase(floors_.begin());
 }
 
-std::optional<Predicted> LiveTrend::forecast() const {
+std::optional<Forecast> LiveTrend::forecast() const {
   Forecast all = analysis::forecast(scores_);
-  if (!all.enough) return std::nullopt;
-  return all.of(all.best).predicted;
+  return all.enough ? std::optional(std::move(all)) : std::nullopt;
 }
 
 std::optional<double> LiveTrend::growth() const {

@@ -38,8 +38,8 @@ class LiveTrend {
  public:
   // `floor_bytes`: the least live bytes since the last sample.
   void add(double time_s, const LayoutScore& score, uint64_t floor_bytes);
-  // By the model that did best so far; absent until there are kForecastLeast samples.
-  std::optional<Predicted> forecast() const;
+  // Absent until there are kForecastLeast samples.
+  std::optional<Forecast> forecast() const;
   // Bytes per second by Theil–Sen, 0 if a level line fits as well; absent below eight samples.
   std::optional<double> growth() const;
 

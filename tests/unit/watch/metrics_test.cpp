@@ -246,6 +246,11 @@ TEST(Metrics, ArenasAreReportedUnchanged) {
   arena.reserved_score = 41.5;
   arena.stranded_bytes = 7;
   arena.forecast = {{"10s", 42}};
+  arena.published = PublishedForecast{.risk = analysis::Risk::kHigh,
+                                      .warnings = {.jump = true},
+                                      .confidence = 0.875,
+                                      .slope = -0.5,
+                                      .skill = std::nullopt};
   arena.growth_bytes_per_second = 0.25;
   inputs.arenas[it] = {arena};
   MetricsMaker maker;
@@ -255,6 +260,16 @@ TEST(Metrics, ArenasAreReportedUnchanged) {
   EXPECT_TRUE(has(text, "tidegauge_forecast_score" + labels + R"(,horizon="10s"} 42)"));
   EXPECT_TRUE(has(text, "tidegauge_growth_bytes_per_second" + labels + "} 0.25"));
   EXPECT_TRUE(has(text, "tidegauge_stranded_bytes" + labels + "} 7"));
+  EXPECT_TRUE(has(text, "tidegauge_forecast_risk" + labels + "} 3"));
+  EXPECT_TRUE(has(text, "tidegauge_forecast_confidence" + labels + "} 0.875"));
+  EXPECT_TRUE(has(text, "tidegauge_forecast_slope" + labels + "} -0.5"));
+  EXPECT_TRUE(has(text, "tidegauge_forecast_warning" + labels + R"(,kind="worse"} 0)"));
+  EXPECT_TRUE(has(text, "tidegauge_forecast_warning" + labels + R"(,kind="jump"} 1)"));
+  EXPECT_TRUE(has(text, "tidegauge_forecast_warning" + labels + R"(,kind="trend"} 0)"));
+  EXPECT_FALSE(has(text, "tidegauge_forecast_skill")) << "unknown: nothing changed so far";
+  inputs.arenas[it][0].published->skill = 0.25;
+  EXPECT_TRUE(
+      has(prometheusText(maker.make(inputs)), "tidegauge_forecast_skill" + labels + "} 0.25"));
   inputs.arenas[it][0].has_allocator = false;
   text = prometheusText(maker.make(inputs));
   for (const char* name : {"tidegauge_fragmentation_score{", "tidegauge_forecast_score{",

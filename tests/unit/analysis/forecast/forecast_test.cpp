@@ -187,8 +187,8 @@ TEST(Forecast, WarningsFireExactlyAboveTheirLimits) {
 }
 
 TEST(Forecast, RiskBeginsAtItsLimit) {
-  EXPECT_EQ(name(riskOf(80)), "critical");
-  EXPECT_EQ(name(riskOf(79.99)), "high");
+  EXPECT_EQ(name(riskOf(80.01)), "critical");
+  EXPECT_EQ(name(riskOf(80)), "high") << "published: above 80 is critical, 70 to 80 is high";
   EXPECT_EQ(name(riskOf(70)), "high");
   EXPECT_EQ(name(riskOf(69.99)), "medium");
   EXPECT_EQ(name(riskOf(50)), "medium");

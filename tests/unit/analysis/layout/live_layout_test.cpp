@@ -54,7 +54,7 @@ TEST(LiveTrend, ForecastsAndReportsGrowthWithEnoughSamples) {
   EXPECT_FALSE(trend.growth());
   for (int i = 0; i < 60; ++i) trend.add(10.0 * i, score, kMiB * static_cast<uint64_t>(i));
   ASSERT_TRUE(trend.forecast());
-  EXPECT_NEAR((*trend.forecast())[2], 40, 0.5);
+  EXPECT_NEAR(trend.forecast()->bestPredicted()[2], 40, 0.5);
   EXPECT_NEAR(*trend.growth(), static_cast<double>(kMiB) / 10, 1);
 }
 
