@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/layout/layout.h"
+#include "analysis/trace/peak.h"
 #include "base/format.h"
 #include "model/lives/stated_sums.h"
 #include "model/recorded_work.h"
@@ -61,16 +62,23 @@ Identity drawn(const AnalysedTrace& analysed, const DeviceAnalysis& device,
       difference(device.totals.last().active_bytes, byProvenance(analysed, device, last).sum()));
   identity.holds = identity.difference_bytes == 0;
   // Shown at the peak, where it matters most.
-  Step peak = steps == 0 ? 0 : device.totals.peakActive().step;
+  bool only_state = hasOnlyState(analysed.trace, device.device);
+  Peak peak = only_state ? Peak{.step = last} : device.totals.peakActive();
   uint64_t peak_bytes =
       steps == 0 ? device.totals.last().active_bytes : device.totals.at(peak).active_bytes;
+  if (peak.at_start) {
+    uint64_t at_start = byProvenance(analysed, device, peak).sum();
+    identity.difference_bytes =
+        std::max(identity.difference_bytes, difference(peak_bytes, at_start));
+    identity.holds = identity.difference_bytes == 0;
+  }
   ByProvenance parts = byProvenance(analysed, device, peak);
   base::ByteUnit unit = base::unitFor(peak_bytes);
   auto text = [&](uint64_t bytes) { return bytes == 0 ? "0" : humanBytes(bytes, unit); };
   identity.text = fmt::format(
       "Active {}{} = allocated in the recording {} + allocated before "
       "it {} + lost {}{}",
-      text(peak_bytes), steps == 0 ? "" : " at the peak", text(parts.traced_bytes),
+      text(peak_bytes), only_state ? "" : " at the peak", text(parts.traced_bytes),
       text(parts.older_bytes), text(parts.lost_bytes), verdict(identity.difference_bytes));
   return identity;
 }
@@ -119,6 +127,7 @@ Identity reserved(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   uint64_t over =
       model::isAtLeast(analysed.trace, device.device.ordinal) ? 0 : every_step.over_bytes;
   Step end = device.totals.steps() == 0 ? 0 : device.totals.steps() - 1;
+  // Of a peak at the start, the layout is not known: that after the first event is compared.
   for (Step step : {device.totals.peakActive().step, device.totals.peakReserved().step, end}) {
     LaidOut laid_out = laidOut(analysed, device, step);
     identity.difference_bytes =
@@ -189,9 +198,14 @@ Identity checksums(const std::vector<model::Checksum>& sums) {
 }  // namespace
 
 ByProvenance byProvenance(const AnalysedTrace& analysed, const DeviceAnalysis& device, Step step) {
+  return byProvenance(analysed, device, Peak{.step = step});
+}
+
+ByProvenance byProvenance(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                          const Peak& peak) {
   ByProvenance bytes;
   const model::Allocations& a = analysed.trace.allocations;
-  for (uint32_t row : device.live.liveAt(step)) {
+  for (uint32_t row : liveAt(device, peak)) {
     switch (a.provenance[row]) {
       case model::Provenance::kTraced:
         bytes.traced_bytes += a.block_bytes[row];

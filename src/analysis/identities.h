@@ -28,6 +28,8 @@ struct ByProvenance {
 };
 // Live block bytes after a step, by provenance. O(live).
 ByProvenance byProvenance(const AnalysedTrace& analysed, const DeviceAnalysis& device, Step step);
+ByProvenance byProvenance(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                          const Peak& peak);
 
 struct Identity {
   std::string name;  // "drawn", …

@@ -36,6 +36,7 @@ DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& dev
   summary.initial = device.totals.initial();
   summary.final = device.totals.last();
   summary.peak = peakOf(analysed, device);
+  summary.only_state = hasOnlyState(analysed.trace, device.device);
   summary.ooms = oomsOf(analysed, device, kMaxOomLayouts);
   for (const OomReport& oom : summary.ooms) {
     summary.ceiling_bytes =
@@ -48,7 +49,8 @@ DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& dev
   Step last = device.totals.steps() == 0 ? 0 : device.totals.steps() - 1;
   summary.final_free =
       freeSums(analysed.trace, blocksAt(analysed.trace, device.device, device.live, last));
-  summary.at_peak = byProvenance(analysed, device, summary.peak.active.step);
+  summary.at_peak = summary.only_state ? byProvenance(analysed, device, last)
+                                       : byProvenance(analysed, device, summary.peak.active);
   summary.phases = phaseSummaries(device, kMaxPhases);
   summary.phases_total =
       static_cast<size_t>(std::count_if(device.phases.begin(), device.phases.end(),

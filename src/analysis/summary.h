@@ -26,6 +26,7 @@ struct DeviceSummary {
   Totals initial;
   Totals final;
   PeakReport peak;
+  bool only_state = false;  // hasOnlyState(): no peak is known
   std::vector<OomReport> ooms;
   std::optional<Holders> at_oom;  // at the worst out-of-memory event
   size_t worst_oom = 0;           // index in ooms

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "analysis/compare/diff.h"
+#include "analysis/trace/peak.h"
 #include "support/messy_trace.h"
 #include "support/simulated_heap.h"
 
@@ -51,7 +52,7 @@ Sums slowSums(const DiffSide& side) {
     const model::Device& device = point.device->device;
     for (uint64_t row = device.allocation_begin; row < device.allocation_end; ++row) {
       auto id = static_cast<uint32_t>(row);
-      if (device.steps() > 0 && !analysis::liveAfter(analysed.trace, id, point.step)) continue;
+      if (device.steps() > 0 && !analysis::isLiveAt(analysed.trace, id, point.place())) continue;
       auto& of = sums[textOf(analysed, row)];
       of.first += static_cast<int64_t>(analysed.trace.allocations.block_bytes[row]);
       of.second++;

@@ -170,6 +170,25 @@ TEST_P(LivesTwin, SpansEqualAScan) {
   }
 }
 
+TEST_P(LivesTwin, PeaksCountTheStateBeforeTheFirstEvent) {
+  AnalysedTrace analysed(run(7).trace);
+  const analysis::TotalsIndex& totals = analysed.devices[0]->totals;
+  analysis::Peak active{.bytes = 0, .step = 0};
+  analysis::Peak reserved = active;
+  for (Step step = 0; step < totals.steps(); ++step) {
+    Totals t = totals.at(step);
+    if (t.active_bytes > active.bytes) active = {t.active_bytes, step};
+    if (t.reserved_bytes > reserved.bytes) reserved = {t.reserved_bytes, step};
+  }
+  Totals start = totals.initial();
+  if (start.active_bytes > active.bytes) active = {start.active_bytes, 0, true};
+  if (start.reserved_bytes > reserved.bytes) reserved = {start.reserved_bytes, 0, true};
+  EXPECT_EQ(totals.peakActive().bytes, active.bytes);
+  EXPECT_EQ(totals.peakActive().place(), active.place());
+  EXPECT_EQ(totals.peakReserved().bytes, reserved.bytes);
+  EXPECT_EQ(totals.peakReserved().place(), reserved.place());
+}
+
 INSTANTIATE_TEST_SUITE_P(Heaps, LivesTwin,
                          ::testing::Values(Case{false, 0}, Case{true, 0}, Case{false, 200},
                                            Case{true, 200}),

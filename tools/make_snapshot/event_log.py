@@ -11,6 +11,7 @@ from allocator import (ACTIONS, ALLOC, FREE_COMPLETED, SEGMENT_ALLOC, SEGMENT_FR
 # action, stream, pool, label, stack, block_bytes / 512, address, size, time_us
 RECORD = struct.Struct("<BBBBIIQQQ")
 NO_STACK = 0xFFFFFFFF
+AT_START = -1  # a step
 CHUNK = 4096 * RECORD.size
 
 
@@ -54,15 +55,17 @@ class Peak:
             self.most, self.step = self.now, step
 
     def result(self, final):
-        most = self.now if self.most == float("-inf") else self.most
-        return {"bytes": most + final - self.now, "step": self.step}
+        most, step = (self.now, 0) if self.most == float("-inf") else (self.most, self.step)
+        if most < 0:  # no state after an event is as high as that before the first one
+            most, step = 0, AT_START
+        return {"bytes": most + final - self.now, "step": step}
 
 
 def truth(log, skipped, allocator, live_blocks):
     """What a reader must find in this device's part of the file.
 
     Peaks are maxima over the states after each event of the file, with the first step that reaches
-    them. requested and active bytes count a block from its alloc to its free_completed. Events that
+    them; step −1: only the state before the first event is that high. requested and active bytes count a block from its alloc to its free_completed. Events that
     were skipped still move the totals, at the step of the last one written.
     """
     counts = dict.fromkeys(ACTIONS, 0)

@@ -159,8 +159,7 @@ void addSegments(const DiffSide& side, bool is_a, std::map<SegmentClass, DiffRow
     const model::Device& device = point.device->device;
     std::map<model::SegmentId, uint64_t> reserved;
     for (uint64_t row = device.piece_begin; row < device.piece_end; ++row) {
-      bool there = device.steps() == 0 || (trace.pieces.first_step[row] <= point.step &&
-                                           point.step < trace.pieces.last_step[row]);
+      bool there = device.steps() == 0 || isPieceAt(trace, device, row, point.place());
       if (there) reserved[trace.pieces.segment[row]] += trace.pieces.size_bytes[row];
     }
     for (const auto& [segment, bytes] : reserved) {

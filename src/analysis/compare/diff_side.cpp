@@ -34,6 +34,7 @@ struct Found {
   Step step = 0;
   std::string at;
   std::vector<std::string> notes{};
+  bool at_start = false;
 };
 
 base::Result<Found> worstOom(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
@@ -58,8 +59,11 @@ base::Result<Found> inPhase(const AnalysedTrace& analysed, const DeviceAnalysis&
 base::Result<Found> place(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                           const std::string& text) {
   Step steps = device.totals.steps();
-  if (text == "peak") return Found{device.totals.peakActive().step, "the peak"};
-  if (text == "end") return Found{steps == 0 ? 0 : steps - 1, "the end"};
+  if (text == "peak" && !hasOnlyState(analysed.trace, device.device)) {
+    Peak peak = device.totals.peakActive();
+    return Found{peak.step, "the peak", {}, peak.at_start};
+  }
+  if (text == "end" || text == "peak") return Found{steps == 0 ? 0 : steps - 1, "the end"};
   if (text == "oom") return worstOom(analysed, device);
   if (text.starts_with("phase:")) return inPhase(analysed, device, text.substr(6));
   bool step = text.starts_with("step:") ? isNumber(text.substr(5)) : isNumber(text);
@@ -101,14 +105,15 @@ base::Result<DiffSide> diffSide(const AnalysedTrace& analysed,
   side.analysed = &analysed;
   for (const DeviceAnalysis* device : devices) {
     TG_ASSIGN_OR_RETURN(Found found, place(analysed, *device, text));
-    Totals totals = device->totals.at(found.step);
+    DiffPoint point{device, found.step, found.at_start};
+    Totals totals = device->totals.at(point.place());
     side.totals.requested_bytes += totals.requested_bytes;
     side.totals.active_bytes += totals.active_bytes;
     side.totals.allocated_bytes += totals.allocated_bytes;
     side.totals.reserved_bytes += totals.reserved_bytes;
-    side.points.push_back({device, found.step});
+    side.points.push_back(point);
     side.at = device->totals.steps() == 0 ? "the end" : found.at;
-    std::vector<uint32_t> live = device->live.liveAt(found.step);
+    std::vector<uint32_t> live = liveAt(*device, point.place());
     side.rows.insert(side.rows.end(), live.begin(), live.end());
     for (std::string& note : found.notes) side.notes.push_back(std::move(note));
   }

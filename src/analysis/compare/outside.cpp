@@ -90,7 +90,12 @@ class Sums {
     };
     if (device.time.present() && !outside_.match.by_content) {
       Peak peak = device.totals.peakReserved();
-      add(OutsideAt::kPeak, peak.step, momentOf(device.time.timeOf(peak.step)), peak.bytes);
+      std::optional<Step> step;
+      if (!peak.at_start) step = peak.step;
+      // The state before the first event holds until just before it.
+      int64_t time_ns = peak.at_start ? momentOf(device.time.firstUs() - 1)
+                                      : momentOf(device.time.timeOf(peak.step));
+      add(OutsideAt::kPeak, step, time_ns, peak.bytes);
       std::vector<OomReport> ooms = oomsOf(snapshot_, device, 0);
       if (!ooms.empty()) {  // the event that the report describes
         const OomReport& worst = ooms[worstOf(ooms)];

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "analysis/labels/allocating_stack.h"
+#include "analysis/trace/peak.h"
 
 namespace tidegauge::analysis {
 namespace {
@@ -51,7 +52,7 @@ Churn churnOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   Churn churn;
   churn.program_steps = points.program_steps;
   churn.basis = points.basis;
-  Step peak = device.totals.peakActive().step;
+  Peak peak = device.totals.peakActive();
   boost::unordered_flat_map<uint32_t, size_t> place_of;
   std::vector<uint32_t> later_of = laterAllocations(analysed.trace, device);
   for (uint64_t row = device.device.allocation_begin; row < device.device.allocation_end; ++row) {
@@ -74,7 +75,7 @@ Churn churnOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
     }
     of.slice_bytes[uint64_t{a.first_step[row]} * kChurnSlices / device.device.steps()] += bytes;
     if (bytes > a.block_bytes[of.largest_row]) of.largest_row = static_cast<uint32_t>(row);
-    if (a.first_step[row] <= peak && peak < a.last_step[row]) {
+    if (isLiveAt(analysed.trace, static_cast<uint32_t>(row), peak)) {
       of.peak_bytes += bytes;
       churn.peak_bytes += bytes;
     }

@@ -93,6 +93,7 @@ void splitLimit(Adviser& c, const OomVerdict& v) {
 
 void onReservedPeak(Adviser& c) {
   Peak peak = c.device.totals.peakReserved();
+  if (peak.at_start) return;  // no setting changes what is older than the recording
   Totals then = c.device.totals.at(peak.step);
   uint64_t unused = then.reserved_bytes - std::min(then.reserved_bytes, then.active_bytes);
   if (unused < kWorthBytes || unused < then.reserved_bytes / 4) return;

@@ -51,6 +51,16 @@ std::vector<uint32_t> LiveIndex::liveAt(Step step) const {
   return live;
 }
 
+std::vector<uint32_t> LiveIndex::liveAtStart() const {
+  if (device_.steps() == 0) return liveAt(0);
+  std::vector<uint32_t> live;
+  for (uint64_t row = device_.allocation_begin;
+       row < device_.allocation_end && trace_.allocations.first_step[row] == 0; ++row) {
+    if (liveBefore(trace_, static_cast<uint32_t>(row))) live.push_back(static_cast<uint32_t>(row));
+  }
+  return live;
+}
+
 std::pair<uint64_t, uint64_t> LiveIndex::bornIn(Step begin, Step end) const {
   auto first =
       trace_.allocations.first_step.begin() + static_cast<ptrdiff_t>(device_.allocation_begin);

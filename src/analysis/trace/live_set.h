@@ -24,6 +24,9 @@ class LiveIndex {
   // beyond the end is the last state. Devices without events: their final state.
   std::vector<uint32_t> liveAt(Step step) const;
 
+  // The same before the first event.
+  std::vector<uint32_t> liveAtStart() const;
+
   // Rows of the device with first_step in [begin, end): a contiguous, half-open range of rows.
   std::pair<uint64_t, uint64_t> bornIn(Step begin, Step end) const;
 
@@ -42,6 +45,13 @@ class LiveIndex {
 // True if `row` of trace.allocations is live after `step`.
 inline bool liveAfter(const model::Trace& trace, uint32_t row, Step step) {
   return trace.allocations.first_step[row] <= step && step < trace.allocations.last_step[row];
+}
+
+// True if `row` is live before the first event. A block whose alloc was lost begins at an event.
+inline bool liveBefore(const model::Trace& trace, uint32_t row) {
+  const model::Allocations& a = trace.allocations;
+  return a.first_step[row] == 0 && !a.has(row, model::kAllocSeen) &&
+         a.provenance[row] != model::Provenance::kLost;
 }
 
 struct StackGroup {

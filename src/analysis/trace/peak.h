@@ -4,6 +4,9 @@
 //   active    1,854 MiB at step 3,101     … as whole blocks
 //   reserved  1,974 MiB at step 2,960     … from the driver
 //
+// If no later state is as high as that before the first event, the peak is at the start of the
+// recording.
+//
 // Cost: the peaks come from the totals; holders O(live).
 #pragma once
 
@@ -15,11 +18,25 @@ namespace tidegauge::analysis {
 
 struct Holders {
   Step step = 0;
+  bool at_start = false;  // before the first event, not after `step`
   uint64_t block_bytes = 0;
   uint64_t blocks = 0;
   std::vector<StackGroup> groups;  // most bytes first
+  // In SQL and JSON, as Peak::place().
+  int64_t place() const { return at_start ? Peak::kPlaceOfStart : int64_t{step}; }
 };
 Holders holdersAt(const AnalysedTrace& analysed, const DeviceAnalysis& device, Step step);
+Holders holdersAt(const AnalysedTrace& analysed, const DeviceAnalysis& device, const Peak& peak);
+
+// Rows of trace.allocations that are live there.
+std::vector<uint32_t> liveAt(const DeviceAnalysis& device, const Peak& peak);
+inline bool isLiveAt(const model::Trace& trace, uint32_t row, const Peak& peak) {
+  return peak.at_start ? liveBefore(trace, row) : liveAfter(trace, row, peak.step);
+}
+
+// A snapshot without history contains only its final state. So does one that was recorded with
+// enabled="state": each device keeps one event. What was highest before is unknown then.
+bool hasOnlyState(const model::Trace& trace, const model::Device& device);
 
 struct PeakReport {
   Peak requested;
@@ -29,8 +46,11 @@ struct PeakReport {
   // The true active and allocated peaks lie between the values above and these plus this: blocks
   // older than the recording, whose sizes only the requests show. 0 for a complete recording.
   uint64_t uncertain_bytes = 0;
-  Holders holders;  // at the active peak
+  Holders holders;  // at the active peak; if the file has only a state, at the end
 };
 PeakReport peakOf(const AnalysedTrace& analysed, const DeviceAnalysis& device);
+
+// The peaks over steps first … last, without holders. From step 0 on, the start counts, too.
+PeakReport peaksOver(const TotalsIndex& totals, Step first, Step last);
 
 }  // namespace tidegauge::analysis

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/trace/live_set.h"
+
 namespace tidegauge::analysis {
 namespace {
 
@@ -80,7 +82,25 @@ bool eventNames(const model::Trace& trace, const model::Device& device, Step ste
   return trace.events.action[event] <= Action::kFree && trace.events.subject[event] == row;
 }
 
+// A segment that the first event allocates did not exist before it.
+bool isGivenFirst(const model::Trace& trace, const model::Device& device, uint64_t row) {
+  if (device.steps() == 0) return false;
+  const model::Events& events = trace.events;
+  uint64_t event = device.event_begin;
+  if (events.action[event] != Action::kSegmentAlloc && events.action[event] != Action::kSegmentMap)
+    return false;
+  uint64_t begin = trace.pieces.address[row];
+  return begin >= events.address[event] && begin - events.address[event] < events.size_bytes[event];
+}
+
 }  // namespace
+
+bool isPieceAt(const model::Trace& trace, const model::Device& device, uint64_t row,
+               const Peak& place) {
+  if (trace.pieces.first_step[row] > place.step) return false;
+  if (place.at_start) return !isGivenFirst(trace, device, row);
+  return place.step < trace.pieces.last_step[row];
+}
 
 TotalsIndex::TotalsIndex(const model::Trace& trace, const model::Device& device)
     : trace_(trace), device_(device), steps_(device.steps()) {
@@ -103,7 +123,7 @@ void TotalsIndex::collectEdges() {
       Totals birth{requested, block, allocated ? block : 0, 0};
       free_unseen &= allocated;
       // A lost block that begins at step 0 does so when its place becomes free.
-      if (first == 0 && a.provenance[row] != model::Provenance::kLost) {
+      if (liveBefore(trace_, static_cast<uint32_t>(row))) {
         add(initial_, birth);
       } else {
         edges_.push_back({first, birth});
@@ -114,19 +134,11 @@ void TotalsIndex::collectEdges() {
       edges_.push_back({last, {minus(requested), minus(block), 0, 0}});
     }
   }
-  // A segment that the first event allocates did not exist before it.
-  bool gives_first =
-      steps_ > 0 && (trace_.events.action[device_.event_begin] == Action::kSegmentAlloc ||
-                     trace_.events.action[device_.event_begin] == Action::kSegmentMap);
   for (uint64_t row = device_.piece_begin; row < device_.piece_end; ++row) {
     uint64_t bytes = trace_.pieces.size_bytes[row];
     Step first = trace_.pieces.first_step[row];
     Step last = trace_.pieces.last_step[row];
-    uint64_t begin = trace_.pieces.address[row];
-    uint64_t event = device_.event_begin;
-    bool given_at_0 = gives_first && begin >= trace_.events.address[event] &&
-                      begin - trace_.events.address[event] < trace_.events.size_bytes[event];
-    if (first == 0 && !given_at_0) {
+    if (first == 0 && !isGivenFirst(trace_, device_, row)) {
       add(initial_, {0, 0, 0, bytes});
     } else {
       edges_.push_back({first, {0, 0, 0, bytes}});
@@ -168,6 +180,13 @@ void TotalsIndex::buildBlocks() {
     }
     cursor.advance();
   }
+  auto raiseToStart = [](Peak& peak, uint64_t bytes) {
+    if (bytes > peak.bytes) peak = {bytes, 0, true};
+  };
+  raiseToStart(peak_requested_, initial_.requested_bytes);
+  raiseToStart(peak_active_, initial_.active_bytes);
+  raiseToStart(peak_allocated_, initial_.allocated_bytes);
+  raiseToStart(peak_reserved_, initial_.reserved_bytes);
 }
 
 TotalsIndex::Cursor::Cursor(const TotalsIndex& index, Step block)

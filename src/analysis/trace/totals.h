@@ -27,11 +27,20 @@ struct Totals {
   bool operator==(const Totals&) const = default;
 };
 
-// The highest of the states after steps. initial() is the state before the first event.
+// The highest state. The state before the first event counts, too: a program may hold the most when
+// its recording begins.
 struct Peak {
   uint64_t bytes = 0;
-  Step step = 0;  // the first step with that many bytes
+  Step step = 0;          // the first step with that many bytes; 0 if at_start
+  bool at_start = false;  // before the first event; no later state has that many bytes
+  // In SQL and JSON. −1: before the first event.
+  int64_t place() const { return at_start ? kPlaceOfStart : int64_t{step}; }
+  static constexpr int64_t kPlaceOfStart = -1;
 };
+
+// True if a piece of a segment (a row of trace.pieces) is held there.
+bool isPieceAt(const model::Trace& trace, const model::Device& device, uint64_t row,
+               const Peak& place);
 
 // Extremes over the states after some steps.
 struct Span {
@@ -47,6 +56,7 @@ class TotalsIndex {
 
   Totals initial() const { return initial_; }  // before step 0
   Totals at(Step step) const;                  // after step; steps() − 1 or more: the last state
+  Totals at(const Peak& peak) const { return peak.at_start ? initial_ : at(peak.step); }
   Totals last() const { return steps_ == 0 ? initial_ : at(steps_ - 1); }
   // Over the states after steps [begin, end); begin < end ≤ steps().
   Span span(Step begin, Step end) const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/trace/peak.h"
 #include "base/format.h"
 #include "query/functions/answer_tables.h"
 #include "query/scan/guarded.h"
@@ -110,6 +111,12 @@ base::Result<model::Step> stepOf(int64_t step) {
   return static_cast<model::Step>(std::min<int64_t>(step, model::kNoStep - 1));
 }
 
+base::Result<analysis::Peak> placeOf(int64_t step) {
+  if (step == analysis::Peak::kPlaceOfStart) return analysis::Peak{.at_start = true};
+  TG_ASSIGN_OR_RETURN(model::Step after, stepOf(step));
+  return analysis::Peak{.step = after};
+}
+
 void registerFunctions(sqlite3* db, FunctionContext& context) {
   auto scalar = [&](const char* name, int arguments, auto* function) {
     constexpr int kFlags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
@@ -139,14 +146,16 @@ std::vector<TableFunction> tableFunctions(const AnalysedTrace& trace,
                                           const std::vector<Table>& tables) {
   TableFunction live;
   live.name = "live_at";
-  live.doc = "table: the allocations that are live after the step, with the columns of allocations";
+  live.doc =
+      "table: the allocations that are live after the step (−1: before the first event), with the "
+      "columns of allocations";
   live.arguments = {"device", "step"};
   live.shape = findTable(tables, "allocations");
   live.call = [&trace,
                shape = live.shape](const std::vector<int64_t>& arguments) -> base::Result<View> {
     TG_ASSIGN_OR_RETURN(const analysis::DeviceAnalysis* device, deviceAt(trace, arguments[0]));
-    TG_ASSIGN_OR_RETURN(model::Step step, stepOf(arguments[1]));
-    return View{shape, nullptr, device->live.liveAt(step), false};
+    TG_ASSIGN_OR_RETURN(analysis::Peak place, placeOf(arguments[1]));
+    return View{shape, nullptr, analysis::liveAt(*device, place), false};
   };
 
   TableFunction blocks;

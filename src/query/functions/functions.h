@@ -36,5 +36,7 @@ base::Result<const analysis::DeviceAnalysis*> deviceAt(const AnalysedTrace& trac
 
 // The step that an argument names: beyond the end it is the last state, a negative one is an error.
 base::Result<model::Step> stepOf(int64_t step);
+// −1: the state before the first event.
+base::Result<analysis::Peak> placeOf(int64_t step);
 
 }  // namespace tidegauge::query

@@ -124,8 +124,8 @@ TableFunction holdersFunction(const AnalysedTrace& trace) {
       {"device", "step"}, columns,
       [&trace](const DeviceAnalysis& device,
                const std::vector<int64_t>& arguments) -> base::Result<std::vector<H>> {
-        TG_ASSIGN_OR_RETURN(model::Step step, stepOf(arguments[1]));
-        analysis::Holders holders = analysis::holdersAt(trace, device, step);
+        TG_ASSIGN_OR_RETURN(analysis::Peak place, placeOf(arguments[1]));
+        analysis::Holders holders = analysis::holdersAt(trace, device, place);
         std::vector<H> rows;
         for (const auto& group : holders.groups)
           rows.push_back({&trace, group, holders.block_bytes});
@@ -215,10 +215,11 @@ TableFunction rangeTotalsFunction(const AnalysedTrace& trace) {
        [](const R& r) { return keyOfBytes(r.start_bytes); }},
       {Kind::kBytes, "end_bytes", "after the last step",
        [](const R& r) { return keyOfBytes(r.end_bytes); }},
-      {Kind::kBytes, "peak_bytes", "peak over these steps",
+      {Kind::kBytes, "peak_bytes",
+       "peak over these steps; from step 0 on, the state before it counts, too",
        [](const R& r) { return keyOfBytes(r.peak.bytes); }},
-      {Kind::kStep, "peak_step", "first step with this peak",
-       [](const R& r) { return r.has_steps ? keyOfStep(r.peak.step) : kNull; }},
+      {Kind::kStep, "peak_step", "first step with this peak; −1: before the first event",
+       [](const R& r) { return r.has_steps ? r.peak.place() : kNull; }},
       {Kind::kStep, "first_step", "the argument first_step",
        [](const R& r) { return keyOfStep(r.first); }},
       {Kind::kStep, "last_step", "the argument last_step, or the last step of the device",
@@ -255,14 +256,10 @@ TableFunction rangeTotalsFunction(const AnalysedTrace& trace) {
           for (R& row : rows) row.peak.bytes = row.end_bytes;
           return rows;
         }
-        constexpr uint64_t Totals::*kBytes[] = {&Totals::requested_bytes, &Totals::allocated_bytes,
-                                                &Totals::active_bytes, &Totals::reserved_bytes};
-        totals.forEach(first, end, [&](model::Step step, const Totals& at) {
-          for (size_t i = 0; i < 4; ++i) {
-            bool higher = step == first || at.*kBytes[i] > rows[i].peak.bytes;
-            if (higher) rows[i].peak = {at.*kBytes[i], step};
-          }
-        });
+        analysis::PeakReport peaks = analysis::peaksOver(totals, first, end - 1);
+        const analysis::Peak* in_order[] = {&peaks.requested, &peaks.allocated, &peaks.active,
+                                            &peaks.reserved};
+        for (size_t i = 0; i < 4; ++i) rows[i].peak = *in_order[i];
         return rows;
       });
 }

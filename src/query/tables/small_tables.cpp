@@ -116,10 +116,10 @@ Table devicesTable(const AnalysedTrace& analysed) {
         of_analysis([peak = p.peak](const DeviceAnalysis& d) {
           return keyOfBytes((d.totals.*peak)().bytes);
         }));
-    add(table, ColumnKind::kStep, fmt::format("peak_{}_step", p.what), "first step with this peak",
-        of_analysis([peak = p.peak](const DeviceAnalysis& d) {
-          return keyOfStep((d.totals.*peak)().step);
-        }));
+    add(table, ColumnKind::kStep, fmt::format("peak_{}_step", p.what),
+        "first step with this peak; −1: before the first event",
+        of_analysis(
+            [peak = p.peak](const DeviceAnalysis& d) { return (d.totals.*peak)().place(); }));
   }
   add(table, ColumnKind::kReal, "peak_active_seconds",
       "time of peak_active_step since the first event; NULL: the file has no times",
@@ -130,6 +130,12 @@ Table devicesTable(const AnalysedTrace& analysed) {
       "the true active and allocated peaks are higher by at most this much",
       eachRow([&analysed](Row row) {
         return keyOfBytes(analysis::peakOf(analysed, *analysed.devices[row]).uncertain_bytes);
+      }));
+  add(table, ColumnKind::kInteger, "only_state",
+      "1: the file has only the final state (no history, or enabled=\"state\"), so the peaks are "
+      "lower bounds",
+      eachRow([&trace](Row row) {
+        return int64_t{analysis::hasOnlyState(trace, trace.devices[row])};
       }));
   using analysis::Totals;
   struct TotalColumn {

@@ -27,7 +27,7 @@ json sideJson(const DiffSide& side, const std::string& name) {
     devices.push_back({{"device", point.device->device.ordinal},
                        {"label", analysis::deviceLabel(point.device->device)},
                        {"events", point.device->totals.steps()},
-                       {"step", events ? json(point.step) : json()},
+                       {"step", events ? json(point.place().place()) : json()},
                        {"time_us", time == model::kNoTime ? json() : json(time)}});
   }
   return {{"file", side.analysed->trace.source.name},

@@ -334,6 +334,9 @@ std::string placeText(const DiffSide& side) {
   const analysis::DiffPoint& point = side.points[0];
   analysis::Step steps = point.device->totals.steps();
   if (steps == 0) return names[0] + ", the final state without events";
+  if (point.at_start) {
+    return fmt::format("{}, before the first of {} steps", names[0], withCommas(steps));
+  }
   std::string text =
       fmt::format("{}, step {} of {}", names[0], withCommas(point.step), withCommas(steps));
   const analysis::TimeAxis& time = point.device->time;

@@ -162,7 +162,7 @@ class Brief {
 
   const DeviceSummary& summary() const { return all_[shown_]; }
   int ordinal() const { return summary().device->device.ordinal; }
-  bool hasSteps() const { return summary().device->totals.steps() > 0; }
+  bool hasHistory() const { return !summary().only_state; }
 
   void title(LabelledPage& out) const {
     const model::Source& source = analysed_.trace.source;
@@ -174,14 +174,16 @@ class Brief {
 
   void heading(LabelledPage& out) const {
     std::string place;
-    if (story_.step && hasSteps()) place = fmt::format(" at step {}", withCommas(*story_.step));
+    if (story_.at_start) {
+      place = " at the start of the recording";
+    } else if (story_.step && hasHistory()) place = fmt::format(" at step {}", withCommas(*story_.step));
     out.page().heading(fmt::format("{}: {}{}", analysis::deviceLabel(summary().device->device),
                                    story_.eyebrow, place));
     LevelChartOptions chart{.columns = std::min(options_.columns, TextPage::kMaxProse),
                             .colour = options_.colour,
                             .capacity_bytes = capacity()};
     for (const analysis::OomReport& oom : summary().ooms) chart.oom_steps.push_back(oom.step);
-    if (!out.page().isNarrow())
+    if (!out.page().isNarrow() && hasHistory())
       for (const std::string& line : levelChart(*summary().device, chart))
         out.page().raw(line + '\n');
     out.evidence(chartSql(), {});
@@ -192,7 +194,7 @@ class Brief {
     int device = ordinal();
     std::string numbers = fmt::format(
         "0 AS first_step, events - 1 AS last_step, max(peak_active_bytes, peak_reserved_bytes) AS "
-        "peak_bytes, peak_active_step, (SELECT max(ceiling_bytes) FROM ooms({})) AS ceiling_bytes",
+        "peak_bytes, nullif(peak_active_step, -1) AS peak_active_step, (SELECT max(ceiling_bytes) FROM ooms({})) AS ceiling_bytes",
         device);
     if (capacity()) numbers += fmt::format(", {} AS capacity_bytes", *capacity());
     if (story_.kind == Story::Kind::kOom)
@@ -297,7 +299,7 @@ class Brief {
     out.page().blank();
     out.label("Who holds it");
     std::vector<analysis::StackGroup> groups = holders.groups;
-    if (!hasSteps())  // without a recording, nothing is older than it
+    if (!hasHistory())  // without a recording, nothing is older than it
       for (analysis::StackGroup& group : groups) group.older_bytes = 0;
     most = std::max<size_t>(most, options_.holders == 12 ? 0 : options_.holders);
     std::vector<HolderName> names = holderNames(analysed_, groups, most);
@@ -323,7 +325,7 @@ class Brief {
                           base::padLeft(row.blocks, width)),
               row.name);
     }
-    out.evidence(fmt::format("SELECT * FROM holders({}, {})", ordinal(), holders.step), {});
+    out.evidence(fmt::format("SELECT * FROM holders({}, {})", ordinal(), holders.place()), {});
   }
 
   // Memory that a MemPool's own allocator may have unmapped is not on the device.
@@ -369,6 +371,16 @@ class Brief {
     for (size_t i = 0; i < all_.size() && told < most; ++i) {
       if (i == shown_) continue;
       const DeviceSummary& it = all_[i];
+      if (it.only_state) {
+        out.paragraph(fmt::format("{}: final state only; {} active.",
+                                  analysis::deviceLabel(it.device->device),
+                                  humanBytes(it.final.active_bytes)));
+        out.evidence(fmt::format("SELECT final_active_bytes FROM devices WHERE device = {}",
+                                 it.device->device.ordinal),
+                     {});
+        ++told;
+        continue;
+      }
       std::string ooms =
           it.ooms.empty() ? "no request failed" : counted(it.ooms.size(), "out-of-memory event");
       out.paragraph(fmt::format(

@@ -30,7 +30,15 @@ json cleanList(const std::vector<std::string>& texts) {
 
 json orNull(std::optional<uint64_t> number) { return number ? json(*number) : json(); }
 
-json peakJson(const analysis::Peak& peak) { return {{"bytes", peak.bytes}, {"step", peak.step}}; }
+// The step is −1 before the first event, as in SQL.
+json peakJson(const analysis::Peak& peak) {
+  return {{"bytes", peak.bytes}, {"step", peak.place()}};
+}
+
+// The page draws only steps.
+json pagePeakJson(const analysis::Peak& peak) {
+  return {{"bytes", peak.bytes}, {"step", peak.step}, {"at_start", peak.at_start}};
+}
 
 // SQL for the totals of a device, or of a part of it.
 class TotalsSql {
@@ -248,6 +256,7 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
       {"device", device.ordinal},
       {"label", analysis::deviceLabel(device)},
       {"at_least", model::isAtLeast(analysed.trace, device.ordinal)},
+      {"only_state", summary.only_state},
       {"events", device.steps()},
       {"allocations", device.allocation_end - device.allocation_begin},
       {"allocations_by_provenance", by_provenance},
@@ -259,7 +268,8 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
       {"initial", withSql(totalsJson(summary.initial), sql.totals("initial"))},
       {"final", withSql(totalsJson(summary.final), sql.totals("final"))},
       {"peak", peaksJson(summary.peak, sql)},
-      {"holders_at_peak", holdersJson(analysed, device.ordinal, summary.peak.holders, "peak")},
+      {"holders_at_peak", holdersJson(analysed, device.ordinal, summary.peak.holders,
+                                      summary.only_state ? "end" : "peak")},
       {"holders_at_oom",
        summary.at_oom ? holdersJson(analysed, device.ordinal, *summary.at_oom, "oom") : json()},
       {"ooms", ooms},
@@ -271,14 +281,16 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
       {"identities", identitiesJson(summary)},
       {"identities_sql", fmt::format("SELECT * FROM identities({})", device.ordinal)},
       {"story", storyJson(story)},
-      {"sql", fmt::format("SELECT device, name AS label, at_least, events, allocations, segments, "
-                          "(SELECT count(*) FROM events WHERE device = {0} AND action IN "
-                          "('segment_alloc', 'segment_map')) AS device_allocations, "
-                          "(SELECT count(*) FROM events WHERE device = {0} AND action IN "
-                          "('segment_free', 'segment_unmap')) AS device_frees, "
-                          "(SELECT count(*) FROM phases({0})) AS phases_total "
-                          "FROM devices WHERE device = {0}",
-                          device.ordinal)}};
+      {"sql",
+       fmt::format(
+           "SELECT device, name AS label, at_least, only_state, events, allocations, segments, "
+           "(SELECT count(*) FROM events WHERE device = {0} AND action IN "
+           "('segment_alloc', 'segment_map')) AS device_allocations, "
+           "(SELECT count(*) FROM events WHERE device = {0} AND action IN "
+           "('segment_free', 'segment_unmap')) AS device_frees, "
+           "(SELECT count(*) FROM phases({0})) AS phases_total "
+           "FROM devices WHERE device = {0}",
+           device.ordinal)}};
   all["peak"]["sql"] =
       fmt::format("SELECT peak_uncertain_bytes AS uncertain_bytes FROM devices WHERE device = {}",
                   device.ordinal);
@@ -410,9 +422,9 @@ json sessionFileJson(const AnalysedTrace& analysed, size_t file_id, const std::s
                        {"first_time_us", timed ? json(device->time.firstUs()) : json()},
                        {"last_time_us", timed ? json(device->time.lastUs()) : json()},
                        {"peak",
-                        {{"requested", peakJson(totals.peakRequested())},
-                         {"active", peakJson(totals.peakActive())},
-                         {"reserved", peakJson(totals.peakReserved())}}},
+                        {{"requested", pagePeakJson(totals.peakRequested())},
+                         {"active", pagePeakJson(totals.peakActive())},
+                         {"reserved", pagePeakJson(totals.peakReserved())}}},
                        {"initial", totalsJson(totals.initial())},
                        {"final", totalsJson(totals.last())},
                        {"ceiling_bytes", orNull(ceiling)},
@@ -444,11 +456,12 @@ json overviewJson(const AnalysedTrace& analysed, int32_t device_ordinal) {
                         {"link", linkJson(finding.link)}});
   }
   constexpr const char* kKinds[] = {"oom", "peak", "state"};
-  const char* at = summary.at_oom ? "oom" : device->totals.steps() == 0 ? "end" : "peak";
+  const char* at = summary.at_oom ? "oom" : summary.only_state ? "end" : "peak";
   return {{"eyebrow",
            {{"kind", kKinds[static_cast<size_t>(story.kind)]},
             {"text", story.eyebrow},
             {"step", story.step ? json(*story.step) : json()},
+            {"at_start", story.at_start},
             {"time_us", story.step ? timeJson(*device, *story.step) : json()}}},
           {"headline", story.headline},
           {"story", sentencesJson(sentences)},

@@ -93,13 +93,18 @@ class Report {
     SectionText(page_, options_.evidence).evidence(sql, link, indent);
   }
   static int ordinalOf(const analysis::DeviceAnalysis& device) { return device.device.ordinal; }
+  static std::string placeText(const analysis::Peak& peak) {
+    return peak.at_start ? "the start of the recording" : "step " + withCommas(peak.step);
+  }
 
   void deviceSection(const DeviceSummary& summary) {
     analysis::Judgement judgement =
         analysis::judge(analysed_, summary, options_.capacity_bytes, options_.replays);
     Story story = makeStory(analysed_, summary, judgement);
     std::string place;
-    if (story.step && summary.device->totals.steps() > 0) {
+    if (story.at_start) {
+      place = " at the start of the recording";
+    } else if (story.step && summary.device->totals.steps() > 0) {
       place = fmt::format(" at step {}", withCommas(*story.step));
       if (summary.device->time.timeOf(*story.step) != model::kNoTime) {
         place += fmt::format(", {} s", secondsAt(*summary.device, *story.step));
@@ -110,7 +115,7 @@ class Report {
     page_.paragraph(story.headline);
     evidence(story.headline_sql, {});
     sentences(story.all());
-    bool has_steps = summary.device->totals.steps() > 0;
+    bool has_steps = !summary.only_state;
     int device = ordinalOf(*summary.device);
     totals(summary.initial, summary.final, summary.peak, "start", has_steps,
            model::isAtLeast(analysed_.trace, device));
@@ -179,7 +184,7 @@ class Report {
                          range.last),
              {});
     holders(summary.peak.holders,
-            fmt::format("peak of these steps, step {}", withCommas(summary.peak.active.step)),
+            fmt::format("peak of these steps, {}", placeText(summary.peak.active)),
             ordinalOf(device), true,
             fmt::format("SELECT peak_step, h.* FROM range_totals({0}, {1}, {2}), "
                         "holders({0}, peak_step) AS h WHERE what = 'active'",
@@ -193,7 +198,8 @@ class Report {
     return fmt::format("{:.3f}", static_cast<double>(since_us) / 1e6);
   }
 
-  // The peak is among the states after steps: in a range, it may be lower than the state before it.
+  // The peak of a range is among its states after steps, and may be lower than the state before it.
+  // Without a history, no peak is known.
   void totals(const analysis::Totals& start, const analysis::Totals& end,
               const analysis::PeakReport& peaks, const char* before, bool has_steps,
               bool at_least) {
@@ -205,18 +211,22 @@ class Report {
     }
     auto row = [&](const char* name, uint64_t at_start, uint64_t at_end,
                    const analysis::Peak& peak) {
-      std::string step = has_steps ? withCommas(peak.step) : "–";
-      step += markOf(incomplete_, kOfMemory);
+      std::string mark = markOf(incomplete_, kOfMemory);
+      std::string step = !has_steps ? "–" : peak.at_start ? before : withCommas(peak.step);
+      std::string most = has_steps ? size(peak.bytes) : "–";
+      std::string first = has_steps ? size(at_start) : "–";
+      step += mark;
       if (page_.isNarrow()) {
-        page_.paragraph(fmt::format("{}: peak {}{}", name, size(peak.bytes),
-                                    has_steps ? fmt::format(" at step {}", step)
-                                              : markOf(incomplete_, kOfMemory)),
+        std::string at =
+            (peak.at_start ? " at the start" : " at step " + withCommas(peak.step)) + mark;
+        page_.paragraph(has_steps ? fmt::format("{}: peak {}{}", name, most, at)
+                                  : fmt::format("{}{}", name, mark),
                         2, 2);
-        page_.paragraph(fmt::format("{} {}, end {}", before, size(at_start), size(at_end)), 4);
+        page_.paragraph(fmt::format("{} {}, end {}", before, first, size(at_end)), 4);
         return;
       }
-      page_.line(fmt::format("  {:<12}{:>14}{:>14}{:>14}   {}", name, size(at_start), size(at_end),
-                             size(peak.bytes), step));
+      page_.line(fmt::format("  {:<12}{:>14}{:>14}{:>14}   {}", name, first, size(at_end), most,
+                             step));
     };
     row("requested", start.requested_bytes, end.requested_bytes, peaks.requested);
     row("allocated", start.allocated_bytes, end.allocated_bytes, peaks.allocated);
@@ -241,7 +251,7 @@ class Report {
       page_.paragraph(howIncomplete(incomplete_, kOfMemory));
       evidence(kIncompleteSql, {});
     }
-    if (peaks.uncertain_bytes > 0) {
+    if (peaks.uncertain_bytes > 0 && has_steps) {
       page_.paragraph(fmt::format("Active and allocated peaks may be higher by at most {}.",
                                   humanBytes(peaks.uncertain_bytes)));
     }
@@ -272,8 +282,9 @@ class Report {
       holderRow(rest, holders.block_bytes, "",
                 "in " + counted(holders.groups.size() - names.size(), "more stack"));
     }
-    evidence(sql.empty() ? fmt::format("SELECT * FROM holders({}, {})", device, holders.step) : sql,
-             {});
+    evidence(
+        sql.empty() ? fmt::format("SELECT * FROM holders({}, {})", device, holders.place()) : sql,
+        {});
   }
 
   void holderRow(uint64_t bytes, uint64_t all_bytes, const std::string& blocks,

@@ -172,8 +172,9 @@ void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
 void addPeak(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
   const analysis::PeakReport& peak = summary.peak;
   story.step = peak.active.step;
+  story.at_start = peak.active.at_start;
   story.eyebrow = "Peak memory";
-  uint64_t reserved_then = summary.device->totals.at(peak.active.step).reserved_bytes;
+  uint64_t reserved_then = summary.device->totals.at(peak.active).reserved_bytes;
   // As in the tables: nothing is summed here.
   std::vector<std::string> sizes = {humanBytes(peak.active.bytes), humanBytes(peak.reserved.bytes),
                                     humanBytes(reserved_then)};
@@ -182,13 +183,18 @@ void addPeak(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
                                at_least ? "at least " : "", sizes[0], sizes[1]);
   Sentence sentence{
       {plain(at_least ? "The program held at least " : "The program held "), strong(sizes[0]),
-       plain(" of active memory at step "), strong(withCommas(peak.active.step)),
+       plain(story.at_start ? " of active memory " : " of active memory at step "),
+       strong(story.at_start ? "at the start of the recording" : withCommas(peak.active.step)),
        plain(at_least ? ", when at least " : ", when "), strong(sizes[2]),
        plain(" were reserved.")},
       timelineAround(summary, peak.active.step),
-      fmt::format("SELECT step, active_bytes, reserved_bytes FROM totals WHERE device "
-                  "= {} AND step = {}",
-                  ordinalOf(summary), peak.active.step)};
+      story.at_start
+          ? fmt::format("SELECT initial_active_bytes, initial_reserved_bytes FROM devices WHERE "
+                        "device = {}",
+                        ordinalOf(summary))
+          : fmt::format("SELECT step, active_bytes, reserved_bytes FROM totals WHERE device "
+                        "= {} AND step = {}",
+                        ordinalOf(summary), peak.active.step)};
   story.headline_sql = fmt::format(
       "SELECT peak_active_step, peak_active_seconds, peak_active_bytes, "
       "peak_reserved_bytes FROM devices WHERE device = {}",
@@ -214,7 +220,7 @@ void addHolders(const AnalysedTrace& analysed, const DeviceSummary& summary, Sto
         i == 0 && !first.stack.valid()) {
       sentence.parts = {
           strong(humanBytes(first.block_bytes)),
-          plain(summary.device->totals.steps() > 0 && first.older_bytes == first.block_bytes
+          plain(!summary.only_state && first.older_bytes == first.block_bytes
                     ? " were allocated before the recording and have no stack. The largest "
                       "holder of the rest is "
                     : " have no stack. The largest holder of the rest is ")};
@@ -230,11 +236,11 @@ void addHolders(const AnalysedTrace& analysed, const DeviceSummary& summary, Sto
         "SELECT id, address_id(address, version) AS address, requested_bytes, alloc_step,\n"
         "       free_completed_step\nFROM live_at({}, {})\nWHERE stack_id = {}\n"
         "ORDER BY requested_bytes DESC",
-        summary.device->device.ordinal, holders.step, group.stack.value));
+        summary.device->device.ordinal, holders.place(), group.stack.value));
     bool names_others = i == 0 && !holders.groups.front().stack.valid();
     sentence.sql = fmt::format(
         "SELECT stack_id, bytes, blocks, share FROM holders({}, {}) WHERE stack_id = {}{}",
-        ordinalOf(summary), holders.step, group.stack.value,
+        ordinalOf(summary), holders.place(), group.stack.value,
         names_others ? " OR stack_id IS NULL" : "");
     story.add(Topic::kWho, std::move(sentence));
   }
@@ -279,6 +285,7 @@ void addUnused(const DeviceSummary& summary, Story& story) {
 }
 
 void addOlder(const DeviceSummary& summary, Story& story) {
+  if (summary.only_state) return;  // no peak is known, and everything is older than the recording
   uint64_t older = summary.at_peak.older_bytes;
   auto countOf = [&](model::Provenance provenance) {
     return summary.allocations_by_provenance[static_cast<size_t>(provenance)];
@@ -289,7 +296,7 @@ void addOlder(const DeviceSummary& summary, Story& story) {
         "SELECT (SELECT ifnull(sum(block_bytes), 0) FROM live_at({0}, {1}) WHERE "
         "provenance IN ({2})) AS peak_bytes, count(*) AS blocks FROM "
         "allocations WHERE device = {0} AND provenance IN ({2})",
-        ordinalOf(summary), summary.peak.active.step, provenances);
+        ordinalOf(summary), summary.peak.active.place(), provenances);
   };
   uint64_t count =
       countOf(model::Provenance::kBeforeRecording) + countOf(model::Provenance::kGhost);
@@ -366,13 +373,18 @@ void addChecks(const AnalysedTrace& analysed, const DeviceSummary& summary, Stor
                               fmt::format("SELECT * FROM identities({}) WHERE name = '{}'",
                                           ordinalOf(summary), identity.name)});
   }
-  if (summary.device->totals.steps() == 0) {
+  bool has_step = summary.device->totals.steps() > 0;
+  if (summary.only_state && story.kind != Story::Kind::kOom) {
     story.kind = Story::Kind::kState;
     story.eyebrow = "Final state only";
     story.step.reset();
+    story.at_start = false;
     story.findings.push_back(
         {Severity::kMedium,
-         {plain("No events were recorded on this device; memory history was probably off")},
+         {plain(has_step ? "Only one event was recorded, as with enabled=\"state\"; so no peak is "
+                           "known"
+                         : "No events were recorded on this device; memory history was probably "
+                           "off")},
          {},
          {}});
   }
@@ -444,8 +456,12 @@ Story makeStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
         ordinalOf(summary));
     story.sentences.clear();
     addHolders(analysed, summary, story);
+    bool has_step = summary.device->totals.steps() > 0;
     story.add(Topic::kRest,
-              {{plain("This device has no events, so only its final state is known. Call "),
+              {{plain(has_step
+                          ? "This device has one event, as with enabled=\"state\", so only its final "
+                            "state is known. For a history, call "
+                          : "This device has no events, so only its final state is known. Call "),
                 code("torch.cuda.memory._record_memory_history()"),
                 plain(" before the part you want to see.")},
                {}});

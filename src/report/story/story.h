@@ -28,6 +28,7 @@ struct Story {
   Kind kind = Kind::kPeak;
   std::string eyebrow;  // "Out of memory"
   std::optional<analysis::Step> step;
+  bool at_start = false;  // before the first event; step is 0
   std::string headline;
   std::string headline_sql;
   std::vector<StorySentence> sentences;

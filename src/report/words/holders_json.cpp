@@ -33,10 +33,10 @@ json holdersJson(const AnalysedTrace& analysed, int device, const analysis::Hold
                                             : static_cast<double>(group.block_bytes) /
                                                   static_cast<double>(holders.block_bytes)}});
   }
-  std::string from = fmt::format("holders({}, {})", device, holders.step);
+  std::string from = fmt::format("holders({}, {})", device, holders.place());
   return {
       {"at", at},
-      {"step", holders.step},
+      {"step", holders.place()},
       {"total_bytes", holders.block_bytes},
       {"blocks", holders.blocks},
       {"stacks", holders.groups.size()},

@@ -12,9 +12,7 @@ namespace {
 
 using analysis::AnalysedTrace;
 using analysis::DeviceAnalysis;
-using analysis::Peak;
 using analysis::StepRange;
-using analysis::Totals;
 
 base::Error noSuchDevice(const AnalysedTrace& analysed, int32_t ordinal) {
   std::vector<int32_t> ordinals;
@@ -57,20 +55,8 @@ RangeSummary summariseRange(const AnalysedTrace& analysed, const DeviceAnalysis&
   const analysis::TotalsIndex& totals = device.totals;
   summary.before = range.first == 0 ? totals.initial() : totals.at(range.first - 1);
   summary.after = totals.at(range.last);
-  analysis::PeakReport& peak = summary.peak;
-  for (Peak* p : {&peak.requested, &peak.active, &peak.allocated, &peak.reserved}) {
-    p->step = range.first;
-  }
-  totals.forEach(range.first, range.last + 1, [&](analysis::Step step, const Totals& t) {
-    auto raise = [&](Peak& high, uint64_t bytes) {
-      if (bytes > high.bytes) high = {bytes, step};
-    };
-    raise(peak.requested, t.requested_bytes);
-    raise(peak.active, t.active_bytes);
-    raise(peak.allocated, t.allocated_bytes);
-    raise(peak.reserved, t.reserved_bytes);
-  });
-  peak.holders = analysis::holdersAt(analysed, device, peak.active.step);
+  summary.peak = analysis::peaksOver(totals, range.first, range.last);
+  summary.peak.holders = analysis::holdersAt(analysed, device, summary.peak.active);
   for (analysis::OomReport& oom : analysis::oomsOf(analysed, device, 100)) {
     if (range.first <= oom.step && oom.step <= range.last) summary.ooms.push_back(std::move(oom));
   }

@@ -42,7 +42,7 @@ base::Result<Asked> sideOf(const Question& question, const char* end) {
   TG_ASSIGN_OR_RETURN(asked.side, analysis::diffSide(*asked.file->analysed, devices, at));
   asked.key = fmt::format("{}", file);
   for (const analysis::DiffPoint& point : asked.side.points) {
-    asked.key += fmt::format(" {}@{}", point.device->device.ordinal, point.step);
+    asked.key += fmt::format(" {}@{}", point.device->device.ordinal, point.place().place());
   }
   asked.key += ' ' + asked.side.at;
   return asked;

@@ -1,4 +1,5 @@
 // Filters: sums of what passes, and the set itself for other answers.
+#include "analysis/trace/peak.h"
 #include "server/session/questions.h"
 #include "view/filter/filter.h"
 #include "view/timeline/legend.h"
@@ -28,21 +29,21 @@ base::Result<Response> answerFilter(const Question& question) {
   uint64_t all_bytes = 0;
   uint64_t live_at_peak_bytes = 0;
   json first = nullptr;
-  model::Step peak = place.device->totals.peakActive().step;
+  analysis::Peak peak = place.device->totals.peakActive();
   for (uint64_t row = device.allocation_begin; row < device.allocation_end; ++row) {
     all_bytes += a.block_bytes[row];
     if (!view::passes(filter.get(), row)) continue;
     if (count++ == 0) first = row;
     bytes += a.block_bytes[row];
-    bool at_peak = device.steps() == 0 || analysis::liveAfter(place.file->analysed->trace,
-                                                              static_cast<uint32_t>(row), peak);
+    bool at_peak = device.steps() == 0 || analysis::isLiveAt(place.file->analysed->trace,
+                                                             static_cast<uint32_t>(row), peak);
     if (at_peak) live_at_peak_bytes += a.block_bytes[row];
   }
   return jsonResponse({{"count", count},
                        {"bytes", bytes},
                        {"total_count", device.allocation_end - device.allocation_begin},
                        {"total_bytes", all_bytes},
-                       {"peak_step", peak},
+                       {"peak_step", peak.place()},
                        {"live_at_peak_bytes", live_at_peak_bytes},
                        {"first_id", first}});
 }

@@ -1,6 +1,7 @@
 // Flame graphs and sandwiches.
 #include "analysis/growth/churn.h"
 #include "analysis/trace/flame.h"
+#include "analysis/trace/peak.h"
 #include "server/session/questions.h"
 #include "server/wire/flame_json.h"
 
@@ -34,12 +35,13 @@ base::Result<Weights> weightsOf(const Question& question, const Place& place) {
   };
   Weights weights{.what = params.text("of", "peak")};
   if (weights.what == "peak" || weights.what == "live") {
-    model::Step step = device.totals.peakActive().step;
+    analysis::Peak at = device.totals.peakActive();
     if (weights.what == "live") {
-      TG_ASSIGN_OR_RETURN(step, stepOf("step"));
+      TG_ASSIGN_OR_RETURN(model::Step step, stepOf("step"));
+      at = {.step = step};
     }
-    weights.from = weights.to = step;
-    weights.stacks = analysis::weightsOf(trace, filtered(device.live.liveAt(step)), categories);
+    weights.from = weights.to = at.place();
+    weights.stacks = analysis::weightsOf(trace, filtered(analysis::liveAt(device, at)), categories);
     return weights;
   }
   if (weights.what != "allocated" && weights.what != "churn" && weights.what != "growth") {

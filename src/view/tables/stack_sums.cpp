@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/trace/peak.h"
+
 namespace tidegauge::view {
 namespace {
 
@@ -23,7 +25,7 @@ class Summing {
     sortByEnd();
     const model::Device& d = device_.device;
     size_t next_end = 0;
-    Step peak = device_.totals.peakActive().step;
+    analysis::Peak peak = device_.totals.peakActive();
     for (uint64_t row = d.allocation_begin; row < d.allocation_end; ++row) {
       if (!passes(filter_, row)) continue;
       for (; next_end < by_end_.size() && a_.last_step[by_end_[next_end]] <= a_.first_step[row];
@@ -59,7 +61,7 @@ class Summing {
     }
   }
 
-  void add(uint64_t row, Step peak) {
+  void add(uint64_t row, const analysis::Peak& peak) {
     size_t index = indexOf(row);
     StackSum& sum = sums_[index];
     uint64_t bytes = a_.block_bytes[row];
@@ -70,7 +72,7 @@ class Summing {
     sum.steps_sum += a_.last_step[row] - std::min(a_.first_step[row], a_.last_step[row]);
     bool lives = steps_ == 0 || a_.first_step[row] < a_.last_step[row];
     if (!lives) return;
-    if (steps_ == 0 || analysis::liveAfter(trace_, static_cast<uint32_t>(row), peak)) {
+    if (steps_ == 0 || analysis::isLiveAt(trace_, static_cast<uint32_t>(row), peak)) {
       sum.at_peak_bytes += bytes;
     }
     if (a_.last_step[row] >= steps_) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 
+#include "analysis/trace/peak.h"
 #include "view/tables/stack_sums.h"
 #include "view/tables/table_columns.h"
 
@@ -252,13 +253,13 @@ Table streamTable(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   std::vector<StreamRow> rows(trace.streams.size());
   for (size_t i = 0; i < rows.size(); ++i)
     rows[i].stream = model::StreamId(static_cast<uint16_t>(i));
-  Step peak = device.totals.peakActive().step;
+  analysis::Peak peak = device.totals.peakActive();
   for (uint64_t row = d.allocation_begin; row < d.allocation_end; ++row) {
     if (!passes(filter, row) || a.stream[row].index() >= rows.size()) continue;
     StreamRow& of = rows[a.stream[row].index()];
     of.count++;
     of.total_bytes += a.block_bytes[row];
-    bool at_peak = d.steps() == 0 || analysis::liveAfter(trace, static_cast<uint32_t>(row), peak);
+    bool at_peak = d.steps() == 0 || analysis::isLiveAt(trace, static_cast<uint32_t>(row), peak);
     if (at_peak) of.at_peak_bytes += a.block_bytes[row];
     if (a.last_step[row] >= d.steps()) of.at_end_bytes += a.block_bytes[row];
   }

@@ -33,6 +33,41 @@ TEST(Peak, EachSizeHasItsOwnStepAndTheHoldersAreThoseOfActive) {
   EXPECT_EQ(peak.uncertain_bytes, 0U);
 }
 
+TEST(Peak, AtTheStartTheHoldersAreThoseBeforeTheFirstEvent) {
+  TraceBuilder b;
+  b.stack({"f@a.py:1"}).freeCompleted(kA, 5 * kMiB).stack({"g@a.py:2"}).alloc(kA, 3 * kMiB);
+  b.finalSegment(kA, 20 * kMiB).block(3 * kMiB, BlockState::kActiveAllocated, 3 * kMiB);
+  b.block(17 * kMiB, BlockState::kInactive);
+  AnalysedTrace analysed(b.build());
+  const DeviceAnalysis& device = *analysed.devices[0];
+  PeakReport peak = peakOf(analysed, device);
+  EXPECT_EQ(peak.active.place(), -1);
+  EXPECT_EQ(peak.active.bytes, device.totals.initial().active_bytes);
+  EXPECT_EQ(peak.holders.place(), -1);
+  EXPECT_EQ(peak.holders.block_bytes, peak.active.bytes);
+  EXPECT_EQ(byProvenance(analysed, device, peak.active).older_bytes, peak.active.bytes);
+  for (const Identity& identity : identitiesOf(analysed, device)) {
+    EXPECT_TRUE(identity.holds) << identity.text;
+  }
+  EXPECT_EQ(peaksOver(device.totals, 0, 1).active.place(), -1);
+  EXPECT_EQ(peaksOver(device.totals, 1, 1).active.place(), 1) << "a range has only its own steps";
+}
+
+// enabled="state" keeps one event per device, so the history before it is unknown.
+TEST(Peak, IsUnknownIfTheFileHasOnlyAState) {
+  TraceBuilder b;
+  b.freeCompleted(kA, 5 * kMiB);
+  b.finalSegment(kA, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
+  AnalysedTrace one(b.build());
+  EXPECT_TRUE(hasOnlyState(one.trace, one.devices[0]->device));
+  PeakReport peak = peakOf(one, *one.devices[0]);
+  EXPECT_GE(peak.active.bytes, one.devices[0]->totals.initial().active_bytes);
+  EXPECT_EQ(peak.holders.block_bytes, one.devices[0]->totals.last().active_bytes);
+  b.device(1).alloc(kA, 512).freeCompleted(kA, 512);
+  AnalysedTrace two(b.build());
+  EXPECT_FALSE(hasOnlyState(two.trace, two.devices[0]->device)) << "device 1 has a history";
+}
+
 TEST(Peak, UncertainBlocksAddTheirSlack) {
   TraceBuilder b;
   b.free(kA, 3 * kMiB).free(kA + 10 * kMiB, 3 * kMiB);

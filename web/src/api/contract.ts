@@ -18,7 +18,10 @@ export interface Totals {
 
 export interface Peak {
   bytes: number;
+  /** 0 if at_start */
   step: number;
+  /** the state before the first event: no step has as many bytes */
+  at_start?: boolean;
 }
 
 export interface Oom {
@@ -213,12 +216,14 @@ export interface Overview {
     kind: "oom" | "peak" | "state";
     text: string;
     step: number | null;
+    at_start: boolean;
     time_us: number | null;
   };
   headline: string;
   story: Sentence[];
   findings: Finding[];
   brim: FailedRequest | null;
+  /** step −1: before the first event */
   holders: { at: "oom" | "peak" | "end"; step: number; total_bytes: number; rows: Holder[] };
   phases: Phase[];
   phases_total: number;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/trace/analysed_trace.h"
 #include "support/bytes.h"
 #include "support/trace_builder.h"
 
@@ -55,6 +56,19 @@ TEST(LiveSet, GroupsByStackMostBytesFirst) {
   EXPECT_EQ(groups[1].stack, StackId(0));  // equal sizes keep their order
   EXPECT_FALSE(groups[2].stack.valid());
   EXPECT_EQ(groups[2].requested_bytes, 100U);
+}
+
+TEST(LiveSet, BeforeTheFirstEvent) {
+  TraceBuilder b;  // three older blocks and one lost life, which follows the second alloc
+  b.freeCompleted(kA, 700).alloc(kA, 512).freeCompleted(kA + kMiB, 300).freeCompleted(kA, 512);
+  b.freeCompleted(kA, 64);
+  AnalysedTrace analysed(b.build());
+  const DeviceAnalysis& device = *analysed.devices[0];
+  uint64_t bytes = 0;
+  for (uint32_t row : device.live.liveAtStart())
+    bytes += analysed.trace.allocations.block_bytes[row];
+  EXPECT_EQ(bytes, device.totals.initial().active_bytes);
+  EXPECT_EQ(bytes, 1024U + 512U) << "the lost life follows another, and begins later";
 }
 
 }  // namespace

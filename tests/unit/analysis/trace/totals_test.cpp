@@ -54,7 +54,23 @@ TEST(Totals, ALostLifeIsNotThereBeforeTheOneThatItFollows) {
   EXPECT_EQ(totals.initial(), (Totals{700, 1024, 1024, 2 * kMiB}));
   EXPECT_EQ(totals.at(0), (Totals{300, 512, 512, 2 * kMiB}));
   EXPECT_EQ(totals.at(1), (Totals{0, 0, 0, 2 * kMiB}));
-  EXPECT_EQ(totals.peakActive().bytes, 512U);
+  EXPECT_EQ(totals.peakActive().bytes, 1024U);
+  EXPECT_TRUE(totals.peakActive().at_start);
+}
+
+TEST(Totals, ThePeakCanBeAtTheStart) {
+  TraceBuilder b;
+  b.freeCompleted(kA, 700).alloc(kA, 512).segmentFree(kA + 8 * kMiB, 4 * kMiB);
+  AnalysedTrace analysed(whole(b).build());
+  const TotalsIndex& totals = analysed.devices[0]->totals;
+  Peak active = totals.peakActive();
+  EXPECT_EQ(active.bytes, totals.initial().active_bytes);
+  EXPECT_EQ(active.bytes, 1024U);
+  EXPECT_EQ(active.place(), -1);
+  EXPECT_EQ(totals.at(active), totals.initial());
+  EXPECT_EQ(totals.peakReserved().bytes, 6 * kMiB);
+  EXPECT_FALSE(totals.peakReserved().at_start) << "step 0 has as much";
+  EXPECT_EQ(totals.peakReserved().place(), 0);
 }
 
 TEST(Totals, ALostSegmentIsNotThereBeforeTheOneThatItFollows) {

@@ -53,6 +53,28 @@ TEST(Story, ComparedSizesShareAUnit) {
                    "+ 3,842 MiB free in the driver = 4,742 MiB"));
 }
 
+TEST(Story, ThePeakCanBeAtTheStartOfTheRecording) {
+  TraceBuilder b;
+  b.freeCompleted(kA, 50 * kMiB).alloc(kA, 30 * kMiB);
+  b.finalSegment(kA, 60 * kMiB).block(30 * kMiB, BlockState::kActiveAllocated, 30 * kMiB);
+  b.block(30 * kMiB, BlockState::kInactive);
+  Told told = tell(b);
+  EXPECT_TRUE(told.story.at_start);
+  EXPECT_TRUE(says(told,
+                   "The program held 50.0 MiB of active memory at the start of the recording, "
+                   "when 60.0 MiB were reserved."))
+      << told.text;
+}
+
+TEST(Story, OneEventIsAStateWithoutAPeak) {
+  TraceBuilder b;
+  b.freeCompleted(kA, 50 * kMiB);
+  b.finalSegment(kA, 60 * kMiB).block(60 * kMiB, BlockState::kInactive);
+  Told told = tell(b);
+  EXPECT_EQ(told.story.kind, Story::Kind::kState);
+  EXPECT_FALSE(says(told, "Peak") || says(told, "at the peak")) << told.text;
+}
+
 TEST(Story, OneNumberKeepsItsUnitWhereverItStands) {
   TraceBuilder b;
   b.oom(91 * kMiB, 5063 * kMiB);

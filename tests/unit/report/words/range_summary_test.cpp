@@ -70,9 +70,9 @@ TEST(RangeSummary, AgreesWithThePeaksOfMessyTraces) {
       if (device->totals.steps() == 0) continue;
       RangeSummary all = summariseRange(analysed, *device, {0, device->totals.steps() - 1});
       EXPECT_EQ(all.peak.active.bytes, device->totals.peakActive().bytes);
-      EXPECT_EQ(all.peak.active.step, device->totals.peakActive().step);
+      EXPECT_EQ(all.peak.active.place(), device->totals.peakActive().place());
       EXPECT_EQ(all.peak.allocated.bytes, device->totals.peakAllocated().bytes);
-      EXPECT_EQ(all.peak.reserved.step, device->totals.peakReserved().step);
+      EXPECT_EQ(all.peak.reserved.place(), device->totals.peakReserved().place());
     }
   }
 }

@@ -58,8 +58,12 @@ export const rootText = computed(() => {
       return (device.value?.events ?? 0) > 0
         ? `live after step ${integer(liveStep())}`
         : "live in the final state";
-    case "peak":
-      return `live at the peak, step ${integer(device.value?.peak.active.step ?? 0)}`;
+    case "peak": {
+      const peak = device.value?.peak.active;
+      return peak?.at_start
+        ? "live at the peak, before the first step"
+        : `live at the peak, step ${integer(peak?.step ?? 0)}`;
+    }
     case "allocated":
       return `allocated in ${span}`;
     case "churn":

@@ -25,6 +25,12 @@ const ACTIONS: Record<string, string> = {
 /** the outermost say where the program was; hostile files nest thousands */
 const MAX_PHASES = 12;
 
+/** Where the cursor is before anybody puts it. */
+function unchosen(): string {
+  if (device.value?.ooms.length) return "At the out-of-memory";
+  return device.value?.peak.active.at_start ? "First step" : "At the peak";
+}
+
 export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
   const start = device.value?.first_time_us ?? null;
   const { event, totals, by_provenance: parts } = of;
@@ -32,9 +38,7 @@ export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
   return (
     <div class="ins">
       <PanelHead
-        kind={
-          chosen ? "Cursor" : device.value?.ooms.length ? "At the out-of-memory" : "At the peak"
-        }
+        kind={chosen ? "Cursor" : unchosen()}
         clears={chosen ? { at: null } : undefined}
         label="Clear the cursor"
       >

@@ -2,7 +2,7 @@
 
 import { useSignalEffect } from "@preact/signals";
 import { useCallback, useMemo } from "preact/hooks";
-import type { DeviceInfo } from "../../api/contract";
+import type { DeviceInfo, Peak } from "../../api/contract";
 import { deviceLines, wantDeviceLines } from "../../state/answers/device_lines";
 import { device } from "../../state/page/store";
 import { decimalStep, multiples } from "../../text/ticks";
@@ -116,10 +116,10 @@ interface PeakLabel extends Drawn {
 }
 
 function drawPeak(s: Surface, { list, of, toX, toY, left, ceiling }: PeakLabel): void {
-  const { bytes, step } = of.peak.reserved;
+  const { bytes, step, at_start: first } = of.peak.reserved;
   if (bytes === 0) return;
   const [x, y] = [toX(step), toY(bytes)];
-  const text = `peak reserved ${bytesText(bytes)}`;
+  const text = `peak reserved ${bytesText(bytes)}${first ? ", before the first step" : ""}`;
   font(s, 11, 500);
   const wide = s.c.measureText(text).width + 24;
   const side = x - left > wide ? -1 : 1;
@@ -141,6 +141,10 @@ function drawPeak(s: Surface, { list, of, toX, toY, left, ceiling }: PeakLabel):
   });
 }
 
+function peakText({ bytes, step, at_start: first }: Peak): string {
+  return `${bytesText(bytes)} ${first ? "before the first step" : `at step ${integer(step)}`}`;
+}
+
 export function LinesPlot() {
   useSignalEffect(wantDeviceLines);
   const of = device.value;
@@ -154,7 +158,7 @@ export function LinesPlot() {
   const draw = useCallback((s: Surface) => drawn && drawLines(s, drawn), [drawn]);
   if (error) return <p class="dim">{error.what}</p>;
   const text = of
-    ? `Peak allocated ${bytesText(of.peak.active.bytes)} at step ${integer(of.peak.active.step)}, peak reserved ${bytesText(of.peak.reserved.bytes)} at step ${integer(of.peak.reserved.step)}`
+    ? `Peak allocated ${peakText(of.peak.active)}, peak reserved ${peakText(of.peak.reserved)}`
     : "Allocated and reserved bytes";
   return <Canvas label={text} draw={draw} />;
 }

@@ -136,7 +136,8 @@ export function Holders({ of, incomplete }: HoldersProps) {
       <div class="phead">
         <h2>Who held the memory</h2>
         <span class="note">
-          {WHEN[of.at]}, step {integer(of.step)}, <Bytes value={of.total_bytes} /> live
+          {WHEN[of.at]}, {of.step < 0 ? "before the first step" : `step ${integer(of.step)}`},{" "}
+          <Bytes value={of.total_bytes} /> live
         </span>
         <IncompleteTag rows={incomplete} figures={OF_HOLDERS} />
       </div>
@@ -154,7 +155,7 @@ export function Holders({ of, incomplete }: HoldersProps) {
             <HolderRow
               key={`${row.stack_id} ${row.label}`}
               of={row}
-              at={of.step}
+              at={Math.max(0, of.step)}
               largest={largest}
               telling={telling[i] ?? ""}
               alike={alike[i] ?? null}

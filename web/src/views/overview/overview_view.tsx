@@ -30,9 +30,10 @@ interface EyebrowProps {
 
 function Eyebrow({ of, issues, incomplete }: EyebrowProps) {
   const start = device.value?.first_time_us ?? null;
+  const noStep = of.step === null || device.value?.events === 0;
   const facts = [
-    of.step === null || device.value?.events === 0 ? "" : `step ${integer(of.step)}`,
-    of.time_us === null || start === null ? "" : seconds(of.time_us - start),
+    of.at_start ? "start of the recording" : noStep ? "" : `step ${integer(of.step ?? 0)}`,
+    of.at_start || of.time_us === null || start === null ? "" : seconds(of.time_us - start),
     device.value?.label ?? "",
   ].filter((fact) => fact !== "");
   return (
