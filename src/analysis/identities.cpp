@@ -127,7 +127,7 @@ Identity reserved(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   uint64_t over =
       model::isAtLeast(analysed.trace, device.device.ordinal) ? 0 : every_step.over_bytes;
   Step end = device.totals.steps() == 0 ? 0 : device.totals.steps() - 1;
-  // Of a peak at the start, the layout is not known: that after the first event is compared.
+  // The layout before the first event is not known; for a peak there, the next one is compared.
   for (Step step : {device.totals.peakActive().step, device.totals.peakReserved().step, end}) {
     LaidOut laid_out = laidOut(analysed, device, step);
     identity.difference_bytes =

@@ -67,6 +67,8 @@ def parse(arguments):
         help="the program: see workload.py (teeth, default) and scenarios.py (one device)")
     add("--leak", type=byte_size, default=0, metavar="BYTES",
         help="keep this much more after each step, at one stack; not with teeth")
+    add("--leak-from", type=float, default=0, metavar="SHARE",
+        help="leak only after this share of the events, 0 (default) to 1")
     add("--expandable", action="store_true", help="expandable segments")
     add("--oom", type=int, nargs="?", const=1, default=0, metavar="N", help="run out of memory")
     add("--dumps", type=int, default=0, help="earlier snapshots that left a mark in the trace")

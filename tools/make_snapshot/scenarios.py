@@ -6,8 +6,13 @@
     warmup     request sizes wander over 4 KiB … 64 MiB: the allocator's cache keeps growing for long,
                what is allocated does not
     sawtooth   inference: blocks pile up token by token until their request ends, then all go
+    evaluation train for 70 % of the events, then a pass that keeps the output of each batch
+    second     train; after 65 % of the events a second model is loaded, and both train
+    stairs     train; from 60 % of the events on, a cache grows by four leaps
+    plateau    train; from 60 % to 80 % of the events, a cache fills by one entry a step, and stays
 
 --leak N: a list at one stack keeps N bytes more after every step (or request) and is never emptied.
+--leak-from SHARE: only after that share of the events.
 Steps are annotated with --annotations: ProfilerStep#0 …; of `sawtooth` requests, and every token in
 them: request#0, decode#0 ….
 """
@@ -15,11 +20,13 @@ them: request#0, decode#0 ….
 from allocator import round_up
 
 KIB, MIB = 1 << 10, 1 << 20
-NAMES = ("train", "weights", "warmup", "sawtooth")
+NAMES = ("train", "weights", "warmup", "sawtooth", "evaluation", "second", "stairs", "plateau")
 # Stacks by number, see stacks.py; --stacks must be at least LEAST_STACKS.
 LEAK, CACHE, WEIGHT, CAST, GRADIENT, OPTIMIZER, BATCH, LAYER = range(8)
 LAYERS = 8
-LEAST_STACKS = LAYER + 3 * LAYERS
+EVALUATION = LAYER + 3 * LAYERS  # and its layers
+OUTPUT, SECOND_WEIGHT, LATE_CACHE = range(EVALUATION + LAYERS, EVALUATION + LAYERS + 3)
+LEAST_STACKS = LATE_CACHE + 1
 
 
 class Scenario:
@@ -27,7 +34,9 @@ class Scenario:
         self.program, self.device, self.rng = program, device, program.rng
         self.allocator, self.options = device.allocator, program.options
         self.steps = 0
-        self.cache = []
+        self.leaks = 0
+        self.first_leak_step = None  # of the recording
+        self.cache, self.late_cache, self.outputs = [], [], []
         self.kept = []
 
     def run(self):
@@ -35,19 +44,28 @@ class Scenario:
         getattr(self, "begin_" + options.workload, lambda: None)()
         step = getattr(self, options.workload + "_step")
         while self.program.recorded < options.events:
-            self.mark("START")
+            evaluates = self.evaluates()
+            self.mark("START", evaluates)
             step()
-            if options.leak:
+            if options.leak and self.share() >= options.leak_from:
                 self.leak()
-            self.mark("END")
+            self.mark("END", evaluates)
             self.steps += 1
 
     # ---- parts ---------------------------------------------------------------------------------
 
-    def mark(self, stage):
+    def mark(self, stage, evaluates):
         if self.options.annotations:
             name = "request" if self.options.workload == "sawtooth" else "ProfilerStep"
+            if evaluates:
+                name = "evaluation"
             self.program.mark(stage, f"{name}#{self.steps}")
+
+    def evaluates(self):
+        return self.options.workload == "evaluation" and self.share() >= 0.7
+
+    def share(self):
+        return self.program.recorded / self.options.events
 
     def alloc(self, size, stack):
         self.program.now_us += 1 + int(self.rng.random() * 20)
@@ -62,6 +80,9 @@ class Scenario:
 
     def leak(self):
         self.kept.append(self.alloc(self.options.leak, LEAK))
+        self.leaks += 1
+        if self.leaks == 1:
+            self.first_leak_step = self.program.recorded - 1
 
     def stir_cache(self):
         """Drops some entries and takes others: noise that stays over steps. Full in the first step."""
@@ -148,6 +169,38 @@ class Scenario:
         for block in blocks:
             self.free(block)
 
+    # ---- phases ------------------------------------------------------------------------------------
+
+    begin_evaluation = begin_second = begin_stairs = begin_plateau = begin_train
+
+    def evaluation_step(self):
+        if not self.evaluates():
+            return self.train_step()
+        blocks = [self.alloc(self.rng.randint(1, 8) * MIB, EVALUATION + i) for i in range(LAYERS)]
+        self.outputs.append(self.alloc(256 * KIB, OUTPUT))
+        for block in blocks:
+            self.free(block)
+
+    def second_step(self):
+        if self.share() >= 0.65 and not self.late_cache:
+            for _ in range(400):
+                raw = self.alloc(2 * MIB, CAST)
+                self.late_cache.append(self.alloc(MIB, SECOND_WEIGHT))
+                self.free(raw)
+        self.train_step()
+        if self.late_cache:
+            self.train_step()
+
+    def stairs_step(self):
+        self.train_step()
+        if self.share() >= 0.6 + 0.1 * len(self.late_cache):
+            self.late_cache.append(self.alloc(64 * MIB, LATE_CACHE))
+
+    def plateau_step(self):
+        self.train_step()
+        if 0.6 <= self.share() < 0.8:
+            self.late_cache.append(self.alloc(4 * MIB, LATE_CACHE))
+
     # ---- results -------------------------------------------------------------------------------
 
     def truth(self):
@@ -157,4 +210,6 @@ class Scenario:
             "leak_bytes_per_step": round_up(self.options.leak, 512) if self.options.leak else 0,
             "leak_retained_bytes": sum(block.size for block in self.kept),  # some with unsplit tails
             "leak_stack": LEAK if self.options.leak else None,
+            "leaks": self.leaks,
+            "first_leak_step": self.first_leak_step,
         }

@@ -4,6 +4,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <optional>
 
+#include "analysis/growth/late_growth.h"
 #include "analysis/labels/allocating_stack.h"
 
 namespace tidegauge::analysis {
@@ -11,6 +12,7 @@ namespace {
 
 constexpr size_t kMinWarmPoints = 6;     // the fewest that allow p < 0.01
 constexpr size_t kMinCoarsePoints = 12;  // including warm-up
+constexpr size_t kMaxLate = 1000;        // stacks of a hostile file
 
 // Rows of the device whose life ends before step `steps`, by the step of their end.
 struct Deaths {
@@ -188,6 +190,43 @@ std::optional<GrowingStack> testFloor(const Floor& floor, const SamplePoints& po
   return std::nullopt;
 }
 
+// Stacks that grow only from some point on.
+std::vector<GrowingStack> lateStacks(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                                     const SamplePoints& points, const Floors& floors,
+                                     const std::vector<bool>& is_found) {
+  std::vector<GrowingStack> bent;
+  std::vector<LateChecks::Candidate> candidates;
+  auto few = static_cast<size_t>(kGrowthRises * (kMinLatePoints - 1));
+  for (size_t stack = 0; stack < floors.size(); ++stack) {
+    if (is_found[stack] || floors.of(stack).changes.size() < few) continue;
+    std::vector<double> dense = floors.of(stack).dense(points.size());
+    std::optional<BentLine> line = bentLineOf(dense, points.firstWarm());
+    if (!line) continue;
+    GrowingStack found;
+    bool known = stack < analysed.trace.stacks.size();
+    found.stack = known ? StackId(static_cast<uint32_t>(stack)) : StackId();
+    found.bytes_per_step = line->slope;
+    found.low = line->low;
+    found.high = line->high;
+    found.p = line->p;
+    found.rises = line->rises;
+    found.grown_bytes = static_cast<uint64_t>(dense.back() - dense[line->change]);
+    found.since_step = points.steps[line->level];
+    found.is_late = true;
+    candidates.push_back(
+        {found.stack, line->change, static_cast<uint64_t>(dense[line->change]), found.grown_bytes});
+    bent.push_back(std::move(found));
+    if (bent.size() == kMaxLate) break;
+  }
+  if (bent.empty()) return bent;
+  LateChecks checks(analysed, device, points, std::move(candidates));
+  std::vector<GrowingStack> late;
+  for (size_t i = 0; i < bent.size(); ++i) {
+    if (checks.isGrowth(i)) late.push_back(std::move(bent[i]));
+  }
+  return late;
+}
+
 double turnoverOf(const AnalysedTrace& analysed, const DeviceAnalysis& device, Step from) {
   const model::Allocations& a = analysed.trace.allocations;
   auto [begin, end] = device.live.bornIn(from, device.device.steps());
@@ -243,6 +282,7 @@ void describe(const AnalysedTrace& analysed, const DeviceAnalysis& device, Growt
     bool accumulates = first[i] != kNone && kept[i] >= stack.grown_bytes / 2;
     stack.kind = accumulates ? GrowingStack::Kind::kAccumulates : GrowingStack::Kind::kReplaced;
     stack.example_row = accumulates ? first[i] : largest[i] == kNone ? 0 : largest[i];
+    if (stack.is_late && accumulates) stack.since_step = a.first_step[first[i]];
   }
 }
 
@@ -281,16 +321,22 @@ Growth findGrowth(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   }
   growth.verdict = Growth::Verdict::kReported;
   Floors floors(analysed.trace, device.device, points.steps, points.end);
-  double steps_per_point = points.stepsPerPoint();
+  std::vector<bool> is_found(floors.size());
   for (size_t stack = 0; stack < floors.size(); ++stack) {
     std::optional<GrowingStack> found = testFloor(floors.of(stack), points);
     if (!found) continue;
     bool known = stack < analysed.trace.stacks.size();
     found->stack = known ? StackId(static_cast<uint32_t>(stack)) : StackId();
-    found->bytes_per_step /= steps_per_point;
-    found->low /= steps_per_point;
-    found->high /= steps_per_point;
+    is_found[stack] = true;
     growth.stacks.push_back(std::move(*found));
+  }
+  for (GrowingStack& late : lateStacks(analysed, device, points, floors, is_found))
+    growth.stacks.push_back(std::move(late));
+  double steps_per_point = points.stepsPerPoint();
+  for (GrowingStack& stack : growth.stacks) {
+    stack.bytes_per_step /= steps_per_point;
+    stack.low /= steps_per_point;
+    stack.high /= steps_per_point;
   }
   growth.growing = growth.stacks.size();
   std::stable_sort(growth.stacks.begin(), growth.stacks.end(),

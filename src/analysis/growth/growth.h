@@ -13,6 +13,8 @@
 // points that drift through the sawtooth of a training loop also rise in most intervals, but they
 // fall again.
 //
+// A stack that does not grow over the whole recording may have begun late: late_growth.h.
+//
 // Without marked steps, growth is reported only if the recording turned its memory over at least
 // five times (bytes allocated ÷ the range of active bytes, after warm-up). Within a part of one
 // forward pass everything grows.
@@ -56,7 +58,9 @@ struct GrowingStack {
   uint64_t retained_bytes = 0;
   uint64_t retained_blocks = 0;
   uint64_t given_back_bytes = 0;  // of retained_bytes: freed in that clean-up
-  Step since_step = 0;            // the floor has risen ever since
+  // The floor has risen ever since. is_late: its first block that stayed, if it accumulates.
+  Step since_step = 0;
+  bool is_late = false;      // it began after the warm-up; the slope is that of the part that rises
   uint32_t example_row = 0;  // of trace.allocations: its first block that stayed, or its largest
   std::vector<uint64_t> outstanding_bytes;  // at each point
 };

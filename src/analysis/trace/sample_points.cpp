@@ -37,12 +37,18 @@ std::optional<Candidate> bestSteps(const AnalysedTrace& analysed, const DeviceAn
     if (begins.empty() || begins.back() != phase.begin_step) begins.push_back(phase.begin_step);
   }
   std::optional<Candidate> best;
+  std::map<uint16_t, Step> longest;  // span by depth
+  for (const auto& [key, begins] : begins_of) {
+    if (begins.size() < kMinStepPoints) continue;
+    longest[key.first] = std::max(longest[key.first], begins.back() - begins.front());
+  }
   for (auto& [key, begins] : begins_of) {
     if (begins.size() < kMinStepPoints) continue;
     // Steps may begin late, after weights were loaded, but then they continue.
     Step span = begins.back() - begins.front();
     Step events = device.clean_up_step;
     if (span < events / 10 || span < (events - begins.front()) / 2) continue;
+    if (span < longest[key.first] / 2) continue;  // an evaluation after the training, say
     Candidate candidate{key.first, irregularityOf(begins), key.second, {}};
     auto rank = [](const Candidate& c) { return std::tie(c.depth, c.irregularity, c.name); };
     if (best && rank(*best) <= rank(candidate)) continue;

@@ -5,7 +5,8 @@
 //
 // With fewer than five such annotations: equal numbers of events. Among several names, the
 // outermost, then the most regular one (least relative deviation of the events between its points)
-// is used, if its points span a tenth of the recording and half of what follows the first. What a
+// is used, if its points span a tenth of the recording, half of what follows the first, and half of
+// what the longest name of that depth spans. What a
 // program frees in its last clean-up (clean_up.h) is left out. Cost: O(annotations log
 // annotations).
 #pragma once

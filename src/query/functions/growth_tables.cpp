@@ -91,6 +91,10 @@ TableFunction growthFunction(const AnalysedTrace& trace) {
   bytes("given_back_bytes",
         "the part of retained_bytes that the clean-up at the end of the program freed",
         [](const G& g) { return keyOfBytes(g.row.given_back_bytes); });
+  columns.push_back({Kind::kInteger, "is_late",
+                     "1: it began to grow after the warm-up; the slope is that of the part that "
+                     "rises, and since_step the first block that stayed",
+                     [](const G& g) { return int64_t{g.row.is_late}; }});
   return deviceAnswer<G>(
       trace, "growth",
       "table: stacks that hold more and more memory, fastest first (docs/explain/growth.md)",

@@ -53,14 +53,16 @@ Sentence sentenceOf(const SectionContext& context, const GrowingStack& stack,
   const Growth& growth = context.summary.growth;
   int device = context.summary.device->device.ordinal;
   bool by_events = growth.points.basis == SamplePoints::Basis::kEvents;
+  analysis::Step device_steps = context.summary.device->totals.steps();
   Sentence sentence{
       {code(oneName(name)), plain(" held "), strong(humanBytes(wholeBytes(stack.bytes_per_step))),
        plain(" more after " + eachOf(growth.points) +
              (stack.given_back_bytes > 0 ? ". It held " : ". At the end it held ")),
        strong(humanBytes(stack.retained_bytes)),
-       plain(fmt::format(" in {}, after growth since step {}.",
-                         base::counted(stack.retained_blocks, "block"),
-                         withCommas(stack.since_step)))},
+       plain(fmt::format(
+           " in {}, after growth {} step {}", base::counted(stack.retained_blocks, "block"),
+           stack.is_late ? "that began late, at" : "since", withCommas(stack.since_step))),
+       plain(stack.is_late ? fmt::format(" of {}.", withCommas(device_steps)) : ".")},
       {},
       {}};
   if (stack.given_back_bytes > 0) {
@@ -76,8 +78,12 @@ Sentence sentenceOf(const SectionContext& context, const GrowingStack& stack,
   std::string where = stack.stack.valid() ? fmt::format("= {}", stack.stack.value) : "IS NULL";
   sentence.sql = fmt::format(
       "SELECT {}per_step_bytes, retained_bytes, blocks, since_step, "
-      "given_back_bytes FROM growth({}) WHERE stack_id {}",
-      by_events ? "1000 AS events, " : "", device, where);
+      "given_back_bytes{} FROM growth({}) WHERE stack_id {}",
+      by_events ? "1000 AS events, " : "",
+      stack.is_late
+          ? fmt::format(", (SELECT events FROM devices WHERE device = {}) AS steps", device)
+          : "",
+      device, where);
   sentence.link = growthLink("growing");
   return sentence;
 }
@@ -100,7 +106,7 @@ std::vector<Sentence> sentencesOf(const SectionContext& context,
   };
   std::vector<Sentence> sentences;
   if (growth.verdict == Growth::Verdict::kTooFewPoints) {
-    if (context.summary.device->totals.steps() == 0) return sentences;
+    if (context.summary.only_state) return sentences;
     sentences.push_back({{plain("The recording is too short to detect growth.")}, {}, {}});
     return sentences;
   }
@@ -136,13 +142,12 @@ std::vector<Sentence> sentencesOf(const SectionContext& context,
           ? fmt::format("{} slices with equal numbers of events", withCommas(growth.points.size()))
           : fmt::format("{} × {}", withCommas(wholeBytes(growth.points.program_steps)),
                         growth.points.name);
-  // A leak that began late, or is shared by many stacks, shows in the sum and in no stack's own
-  // line.
+  // A leak that is rare, or shared by many stacks, shows in the sum and in no stack's own line.
   bool rises = analysis::wallOf(context.analysed, *context.summary.device, {}).active.grows();
   sentences.push_back({{plain(rises ? "No single stack grew steadily " : "No stack grew steadily "),
                         plain(by_events ? "over " : "while the program ran "), strong(over),
                         plain(rises ? ", but active memory grew over the recording. Either one "
-                                      "stack began late or grows rarely, or many stacks grow a "
+                                      "stack grows rarely, or many stacks grow a "
                                       "little. “Never freed” lists what stayed, and since which "
                                       "step."
                                     : ".")},
@@ -172,6 +177,7 @@ json rowJson(const SectionContext& context, const GrowingStack& stack) {
           {"p", stack.p},
           {"rises", stack.rises},
           {"kind", name(stack.kind)},
+          {"is_late", stack.is_late},
           {"example_allocation_id", stack.example_row},
           {"outstanding_bytes", sparkline}};
 }
@@ -218,8 +224,8 @@ Section growthSection(const SectionContext& context) {
 
 Section neverFreedSection(const SectionContext& context) {
   int device = context.summary.device->device.ordinal;
-  // Without events there is no recording, so nothing is older than it.
-  bool has_steps = context.summary.device->totals.steps() > 0;
+  // Without a history there is no recording, so nothing is older than it.
+  bool has_steps = !context.summary.only_state;
   analysis::Outstanding found = analysis::neverFreed(context.analysed, *context.summary.device);
   Section section{.key = "never_freed", .title = "Never freed", .json = {}};
   std::string sums_sql = fmt::format(

@@ -55,16 +55,18 @@ TEST(Peak, AtTheStartTheHoldersAreThoseBeforeTheFirstEvent) {
 
 // enabled="state" keeps one event per device, so the history before it is unknown.
 TEST(Peak, IsUnknownIfTheFileHasOnlyAState) {
-  TraceBuilder b;
-  b.freeCompleted(kA, 5 * kMiB);
-  b.finalSegment(kA, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
-  AnalysedTrace one(b.build());
+  auto one_event = [](TraceBuilder& b) -> TraceBuilder& {
+    b.freeCompleted(kA, 5 * kMiB);
+    return b.finalSegment(kA, 20 * kMiB).block(20 * kMiB, BlockState::kInactive);
+  };
+  TraceBuilder first, second;
+  AnalysedTrace one(one_event(first).build());
   EXPECT_TRUE(hasOnlyState(one.trace, one.devices[0]->device));
   PeakReport peak = peakOf(one, *one.devices[0]);
   EXPECT_GE(peak.active.bytes, one.devices[0]->totals.initial().active_bytes);
   EXPECT_EQ(peak.holders.block_bytes, one.devices[0]->totals.last().active_bytes);
-  b.device(1).alloc(kA, 512).freeCompleted(kA, 512);
-  AnalysedTrace two(b.build());
+  one_event(second).device(1).alloc(kA, 512).freeCompleted(kA, 512);
+  AnalysedTrace two(second.build());
   EXPECT_FALSE(hasOnlyState(two.trace, two.devices[0]->device)) << "device 1 has a history";
 }
 

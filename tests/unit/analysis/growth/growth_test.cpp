@@ -6,6 +6,7 @@
 #include <map>
 
 #include "analysis/growth/churn.h"
+#include "analysis/growth/late_growth.h"
 #include "analysis/growth/outstanding.h"
 #include "support/bytes.h"
 #include "support/messy_trace.h"
@@ -191,6 +192,88 @@ TEST(Growth, FourRisesInFiveAreNeededNotThree) {
   EXPECT_EQ(risesIn(2), 0u);
 }
 
+// ---- growth that begins late --------------------------------------------------------------------
+
+TEST(LateGrowth, IsFoundWithItsFirstStepAndTheRateSinceThen) {
+  for (bool annotated : {true, false}) {
+    Steps steps(annotated);
+    AnalysedTrace trace = steps.run(200, [&](int step) {
+      for (int i = 0; i < 3; ++i) steps.temporary("work", 16 * kMiB);  // 9 events
+      steps.temporary("leak", 40 * kMiB);                              // 3
+      if (step >= 140) steps.alloc("leak", kMiB);                      // 1
+    });
+    Growth growth = findGrowth(trace, *trace.devices[0]);
+    ASSERT_EQ(growth.stacks.size(), 1u) << annotated;
+    const GrowingStack& leak = growth.stacks[0];
+    EXPECT_TRUE(leak.is_late);
+    EXPECT_EQ(leak.since_step, 140u * 12 + 12);
+    EXPECT_EQ(leak.retained_blocks, 60u);
+    EXPECT_EQ(leak.kind, GrowingStack::Kind::kAccumulates);
+    double rate = annotated ? kMiB : kMiB * 1000.0 / 13;
+    EXPECT_NEAR(leak.bytes_per_step, rate, 0.05 * rate);
+  }
+}
+
+TEST(LateGrowth, ARampThatEndsStairsAndTheLastToothAreNone) {
+  Steps steps;
+  std::vector<uint64_t> tooth;
+  AnalysedTrace trace = steps.run(100, [&](int step) {
+    steps.temporary("work", 16 * kMiB);
+    if (step >= 60 && step < 85) steps.alloc("ramp", kMiB);
+    if (step == 60 || step == 70 || step == 80 || step == 90) steps.alloc("stairs", 16 * kMiB);
+    if (step % 35 == 34) {
+      for (uint64_t block : tooth) steps.free(block);
+      tooth.clear();
+    }
+    tooth.push_back(steps.alloc("tooth", kMiB));  // the last tooth begins at step 69 and is cut off
+  });
+  EXPECT_TRUE(findGrowth(trace, *trace.devices[0]).stacks.empty());
+}
+
+// Nothing distinguishes what a new phase builds up from a leak, so it is not reported.
+TEST(LateGrowth, ANewPhaseIsNone) {
+  for (bool is_new_phase : {false, true}) {
+    Steps steps;
+    AnalysedTrace trace = steps.run(100, [&](int step) {
+      bool is_late = step >= 65;
+      for (const char* layer : {"first", "second", "third"}) {
+        steps.temporary(std::string(is_late && is_new_phase ? "evaluation " : "") + layer,
+                        8 * kMiB);
+      }
+      if (is_late) steps.alloc("output", kMiB);
+    });
+    EXPECT_EQ(findGrowth(trace, *trace.devices[0]).stacks.size(), is_new_phase ? 0u : 1u);
+  }
+}
+
+TEST(LateGrowth, LoadingWithoutMarksReusesNoMemory) {
+  for (bool is_loading : {false, true}) {
+    Steps steps(false);
+    AnalysedTrace trace = steps.run(300, [&](int step) {
+      bool is_late = step >= 220;
+      for (int i = 0; i < 4; ++i) steps.temporary("work", is_late && is_loading ? 512 : 8 * kMiB);
+      if (is_late) steps.alloc("weights", 4 * kMiB);
+    });
+    EXPECT_EQ(findGrowth(trace, *trace.devices[0]).stacks.size(), is_loading ? 0u : 1u);
+  }
+}
+
+TEST(LateGrowth, TheBentLineHasItsChangeAndItsSlope) {
+  std::vector<double> floor(60, 100);
+  for (size_t i = 40; i < floor.size(); ++i) floor[i] = 100 + 7.0 * static_cast<double>(i - 39);
+  auto line = bentLineOf(floor, 12);
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->change, 39u);
+  EXPECT_DOUBLE_EQ(line->slope, 7);
+  for (size_t i = 50; i < floor.size(); ++i) floor[i] = floor[49];  // a plateau
+  EXPECT_FALSE(bentLineOf(floor, 12));
+  for (size_t i = 40; i < floor.size(); ++i)
+    floor[i] = 100 + std::exp2(static_cast<double>(i - 39));
+  EXPECT_FALSE(bentLineOf(floor, 12)) << "the second half rises more than three times as fast";
+  EXPECT_FALSE(bentLineOf(std::vector<double>(60, 5), 12));
+  EXPECT_FALSE(bentLineOf({1, 2, 3}, 1));
+}
+
 TEST(SamplePoints, CountersAreLeftOff) {
   EXPECT_EQ(withoutCounter("ProfilerStep#12"), "ProfilerStep");
   EXPECT_EQ(withoutCounter("step 7"), "step");
@@ -199,6 +282,22 @@ TEST(SamplePoints, CountersAreLeftOff) {
   EXPECT_EQ(withoutCounter("Optimizer.step#AdamW.step"), "Optimizer.step#AdamW.step");
   EXPECT_EQ(withoutCounter("42"), "42");
   EXPECT_EQ(withoutCounter(""), "");
+}
+
+// The batches of an evaluation after the training are more regular, but not the program's steps.
+TEST(SamplePoints, TheLongestSeriesIsTheProgramsSteps) {
+  TraceBuilder b;
+  b.time(1'000'000);
+  int64_t now_us = 1'000'000;
+  auto mark = [&](const std::string& name, int events) {
+    for (int i = 0; i < events; ++i) b.alloc(kA + static_cast<uint64_t>(now_us + i) * 4096, 512);
+    b.annotation(name, now_us, now_us + events - 1);
+    now_us += events;
+  };
+  for (int i = 0; i < 10; ++i) mark("train#" + std::to_string(i), 7 + i % 2);
+  for (int i = 0; i < 15; ++i) mark("evaluation#" + std::to_string(i), 2);
+  AnalysedTrace trace(b.build());
+  EXPECT_EQ(samplePointsOf(trace, *trace.devices[0]).name, "train");
 }
 
 TEST(SamplePoints, ManyStepsAreThinned) {

@@ -27,15 +27,18 @@ void expectFits(const std::string& text, size_t columns) {
   }
 }
 
-// A program that allocates in one function; from step `from` on, `leaky` keeps its memory.
-model::Trace leakFrom(int from) {
+// A program that allocates in one function; from step `from` on, `leaky` keeps its memory, in that
+// number of lines by turns.
+model::Trace leakFrom(int from, int lines = 1) {
   TraceBuilder b;
   uint64_t address = kA;
   for (int step = 0; step < 400; ++step, address += 64 * kMiB) {
     b.stack({"grab@/home/me/plain.c:20", "work@/home/me/plain.c:30", "main@/home/me/plain.c:60"});
     b.alloc(address, 8 * kMiB).free(address, 8 * kMiB);
     if (step < from) continue;
-    b.stack({"grab@/home/me/plain.c:20", "leaky@/home/me/plain.c:40", "main@/home/me/plain.c:60"});
+    b.stack({"grab@/home/me/plain.c:20",
+             "leaky@/home/me/plain.c:" + std::to_string(40 + step % lines),
+             "main@/home/me/plain.c:60"});
     b.alloc(address + 32 * kMiB, kMiB);
   }
   return b.build();
@@ -59,9 +62,18 @@ TEST(ReportText, WhatGrowsIsNamedWithWhoCallsItsWrapper) {
   EXPECT_NE(said.find("grab ‹ leaky held "), std::string::npos) << said;
 }
 
-// Growth uses each stack's own line, the wall the sum: they must not contradict each other.
-TEST(ReportText, ALeakThatBeganLateIsNotDenied) {
+TEST(ReportText, ALeakThatBeganLateHasItsFirstStep) {
   std::string said = growthOf(leakFrom(250));
+  // 250 rounds of 3 events; then the 4th event of the next one. 150 MiB in 150 × 4 events.
+  EXPECT_NE(said.find("grab ‹ leaky held "), std::string::npos) << said;
+  EXPECT_NE(said.find("in 150 blocks, after growth that began late, at step 753 of 1,350."),
+            std::string::npos)
+      << said;
+}
+
+// Growth uses each stack's own line, the wall the sum: they must not contradict each other.
+TEST(ReportText, ALeakThatManyStacksShareIsNotDenied) {
+  std::string said = growthOf(leakFrom(100, 100));
   EXPECT_NE(said.find("No single stack grew steadily over 96 slices"), std::string::npos) << said;
   EXPECT_NE(said.find("but active memory grew"), std::string::npos) << said;
   said = growthOf(leakFrom(400));
