@@ -7,7 +7,7 @@ measures what each departure from the published text changes (docs/explain/forec
 
     tests/twin/forecast_twin.py --binary build/dev/tidegauge [--write]
 
-Needs NumPy. Source: the forecast of NeuTracer, quoted beside each formula.
+Needs NumPy; without it, the test is skipped (exit code 77). Source: the forecast of NeuTracer, quoted beside each formula.
 """
 import argparse
 import functools
@@ -212,7 +212,6 @@ def effects(every):
     return rows
 
 
-@unittest.skipIf(np is None, "no NumPy (pip install numpy)")
 class ForecastTwin(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -260,5 +259,8 @@ if __name__ == "__main__":
     parser.add_argument("--binary", default=os.environ.get("TIDEGAUGE_BINARY", BINARY))
     parser.add_argument("--write", action="store_true", help="rewrite the table of departures")
     options, rest = parser.parse_known_args()
+    if np is None:
+        print("no NumPy: install python3-numpy, or pip install numpy")
+        sys.exit(77)
     BINARY, WRITE = options.binary, options.write
     unittest.main(argv=[sys.argv[0], *rest])
