@@ -13,6 +13,7 @@ constexpr double kExplained = 0.9;    // of the variance, by the bent line
 constexpr double kMostBetween = 0.1;  // of the growth, between that point and the change
 constexpr double kMostBefore = 0.2;   // of the growth, before the change
 constexpr double kHalvesAlike = 3;    // one rises at most this many times as fast as the other
+constexpr double kStillRises = 0.5;   // of the mean, in the last quarter
 constexpr double kMostHeldBefore = 1.0 / 3;  // of the growth
 constexpr double kSamePhase = 0.5;           // of the allocations of other stacks
 
@@ -71,6 +72,10 @@ std::optional<BentLine> risingPart(const std::vector<double>& floor, size_t chan
   double early = (y[middle] - y[0]) / static_cast<double>(middle);
   double late = (y.back() - y[middle]) / static_cast<double>(y.size() - 1 - middle);
   if (early > kHalvesAlike * late || late > kHalvesAlike * early) return std::nullopt;
+  size_t last = std::max<size_t>(2, y.size() / 4);
+  double at_end = (y.back() - y[y.size() - 1 - last]) / static_cast<double>(last);
+  double mean = (y.back() - y[0]) / static_cast<double>(y.size() - 1);
+  if (at_end < kStillRises * mean) return std::nullopt;
   Slope slope = theilSen(x, y);
   if (slope.slope <= 0) return std::nullopt;
   line.slope = slope.slope;

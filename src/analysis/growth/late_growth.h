@@ -9,8 +9,8 @@
 //   1. the bent line explains 90 % of the floor's variance, and the level part rises by at most a
 //      fifth of everything,
 //   2. at least eight points lie from the change on. There the floor rises as in growth.h, with
-//      p < 0.001, and its two halves rise alike (neither thrice as fast): a ramp that ends, or
-//      a few stairs, do not,
+//      p < 0.001, its two halves rise alike (neither thrice as fast), and its last quarter still
+//      rises (half as fast at least): a ramp that ends, or a few stairs, do not,
 //   3. the stack never held a third of the growth for a whole interval before: the last tooth of a
 //      saw looks like the others,
 //   4. after the change, the program does what it did before: most allocations of other stacks come

@@ -220,6 +220,7 @@ TEST(LateGrowth, ARampThatEndsStairsAndTheLastToothAreNone) {
   AnalysedTrace trace = steps.run(100, [&](int step) {
     steps.temporary("work", 16 * kMiB);
     if (step >= 60 && step < 85) steps.alloc("ramp", kMiB);
+    if (step >= 50 && step < 88) steps.alloc("long ramp", kMiB);
     if (step == 60 || step == 70 || step == 80 || step == 90) steps.alloc("stairs", 16 * kMiB);
     if (step % 35 == 34) {
       for (uint64_t block : tooth) steps.free(block);
