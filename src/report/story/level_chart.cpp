@@ -61,6 +61,11 @@ class Chart {
       analysis::Span span = device.totals.span(begin, end);
       columns_.push_back({span.active_max, span.reserved_max});
     }
+    // What was held before the first event may be the peak.
+    columns_.front().active_bytes =
+        std::max(columns_.front().active_bytes, device.totals.initial().active_bytes);
+    columns_.front().reserved_bytes =
+        std::max(columns_.front().reserved_bytes, device.totals.initial().reserved_bytes);
     for (Step step : options.oom_steps)
       if (step < steps) columns_[columnOf(step)].is_oom = true;
     // Few steps are drawn wider, so that the chart has a shape.
