@@ -79,7 +79,7 @@ class Terminal(unittest.TestCase):
         cls.folder.cleanup()
 
     def pages(self):
-        return (("report", self.file), ("frag", self.file, "--request", "512MiB"),
+        return (("report", "--full", self.file), ("frag", self.file, "--request", "512MiB"),
                 ("diff", self.file, self.other), ("diff", self.file, self.other, self.file))
 
     # ---- width ----------------------------------------------------------------------------------
@@ -89,6 +89,13 @@ class Terminal(unittest.TestCase):
             for columns in (40, 80, 100, 160):
                 text = run(*page, columns=columns).stdout
                 self.assertLessEqual(widest(text), columns, page)
+        for columns in (40, 80, 100, 160):  # a line to copy is never broken
+            lines = run("report", self.file, columns=columns).stdout.splitlines()
+            copied = [line for line in lines if "PYTORCH_CUDA_ALLOC_CONF=" in line]
+            rest = "\n".join(line for line in lines if line not in copied)
+            self.assertEqual(len(copied), 1)
+            self.assertLessEqual(widest(rest), columns)
+            self.assertLessEqual(len(lines), 80 if columns < 80 else 48 if columns < 100 else 40)
         for page in (("report", self.file), ("frag", self.file)):
             self.assertGreater(widest(run(*page, columns=100).stdout), 80, page)
 

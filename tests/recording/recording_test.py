@@ -19,7 +19,7 @@ import unittest
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "real"))
-import report_sql_test  # noqa: E402  # found beside this folder
+from report_sql_test import sentences  # noqa: E402  # found beside this folder
 
 BINARY = pathlib.Path(os.environ.get("TIDEGAUGE_BINARY", "build/dev/tidegauge")).resolve()
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -102,22 +102,19 @@ class Recording(unittest.TestCase):
 
     def test_every_number_of_the_report_has_its_sql(self):
         path = self.worked()
-        check = report_sql_test.Report()
         for pid in (101, *(r["recording"]["process"]["pid"]
                            for r in json.loads(tidegauge("report", path, "--json"))[1:])):
             with self.subTest(pid=pid):
-                check.check(path, "--pid", pid)
+                self.assertGreater(sentences.check(BINARY, path, "--pid", pid), 0)
 
     def test_the_table_of_processes_has_its_sql_and_needs_no_choice(self):
         path = self.worked()
-        found, _ = report_sql_test.statements(tidegauge("report", path))
+        found, _ = sentences.statements(tidegauge("report", "--sql", path))
         above, sql = found[0]
         self.assertIn("3 processes called for memory, launched or copied", above[0])
         self.assertIn("FROM all_processes", sql)
-        allowed = report_sql_test.allowed_by(*report_sql_test.Database(path)(sql))
         for line in above:
-            for number in report_sql_test.numbers(line):
-                self.assertIn(number, allowed, line)
+            sentences.in_result(line, sentences.Database(BINARY, path), sql)
         rows = json.loads(tidegauge("query", path, "SELECT pid, peak_bytes, live_bytes FROM all_processes ORDER BY "
                                     "pid", "--format", "json"))
         truth = json.loads(subprocess.run([MAKE, path.with_name("again"), "1", "2000"], check=True,
@@ -272,7 +269,7 @@ class Recording(unittest.TestCase):
             self.assertIn("It is truncated: its last page is incomplete.", done.stderr)
             return done.stdout, done.stderr
 
-        self.assertRegex(" ".join(told("report", cut, "--pid", 101)[0].split()),
+        self.assertRegex(" ".join(told("report", "--full", cut, "--pid", 101)[0].split()),
                          r"peak reserved memory was [0-9.,]+ \w+ \(incomplete\)\.")
         report = json.loads(told("report", cut, "--pid", 101, "--json")[0])
         self.assertIn("memory", report["incomplete"][-1]["figures"])
@@ -333,7 +330,8 @@ class Recording(unittest.TestCase):
         tidegauge("frag", one)
         tidegauge("diff", one, other)
         text = tidegauge("report", one)
-        self.assertIn("pid 101 trainer", text)
+        self.assertIn("--pid PID shows another", " ".join(text.split()))
+        self.assertIn("pid 101 trainer", tidegauge("report", "--full", one))
 
     def test_a_limit_on_a_score_that_is_none_does_not_pass(self):
         """pid 103, alone, takes memory of the driver as it is; beside it are devices with an allocator."""

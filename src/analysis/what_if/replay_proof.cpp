@@ -36,6 +36,31 @@ std::optional<replay::Settings> advised(replay::Settings settings, const Advice&
   }
 }
 
+// The items of a conf: "a:1,b:[256:1,512:2]" → "a:1", "b:[256:1,512:2]".
+std::vector<std::string> itemsOf(const std::string& conf) {
+  std::vector<std::string> items(conf.empty() ? 0 : 1);
+  int depth = 0;
+  for (char c : conf) {
+    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+    if (c == ',' && depth == 0)
+      items.emplace_back();
+    else
+      items.back() += c;
+  }
+  return items;
+}
+
+// The items of `conf` that `own` does not have.
+std::string changesOf(const std::string& own, const std::string& conf) {
+  std::vector<std::string> known = itemsOf(own);
+  std::string changes;
+  for (const std::string& item : itemsOf(conf)) {
+    if (std::ranges::find(known, item) != known.end()) continue;
+    changes += (changes.empty() ? "" : ",") + item;
+  }
+  return changes;
+}
+
 // The flush that the advice proposes: before the step after the one that it names. At the end there
 // is no such step, and nothing fails there.
 std::optional<ProgramEdit> flushOf(const Advice& advice, Step steps) {
@@ -121,7 +146,8 @@ class Prover {
              after <= effect.peak_reserved_after_bytes + after / kMuchBetter;
     });
     if (is_as_good) return;
-    Advice a{.kind = AdviceKind::kReplayedSetting, .setting = best.conf, .evidence = {}};
+    Advice a{.kind = AdviceKind::kReplayedSetting,
+             .setting = changesOf(report.own.conf, best.conf)};
     a.evidence = {{"ooms_before", effect.ooms_before, Evidence::Unit::kCount, "replay"},
                   {"ooms_after", effect.ooms_after, Evidence::Unit::kCount, "replay"}};
     a.effect = std::move(effect);

@@ -96,7 +96,7 @@ class AdviceSentences {
         return fmt::format(
             "Try {}. Of the settings that Tidegauge replayed, it gives the best "
             "result.",
-            advice_.setting.empty() ? "PyTorch's default settings" : advice_.setting);
+            replayedSetting());
     }
     return {};
   }
@@ -107,6 +107,12 @@ class AdviceSentences {
   std::string phase() const {
     const auto& annotations = analysed_.trace.annotations;
     return std::string(analysed_.trace.strings.text(annotations.name[*advice_.annotation]));
+  }
+  std::string replayedSetting() const {
+    if (!advice_.setting.empty()) return advice_.setting;
+    bool is_default = !advice_.effect || advice_.effect->conf.empty();
+    return is_default ? "PyTorch's default settings"
+                      : "PYTORCH_CUDA_ALLOC_CONF=" + advice_.effect->conf;
   }
   std::string needsVersion() const {
     return analysed_.trace.settings.present ? "" : " It needs PyTorch 2.1 or newer.";

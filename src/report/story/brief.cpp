@@ -74,7 +74,12 @@ class LabelledPage {
   void row(const std::string& numbers, const std::string& name) {
     std::string line = std::string(indent(), ' ') + numbers + "  ";
     size_t room = page_.columns() - std::min(page_.columns(), base::displayWidth(line));
-    put(line + base::cutMiddle(base::printable(name), std::max<size_t>(room, 16)) + '\n');
+    std::string shown = base::printable(name);
+    constexpr size_t kMinName = 16;
+    if (room >= std::min(kMinName, base::displayWidth(shown)))
+      return put(line + base::cutMiddle(shown, room) + '\n');
+    put(line.substr(0, line.size() - 2) + '\n');
+    put(base::wrapped(shown, page_.columns(), indent() + 2, 2));
   }
   std::string take() { return page_.take(); }
 
