@@ -23,7 +23,7 @@ namespace tidegauge::analysis {
 
 struct DiffPoint {
   const DeviceAnalysis* device = nullptr;
-  Step step = 0;  // the state after it; without events: the final state
+  Step step = 0;          // the state after it; without events: the final state
   bool at_start = false;  // the state before the first event instead
   Peak place() const { return {0, step, at_start}; }
 };

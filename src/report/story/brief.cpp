@@ -181,7 +181,8 @@ class Brief {
     std::string place;
     if (story_.at_start) {
       place = " at the start of the recording";
-    } else if (story_.step && hasHistory()) place = fmt::format(" at step {}", withCommas(*story_.step));
+    } else if (story_.step && hasHistory())
+      place = fmt::format(" at step {}", withCommas(*story_.step));
     out.page().heading(fmt::format("{}: {}{}", analysis::deviceLabel(summary().device->device),
                                    story_.eyebrow, place));
     LevelChartOptions chart{.columns = std::min(options_.columns, TextPage::kMaxProse),

@@ -225,8 +225,8 @@ class Report {
         page_.paragraph(fmt::format("{} {}, end {}", before, first, size(at_end)), 4);
         return;
       }
-      page_.line(fmt::format("  {:<12}{:>14}{:>14}{:>14}   {}", name, first, size(at_end), most,
-                             step));
+      page_.line(
+          fmt::format("  {:<12}{:>14}{:>14}{:>14}   {}", name, first, size(at_end), most, step));
     };
     row("requested", start.requested_bytes, end.requested_bytes, peaks.requested);
     row("allocated", start.allocated_bytes, end.allocated_bytes, peaks.allocated);

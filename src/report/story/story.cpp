@@ -457,14 +457,15 @@ Story makeStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
     story.sentences.clear();
     addHolders(analysed, summary, story);
     bool has_step = summary.device->totals.steps() > 0;
-    story.add(Topic::kRest,
-              {{plain(has_step
-                          ? "This device has one event, as with enabled=\"state\", so only its final "
-                            "state is known. For a history, call "
-                          : "This device has no events, so only its final state is known. Call "),
-                code("torch.cuda.memory._record_memory_history()"),
-                plain(" before the part you want to see.")},
-               {}});
+    story.add(
+        Topic::kRest,
+        {{plain(has_step
+                    ? "This device has one event, as with enabled=\"state\", so only its final "
+                      "state is known. For a history, call "
+                    : "This device has no events, so only its final state is known. Call "),
+          code("torch.cuda.memory._record_memory_history()"),
+          plain(" before the part you want to see.")},
+         {}});
   }
   model::Incomplete incomplete = incompleteOf(analysed);
   if (incomplete.any())
