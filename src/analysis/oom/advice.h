@@ -58,7 +58,7 @@ struct AdviceEffect {
   uint64_t ooms_before = 0, ooms_after = 0;  // failing requests; after: the most
   uint64_t least_ooms_after = 0;             // wherever the driver places segments
   uint64_t peak_reserved_before_bytes = 0, peak_reserved_after_bytes = 0;
-  // Requests that failed when recorded and succeed here are freed at once, so the peak may be higher.
+  // Requests that failed when recorded and succeed here are freed at once: the peak may be higher.
   bool peak_is_at_least = false;
   std::string conf{};                   // the complete PYTORCH_CUDA_ALLOC_CONF; of a setting
   std::optional<Step> forecast_from{};  // from here on the program would have behaved differently

@@ -200,7 +200,8 @@ class Brief {
     int device = ordinal();
     std::string numbers = fmt::format(
         "0 AS first_step, events - 1 AS last_step, max(peak_active_bytes, peak_reserved_bytes) AS "
-        "peak_bytes, nullif(peak_active_step, -1) AS peak_active_step, (SELECT max(ceiling_bytes) FROM ooms({})) AS ceiling_bytes",
+        "peak_bytes, nullif(peak_active_step, -1) AS peak_active_step, (SELECT max(ceiling_bytes) "
+        "FROM ooms({})) AS ceiling_bytes",
         device);
     if (capacity()) numbers += fmt::format(", {} AS capacity_bytes", *capacity());
     if (story_.kind == Story::Kind::kOom)

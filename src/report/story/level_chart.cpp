@@ -125,8 +125,11 @@ class Chart {
     if (has_capacity_) legend += "  ┄ capacity";
     bool is_oom = std::ranges::any_of(columns_, &Column::is_oom);
     if (is_oom) legend += "  × out of memory";
-    return fmt::format("  {} step 0 to {}   {}", std::string(label_columns_, ' '),
-                       base::withCommas(device_.totals.steps() - 1), legend);
+    std::string text =
+        fmt::format("step 0 to {}   {}", base::withCommas(device_.totals.steps() - 1), legend);
+    size_t indent = label_columns_ + 3;  // below the columns, if there is room
+    if (indent + base::displayWidth(text) > options_.columns) indent = 2;
+    return base::cutTo(std::string(indent, ' ') + text, options_.columns);
   }
 
   const analysis::DeviceAnalysis& device_;
