@@ -9,13 +9,13 @@
 namespace tidegauge::analysis {
 namespace {
 
-constexpr double kExplained = 0.9;    // of the variance, by the bent line
-constexpr double kMostBetween = 0.1;  // of the growth, between that point and the change
-constexpr double kMostBefore = 0.2;   // of the growth, before the change
-constexpr double kHalvesAlike = 3;    // one rises at most this many times as fast as the other
-constexpr double kStillRises = 0.5;   // of the mean, in the last quarter
-constexpr double kMostHeldBefore = 1.0 / 3;  // of the growth
-constexpr double kSamePhase = 0.5;           // of the allocations of other stacks
+constexpr double kExplained = 0.9;       // of the variance, by the bent line
+constexpr double kMostBetween = 0.1;     // of the growth, between that point and the change
+constexpr double kMostBefore = 0.2;      // of the growth, before the change
+constexpr double kHalvesAlike = 3;       // one rises at most this many times as fast as the other
+constexpr double kStillRises = 0.5;      // of the mean, in the last quarter
+constexpr double kMostHeldBefore = 0.1;  // of the growth
+constexpr double kSamePhase = 0.5;       // of the allocations of other stacks
 
 struct Fit {
   size_t change = 0;

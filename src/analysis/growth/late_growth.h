@@ -11,7 +11,7 @@
 //   2. at least eight points lie from the change on. There the floor rises as in growth.h, with
 //      p < 0.001, its two halves rise alike (neither thrice as fast), and its last quarter still
 //      rises (half as fast at least): a ramp that ends, or a few stairs, do not,
-//   3. the stack never held a third of the growth for a whole interval before: the last tooth of a
+//   3. the stack never held a tenth of the growth for a whole interval before: the last tooth of a
 //      saw looks like the others,
 //   4. after the change, the program does what it did before: most allocations of other stacks come
 //      from stacks that had allocated well before it (a quarter of the part that rises). An

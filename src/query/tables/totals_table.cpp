@@ -91,7 +91,9 @@ Table totalsTable(const AnalysedTrace& analysed) {
   const model::Trace& trace = analysed.trace;
   Table table;
   table.name = "totals";
-  table.doc = "One row per step: the sums of memory after it.";
+  table.doc =
+      "One row per step: the sums of memory after it. The state before the first event is in devices "
+      "(initial_…).";
   setDeviceRows(table, trace, &model::Device::event_begin, &model::Device::event_end);
   addDevice(table);
   Column& step = add(table, ColumnKind::kStep, "step", "the sums are those after this event",
