@@ -20,3 +20,14 @@ it("an exported page names the step that it shows, the first one too", () => {
   page.value = { ...START, view: "flame", flame: "live", at: 50 };
   expect(rootText.value).toBe("live after step 0");
 });
+
+it("the peak can be before the first step", () => {
+  const at = (active: object) => {
+    const device = { ordinal: 0, events: 100, ooms: [], peak: { active } };
+    session.value = { version: "1", files: [{ id: 0, devices: [device] }] } as never;
+    page.value = { ...START, view: "flame", flame: "peak" };
+    return rootText.value;
+  };
+  expect(at({ bytes: 1, step: 7, at_start: false })).toBe("live at the peak, step 7");
+  expect(at({ bytes: 1, step: 0, at_start: true })).toBe("live at the peak, before the first step");
+});
