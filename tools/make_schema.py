@@ -33,6 +33,9 @@ WORDS = {  # closed lists
     "outside.devices[].moments[].at": ["peak", "oom", "end"],
     "outside.devices[].rows[].moments[].at": ["peak", "oom", "end"],
     "outside.devices[].rows[].kind": ["device", "managed", "pool", "physical", "array"],
+    "lacks.peak_active_bound": ["exact", "at_least", "at_most"],
+    "lacks.peak_allocated_bound": ["exact", "at_least", "at_most"],
+    "lacks.peak_reserved_bound": ["exact", "at_least", "at_most"],
     "identities[].name": ["drawn", "live", "reserved", "segments", "checksums"],
 }
 OPTIONAL = ("devices[].range", "outside")  # with --from or --to; with --with

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "analysis/summary.h"
+#include "analysis/trace/sample_points.h"
 #include "base/format.h"
 
 namespace tidegauge::analysis {
@@ -27,6 +28,8 @@ std::optional<double> microsecondsOf(const std::string& text) {
   if (name == "ms") return value * 1e3;
   return name == "us" || name == "µs" ? std::optional(value) : std::nullopt;
 }
+
+constexpr std::string_view kSnapshot = "snapshot";
 
 // "backward#3" → "backward", 3; 0 if it has no number.
 std::pair<std::string_view, size_t> numbered(std::string_view name) {
@@ -91,6 +94,7 @@ class Places {
           fmt::format("“{}” is the first of {} phases with that name; {}#{} is the last.", name,
                       base::withCommas(found.size()), name, found.size()));
     }
+    if (found.empty() && stem == kSnapshot) return atSnapshot(number);
     if (pick < found.size()) return begin ? found[pick]->begin_step : found[pick]->end_step - 1;
     if (!found.empty()) {
       return unusable(fmt::format("{} has no “{}”", deviceLabel(device_.device), name),
@@ -98,7 +102,26 @@ class Places {
     }
     return unusable(fmt::format("{} has no step, time or annotation “{}” with events",
                                 deviceLabel(device_.device), name),
-                    "Write a step (3101), a time (2.5s, 350ms) or the name of an annotation.");
+                    "Write a step (3101), a time (2.5s, 350ms), the name of an annotation or "
+                    "snapshot#2.");
+  }
+
+  // An event of its own: a snapshot that the program took while it recorded.
+  base::Result<Step> atSnapshot(size_t number) {
+    std::vector<Step> steps = snapshotSteps(analysed_.trace, device_.device);
+    if (steps.empty()) {
+      return unusable(fmt::format("{} has no snapshot event", deviceLabel(device_.device)),
+                      "Only snapshots taken while the program records leave one.");
+    }
+    if (number == 0 && steps.size() > 1) {
+      notes_.push_back(fmt::format("“{0}” is the first of {1} snapshots; {0}#{2} is the last.",
+                                   kSnapshot, base::withCommas(steps.size()), steps.size()));
+    }
+    size_t pick = number == 0 ? 0 : number - 1;
+    if (pick < steps.size()) return steps[pick];
+    return unusable(
+        fmt::format("{} has no “{}#{}”", deviceLabel(device_.device), kSnapshot, number),
+        fmt::format("The last is {}#{}.", kSnapshot, steps.size()));
   }
 
   // Phases that contain an event of this device.

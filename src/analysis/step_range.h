@@ -4,6 +4,7 @@
 //   "2.5s" "350ms"    the time since the device's first event
 //   "backward"        the first annotation of that name: its beginning, or its end
 //   "backward#3"      the third of that name
+//   "snapshot#2"      the second snapshot that the program took while it recorded
 //
 // Both ends belong to the range.
 #pragma once

@@ -102,7 +102,9 @@ Opened openTraces(const std::vector<std::string>& paths,
     }
     for (model::Trace& trace : read.value()) {
       std::string& name = trace.source.name;  // for a member of an archive: without the archive
-      if (path != "-" && name != path) name = path + "/" + name;
+      // A part of the file itself has its name already.
+      bool is_part = name.starts_with(path + "/") && path != "-";
+      if (path != "-" && name != path && !is_part) name = path + "/" + name;
       opened.traces.push_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace), rules));
     }
     recording.end = opened.traces.size();

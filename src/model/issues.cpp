@@ -64,6 +64,27 @@ constexpr Text kTexts[] = {
     {IssueKind::kRingOverflow, "ring_overflow",
      "The recording's ring buffer was probably full: the oldest events were overwritten. Record "
      "with a larger max_entries to see them."},
+    {IssueKind::kMissingActions, "missing_actions",
+     "Events of these kinds happened and are not in the file, probably because of skip_actions of "
+     "_record_memory_history(): totals that need them are bounds (at least, at most). The end "
+     "comes from the final state."},
+    {IssueKind::kReordered, "reordered",
+     "Times go back in the file, as after a change of max_entries while it recorded: the events "
+     "were put in order of time."},
+    {IssueKind::kRecordingGap, "recording_gap",
+     "Events are missing before this step, because a ring buffer that was made smaller overwrote "
+     "them: blocks that changed in between change here."},
+    {IssueKind::kOnlyState, "only_state",
+     "Memory history was on, because blocks have stacks, but the file contains no event: it was "
+     "recorded with enabled=\"state\" or with skip_actions. Record with enabled=\"all\" to see "
+     "what led to this state."},
+    {IssueKind::kNoDeviceHistory, "no_device_history",
+     "Only pinned host memory has events, as with record_cuda=False of _record_memory_history(): "
+     "of this device only the final state is known."},
+    {IssueKind::kNoStacks, "no_stacks",
+     "No event has a stack, as with context=None or context=\"state\" of "
+     "_record_memory_history(). Memory is grouped by compiled region where the file names one. "
+     "Record with context=\"all\" to see stacks."},
     {IssueKind::kReplayed, "replayed",
      "Not what was recorded, but what PyTorch's allocator would have made of the "
      "same program under other settings; from the step that is named on, if one is, "

@@ -34,7 +34,13 @@ enum class IssueKind : uint8_t {
   kTrailingBytes,     // after the end of the data; ignored
   kUnreadMember,      // of an archive: not a snapshot, or a broken one
   kRingOverflow,      // likely: the oldest events were overwritten
+  kMissingActions,    // kinds of events are missing that happened (skip_actions): detail names them
+  kReordered,         // runs of events whose times went back, put in order of time
+  kRecordingGap,      // events are missing between two runs (a ring buffer that was made smaller)
   kNoTrace,           // history was never recorded: final state only
+  kOnlyState,         // history was on, but no event was kept
+  kNoDeviceHistory,   // only pinned host memory has events (record_cuda=False)
+  kNoStacks,          // no event has a stack (context=None)
   kSnapshotChecksum,  // a snapshot event's total differs from the lives
   kReplayed,          // not a recording: the result of a replay under other settings
   // In recordings (readers/recording):

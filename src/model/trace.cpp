@@ -33,36 +33,33 @@ void Trace::note(const Device& device, IssueKind kind, Step step, uint64_t bytes
 }
 
 std::string_view Trace::actionName(Action action) const {
-  switch (action) {
-    case Action::kAlloc:
-      return "alloc";
-    case Action::kFreeRequested:
-      return "free_requested";
-    case Action::kFreeCompleted:
-      return "free_completed";
-    case Action::kFree:
-      return "free";
-    case Action::kSegmentAlloc:
-      return "segment_alloc";
-    case Action::kSegmentFree:
-      return "segment_free";
-    case Action::kSegmentMap:
-      return "segment_map";
-    case Action::kSegmentUnmap:
-      return "segment_unmap";
-    case Action::kOom:
-      return "oom";
-    case Action::kSnapshot:
-      return "snapshot";
-    case Action::kAnnotate:
-      return "annotate";
-    case Action::kUserDefined:
-      return "user_defined";
-    default:
-      break;
-  }
+  if (action < Action::kFirstUnknown) return name(action);
   size_t index = static_cast<size_t>(action) - static_cast<size_t>(Action::kFirstUnknown);
   return index < unknown_actions.size() ? strings.text(unknown_actions[index]) : "unknown";
+}
+
+const AskedSetting* AllocatorSettings::askedFor(std::string_view key) const {
+  auto found = std::find_if(asked.rbegin(), asked.rend(),
+                            [&](const AskedSetting& it) { return it.key == key; });
+  return found == asked.rend() ? nullptr : &*found;
+}
+
+bool AllocatorSettings::isInEffect(std::string_view key) const {
+  const AskedSetting* it = askedFor(key);
+  return it != nullptr && !it->differs;
+}
+
+bool AllocatorSettings::isIgnored(std::string_view key) const {
+  const AskedSetting* it = askedFor(key);
+  return it != nullptr && it->differs;
+}
+
+std::string_view name(Action known) {
+  constexpr std::string_view kNames[] = {"alloc",       "free_requested", "free_completed",
+                                         "free",        "segment_alloc",  "segment_free",
+                                         "segment_map", "segment_unmap",  "oom",
+                                         "snapshot",    "annotate",       "user_defined"};
+  return kNames[static_cast<size_t>(known)];
 }
 
 std::string_view name(Provenance provenance) {
@@ -82,7 +79,7 @@ std::string_view name(BlockState state) {
 }
 
 std::string_view name(FrameKind kind) {
-  constexpr std::string_view kNames[] = {"python", "cpp", "other"};
+  constexpr std::string_view kNames[] = {"python", "cpp", "other", "forward"};
   return kNames[static_cast<size_t>(kind)];
 }
 

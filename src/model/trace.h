@@ -19,6 +19,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <string>
@@ -66,6 +67,27 @@ enum class Action : uint8_t {
   kFirstUnknown,
 };
 
+class ActionSet {
+ public:
+  constexpr ActionSet() = default;
+  constexpr ActionSet(std::initializer_list<Action> all) {
+    for (Action it : all) add(it);
+  }
+  constexpr void add(Action it) { bits_ |= 1U << static_cast<unsigned>(it); }
+  constexpr bool has(Action it) const {
+    return it < Action::kFirstUnknown && (bits_ >> static_cast<unsigned>(it) & 1U) != 0;
+  }
+  constexpr bool touches(ActionSet other) const { return (bits_ & other.bits_) != 0; }
+  constexpr bool empty() const { return bits_ == 0; }
+  constexpr bool operator==(const ActionSet&) const = default;
+
+ private:
+  uint32_t bits_ = 0;  // of the known actions
+};
+inline constexpr ActionSet kFrees{Action::kFreeRequested, Action::kFreeCompleted, Action::kFree};
+inline constexpr ActionSet kSegmentBirths{Action::kSegmentAlloc, Action::kSegmentMap};
+inline constexpr ActionSet kSegmentDeaths{Action::kSegmentFree, Action::kSegmentUnmap};
+
 struct Events {
   std::vector<Action> action;
   std::vector<uint64_t> address;     // kOom: bytes free in the driver, maybe kUnknownBytes
@@ -81,20 +103,23 @@ struct Events {
   std::vector<StringId> compile_context;
   std::vector<StringId> metadata;  // user_metadata
   std::vector<StringId> category;  // parameter, gradient, … (only snapshots made from a profile)
+  std::vector<StringId> internal_metadata;  // "mallocWithAddress": an allocator's helper event
 
   size_t size() const { return action.size(); }
 };
 
 // ---- stacks ------------------------------------------------------------------------------------
 
-enum class FrameKind : uint8_t { kPython, kCpp, kOther };
+// kForward: of the forward pass's stack, which PyTorch records for memory of the backward pass.
+// Such frames follow the stack's own ones (PyTorch's `forward_frames`).
+enum class FrameKind : uint8_t { kPython, kCpp, kOther, kForward };
 
 struct Frames {  // one row per distinct frame
   std::vector<StringId> function;
   std::vector<StringId> file;
   std::vector<uint64_t> line;  // up to 2^64 − 1 in real files
   std::vector<FrameKind> kind;
-  std::vector<StringId> note;  // FX node and original model code, if any; invalid if none
+  std::vector<StringId> note;  // FX node and original code; the line's code; invalid if none
 
   size_t size() const { return function.size(); }
 };
@@ -231,6 +256,14 @@ struct Device {
   Known known = Known::kAll;  // kNothing: the ordinal is a mere number
   // False for a recording in which no allocator's blocks were seen inside driver memory.
   bool has_allocator = true;
+  // False if the file states rounded sizes as requested: pinned host memory (pinned_requests.h).
+  bool knows_requests = true;
+  // Kinds of events that happened and were not recorded (lives/missing_actions.h). buildLives sets
+  // it.
+  ActionSet missing{};
+  // Steps before which the reader joined runs of events that it put in order, and those of them
+  // before which events are missing (lives/gaps.h). buildLives sets the latter.
+  std::vector<Step> seams{}, gaps{};
   uint64_t total_bytes = kUnknownBytes;  // as reported by the driver
   uint64_t event_begin = 0, event_end = 0;
   uint64_t allocation_begin = 0, allocation_end = 0;
@@ -259,13 +292,31 @@ struct Annotations {
   size_t size() const { return name.size(); }
 };
 
+// A setting that the conf string asks for.
+struct AskedSetting {
+  std::string key;
+  std::string asked;      // "True"
+  std::string in_effect;  // "False": what the file says is in effect; empty: it does not say
+  bool differs = false;   // asked for, and the file says that something else is in effect
+};
+
 struct AllocatorSettings {
   bool present = false;
-  std::string conf;  // PYTORCH_CUDA_ALLOC_CONF as last parsed
+  std::string conf;                 // PYTORCH_CUDA_ALLOC_CONF as last parsed
+  std::vector<AskedSetting> asked;  // the parts of conf, in its order
   bool expandable_segments = false;
   uint64_t max_split_bytes = kUnknownBytes;                // kUnknownBytes = unlimited
   std::array<uint32_t, 16> roundup_power2_divisions{};     // class i = [2^(20+i), 2^(21+i)) bytes
+  uint64_t pinned_round_limit_bytes = kUnknownBytes;       // above: pinned memory is not rounded
   std::vector<std::pair<std::string, std::string>> items;  // all settings, as text, in file order
+
+  // nullptr if conf does not contain the key. The last one counts, as in PyTorch.
+  const AskedSetting* askedFor(std::string_view key) const;
+  // Asked for, with any value, and not known to be ignored: PyTorch ignores a setting that the
+  // platform does not support (expandable_segments on Windows) with a warning.
+  bool isInEffect(std::string_view key) const;
+  // Asked for, but the file says that something else is in effect.
+  bool isIgnored(std::string_view key) const;
 };
 
 struct Source {
@@ -309,9 +360,10 @@ struct Trace {
   std::string_view actionName(Action action) const;
 };
 
+std::string_view name(Action known);           // "alloc", …: one that this version knows
 std::string_view name(Provenance provenance);  // "traced", "before_recording", "lost", "ghost"
 std::string_view name(SegmentKind kind);       // "small", "large", "expandable", "unknown"
 std::string_view name(BlockState state);       // as in the file
-std::string_view name(FrameKind kind);         // "python", "cpp", "other"
+std::string_view name(FrameKind kind);         // "python", "cpp", "other", "forward"
 
 }  // namespace tidegauge::model

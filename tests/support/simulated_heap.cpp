@@ -237,19 +237,21 @@ class Heap {
 
   SimulatedTrace write() {
     TraceBuilder builder;
+    SimulatedTrace result;
     builder.settings().expandable_segments = options_.expandable;
     size_t from = static_cast<size_t>(options_.drop_first);
     from = std::min(from, events_.size());
     builder.time(1'700'000'000'000'000);
     for (size_t i = from; i < events_.size(); ++i) {
       const Recorded& e = events_[i];
+      if (options_.skip.has(e.action)) continue;
+      result.truth.push_back(truth_[i]);
       setStack(builder, e.stack);
       builder.event(e.action, e.address, e.size);
     }
     for (auto& [address, arena] : arenas_) writeFinal(builder, address, arena);
-    SimulatedTrace result;
     result.trace = builder.build();
-    result.truth.assign(truth_.begin() + static_cast<ptrdiff_t>(from), truth_.end());
+    result.whole_truth.assign(truth_.begin() + static_cast<ptrdiff_t>(from), truth_.end());
     if (from > 0) result.initial = truth_[from - 1];
     return result;
   }

@@ -20,12 +20,14 @@ struct HeapOptions {
   bool late_frees = true;  // some frees complete later
   int drop_first = 0;      // a recording that began later, or whose ring buffer overflowed
   int stacks = 6;
+  model::ActionSet skip{};  // kinds of events that the recording leaves out
 };
 
 struct SimulatedTrace {
   model::Trace trace;
   std::vector<analysis::Totals> truth;
   analysis::Totals initial;
+  std::vector<analysis::Totals> whole_truth;  // also after the events that were left out
 };
 
 SimulatedTrace simulate(const HeapOptions& options);

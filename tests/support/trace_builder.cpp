@@ -22,7 +22,10 @@ TraceBuilder& TraceBuilder::device(int32_t ordinal) {
 
 TraceBuilder& TraceBuilder::stack(const std::vector<std::string>& frames) {
   std::vector<FrameId> ids;
-  for (const std::string& text : frames) {
+  const std::string forward_of = "forward of ";
+  for (std::string text : frames) {
+    bool forward = text.starts_with(forward_of);
+    if (forward) text.erase(0, forward_of.size());
     size_t at = text.find('@');
     size_t colon = text.rfind(':');
     StringId function = trace_.strings.intern(text.substr(0, at));
@@ -30,8 +33,9 @@ TraceBuilder& TraceBuilder::stack(const std::vector<std::string>& frames) {
     uint64_t line = std::stoull(text.substr(colon + 1));
     Frames& table = trace_.frames;
     size_t row = 0;
-    while (row < table.size() && !(table.function[row] == function && table.file[row] == file &&
-                                   table.line[row] == line)) {
+    while (row < table.size() &&
+           !(table.function[row] == function && table.file[row] == file &&
+             table.line[row] == line && (table.kind[row] == FrameKind::kForward) == forward)) {
       ++row;
     }
     if (row == table.size()) {
@@ -39,7 +43,9 @@ TraceBuilder& TraceBuilder::stack(const std::vector<std::string>& frames) {
       table.file.push_back(file);
       table.line.push_back(line);
       bool python = text.find(".py:") != std::string::npos;
-      table.kind.push_back(python ? FrameKind::kPython : FrameKind::kCpp);
+      table.kind.push_back(forward  ? FrameKind::kForward
+                           : python ? FrameKind::kPython
+                                    : FrameKind::kCpp);
       table.note.emplace_back();
     }
     ids.emplace_back(static_cast<uint32_t>(row));

@@ -20,7 +20,8 @@ class TraceBuilder {
 
   // Events and final segments that follow belong to this device.
   TraceBuilder& device(int32_t ordinal);
-  // The next events carry this stack: "function@file:line", innermost first.
+  // The next events carry this stack: "function@file:line", innermost first; after them those of
+  // the forward pass: "forward of function@file:line".
   TraceBuilder& stack(const std::vector<std::string>& frames);
   TraceBuilder& noStack();
   TraceBuilder& time(int64_t time_us);  // of the next event; then one µs later each

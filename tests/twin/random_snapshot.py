@@ -73,6 +73,16 @@ class Maker:
             for depth in self.random.choices(depths, weights, k=count)
         ]
 
+    def forward(self):
+        """As PyTorch writes it: the outermost frame first, with its code."""
+        depth = self.random.choice([1, 1, 2, 4])
+        texts = ['  File "fwd/train.py", line 1, in <module>\n    main()\n']
+        for level in range(depth):
+            line = self.random.choice([3, 77, 912])
+            code = f"    y = f{level}(x)\n" if self.chance(0.9) else ""
+            texts.append(f'  File "fwd/model {level}.py", line {line}, in f{level}\n{code}')
+        return ["".join(texts)] if self.chance(0.1) else texts
+
     def event(self, options, stacks):
         action = self.random.choice(ACTIONS)
         event = {"action": action, "addr": self.address(options["json"])}
@@ -99,6 +109,10 @@ class Maker:
             event["category"] = self.random.choice(["parameter", "gradient"])
         if not self.chance(0.1):
             event["frames"] = self.random.choice(stacks)
+        if options["forward"] and self.chance(0.3):
+            event["forward_frames"] = self.forward() if self.chance(0.9) else []
+        if options["internal"] and self.chance(0.3):
+            event["internal_metadata"] = "mallocWithAddress"
         if self.chance(0.02):
             event["frobnicate"] = self.random.choice([None, 1.5, [1, 2, {"a": []}], {}, "x"])
         if self.chance(0.01):
@@ -116,6 +130,8 @@ class Maker:
         else:
             block["requested_size"] = self.number()
             block["frames"] = self.random.choice(stacks)
+            if options["forward"] and self.chance(0.2):
+                block["forward_frames"] = self.forward()
         return block
 
     def segment(self, device, options, stacks):
@@ -173,6 +189,8 @@ class Maker:
         options = {key: self.chance(0.7) for key in "time context metadata pool".split()}
         options["category"] = self.chance(0.1)
         options["history"] = self.chance(0.1)
+        options["forward"] = self.chance(0.4)
+        options["internal"] = self.chance(0.2)
         options["gaps"] = self.random.choice([0, 0, 0.05])
         options["json"] = json_safe
         self.time = 1_700_000_000_000_000

@@ -7,6 +7,7 @@ class or function is refused.
 import io
 import json
 import pickle
+import re
 
 EMPTY = "-"
 UNKNOWN = (1 << 64) - 1
@@ -16,16 +17,19 @@ KNOWN_ACTIONS = set(
 )
 EVENT_KEYS = set(
     "action addr device_free size stream time_us frames compile_context user_metadata pool_id"
-    " category".split()
+    " category internal_metadata forward_frames".split()
 )
+BEGINS = ("alloc", "segment_alloc", "segment_map", "oom")  # events with a context of their own
+MOST_RUNS, FEWEST_EVENTS = 64, 8  # of a ring buffer that was resized
+FORWARD = re.compile(r'  File "(.*)", line (\d+), in (.*)\n(?:    (.*)\n)?')
 FRAME_KEYS = set(
     "filename line name fx_node_op fx_node_name fx_node_target fx_original_trace".split()
 )
 SEGMENT_KEYS = set(
     "device address total_size allocated_size active_size requested_size stream segment_type"
-    " segment_pool_id is_expandable frames blocks".split()
+    " segment_pool_id is_expandable frames forward_frames blocks".split()
 )
-BLOCK_KEYS = set("address size requested_size state frames history".split())
+BLOCK_KEYS = set("address size requested_size state frames forward_frames history".split())
 TOP_KEYS = set(
     "segments device_traces allocator_settings external_annotations host_segments"
     " host_traces".split()
@@ -83,6 +87,28 @@ def address(value):
     return value % (1 << 64)
 
 
+def contradictions(events):
+    """Events that cannot follow the one before them at their address."""
+    places, count = {}, 0
+    for event in events:
+        action = event["action"]
+        segment = action in ("segment_alloc", "segment_free")
+        if not segment and action not in ("alloc", "free_requested", "free_completed", "free"):
+            continue
+        place = (segment, address(event["addr"]))
+        before = places.get(place)
+        if action in ("alloc", "segment_alloc"):
+            count += before in ("live", "requested")
+            places[place] = "live"
+        elif action == "free_requested":
+            count += before in ("requested", "freed")
+            places[place] = "requested"
+        else:
+            count += before == "freed"
+            places[place] = "freed"
+    return count
+
+
 class SlowReader:
     def __init__(self, top):
         self.lines = []
@@ -120,11 +146,36 @@ class SlowReader:
             escaped(note) if note else EMPTY,
         )
 
-    def stack(self, frames):
-        if not frames:
+    def forward(self, texts):
+        """Frames of the forward pass, innermost first: tracebacks have the outermost first."""
+        found = [frame for text in texts or [] for frame in FORWARD.findall(text)]
+        return [("F", escaped(file), int(line), escaped(name), escaped(code) if code else EMPTY)
+                for file, line, name, code in reversed(found)]
+
+    def stack(self, frames, forward=None, region=None):
+        content = [("f", *self.frame(frame)) for frame in frames or []] + self.forward(forward)
+        if not content and region not in (None, "", "N/A"):
+            content = [("f", "\\e", 0, escaped(region), EMPTY)]
+        if not content:
             return EMPTY
-        content = tuple(self.frame(frame) for frame in frames)
-        return self.stacks.setdefault(content, len(self.stacks))
+        return self.stacks.setdefault(tuple(content), len(self.stacks))
+
+    # ---- the order of events
+
+    def in_order(self, events):
+        """Sorted by time, if a resized ring buffer explains that times go back."""
+        times = [event.get("time_us") for event in events]
+        known = [time for time in times if time is not None]
+        if all(a <= b for a, b in zip(known, known[1:])):
+            return events
+        begins = [i for i in range(1, len(times)) if None not in times and times[i] < times[i - 1]]
+        if None in times or len(begins) > MOST_RUNS:
+            return events
+        by_time = sorted(events, key=lambda event: event["time_us"])
+        before, after = contradictions(events), contradictions(by_time)
+        lengths = [b - a for a, b in zip([0, *begins], [*begins, len(events)])]
+        runs = all(length >= FEWEST_EVENTS for length in lengths)
+        return by_time if after < before or (after == before and runs) else events
 
     # ---- parts
 
@@ -150,14 +201,14 @@ class SlowReader:
         for content, number in self.stacks.items():
             self.line("s", number, len(content))
             for frame in content:
-                self.line("f", *frame)
+                self.line(*frame)
         self.line("u unknown_key", self.unknown_keys)
         self.line("u unknown_action", self.unknown_actions)
         self.line("u unordered_time", self.unordered)
 
     def read_events(self, ordinal, events):
         latest = None
-        for event in events:
+        for event in self.in_order(events):
             self.count_unknown(event, EVENT_KEYS)
             self.unknown_actions += event["action"] not in KNOWN_ACTIONS
             time_us = event.get("time_us")
@@ -179,7 +230,9 @@ class SlowReader:
                 self.text(event, "compile_context"),
                 self.text(event, "user_metadata"),
                 self.text(event, "category"),
-                self.stack(event.get("frames")),
+                self.text(event, "internal_metadata"),
+                self.stack(event.get("frames"), event.get("forward_frames"),
+                           event.get("compile_context") if event["action"] in BEGINS else None),
             )
 
     def text(self, event, key):
@@ -201,7 +254,7 @@ class SlowReader:
             int(kind == "small"),
             address(segment.get("stream", 0)),
             "{},{}".format(*segment.get("segment_pool_id", (0, 0))),
-            self.stack(segment.get("frames")),
+            self.stack(segment.get("frames"), segment.get("forward_frames")),
         )
         place = segment["address"]
         for block in blocks:
@@ -211,7 +264,8 @@ class SlowReader:
             default = 0 if state == "inactive" else block["size"]
             requested = newest.get("real_size", block.get("requested_size", default))
             frames = newest.get("frames", block.get("frames"))
-            self.line("b", address(place), block["size"], requested, state, self.stack(frames))
+            self.line("b", address(place), block["size"], requested, state,
+                      self.stack(frames, block.get("forward_frames")))
             place += block["size"]
 
     def read_annotations(self, marks, top):

@@ -177,12 +177,15 @@ uint32_t StackKeys::frameKey(const AnalysedTrace& analysed, FrameId frame, Stack
   size_t f = frame.index();
   std::string_view file = analysed.trace.strings.text(frames.file[f]);
   std::string function(analysed.trace.strings.text(frames.function[f]));
-  if (frames.kind[f] != model::FrameKind::kPython) function = withoutAddresses(function);
+  bool is_forward = frames.kind[f] == model::FrameKind::kForward;
+  if (frames.kind[f] != model::FrameKind::kPython && !is_forward)
+    function = withoutAddresses(function);
   if (level != StackMatch::kExact) file = tailOfPath(file);
   // Lengths first, so that no two frames read the same.
   std::string text = fmt::format("{} {} {}{}", function.size(), file.size(), function, file);
   bool with_line = level == StackMatch::kExact || level == StackMatch::kPath;
   if (with_line) text += fmt::format(" {}", frames.line[f]);
+  if (is_forward) text += " forward";
   return texts_.intern(text).value;
 }
 

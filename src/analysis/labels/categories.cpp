@@ -41,6 +41,7 @@ class TextRules {
     if (!known.looked_at) known = {true, look(trace_.strings.text(id))};
     return known.bits;
   }
+  RuleBits ofText(std::string_view text) const { return look(text); }
   RuleBits always() const { return always_; }
 
  private:
@@ -128,7 +129,13 @@ std::vector<RuleBits> Categories::rulesOfStacks(const CategoryRules& rules) cons
   TextRules files(trace_, rules, &CategoryRules::Rule::file);
   RuleBits without_frame = functions.always() & files.always();
   std::vector<RuleBits> of_frame(trace_.frames.size());
+  // A stack of the forward pass is there for memory of the backward pass: it proves that.
+  RuleBits of_backward = functions.ofText("backward") & files.ofText("");
   for (size_t f = 0; f < of_frame.size(); ++f) {
+    if (trace_.frames.kind[f] == model::FrameKind::kForward) {
+      of_frame[f] = of_backward;
+      continue;
+    }
     of_frame[f] = functions.of(trace_.frames.function[f]) & files.of(trace_.frames.file[f]);
   }
   std::vector<RuleBits> of_stack(trace_.stacks.size() + 1, without_frame);  // last: no stack

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "model/call_site.h"
+#include <algorithm>
+
 #include "model/recorded_work.h"
 
 namespace tidegauge::analysis {
@@ -27,8 +28,18 @@ model::CallFrame frameAt(const model::Trace& trace, FrameId frame) {
   if (trace.work && f < trace.work->frame_modules.size()) {
     at.module = trace.strings.text(trace.work->frame_modules[f]);
   }
-  at.is_python = frames.kind[f] == model::FrameKind::kPython;
+  at.is_python =
+      frames.kind[f] == model::FrameKind::kPython || frames.kind[f] == model::FrameKind::kForward;
   return at;
+}
+
+constexpr std::string_view kForwardOf = "forward of ";
+
+// PyTorch's Python code that starts the backward pass and its operations.
+bool isBackwardMachinery(std::string_view file) {
+  return file.find("torch/autograd/") != std::string_view::npos ||
+         file.find("torch\\autograd\\") != std::string_view::npos ||
+         file.ends_with("torch/_tensor.py") || file.ends_with("torch\\_tensor.py");
 }
 
 }  // namespace
@@ -50,24 +61,46 @@ StackLabels::StackLabels(const model::Trace& trace) : trace_(trace) {
   top_user_.resize(stacks.size());
   top_position_.resize(stacks.size());
   slot_.resize(stacks.size());
-  std::vector<FrameRank> of_stack;
   for (size_t s = 0; s < stacks.size(); ++s) {
     StackId stack(static_cast<uint32_t>(s));
+    if (stacks.depth(stack) == 0) continue;
     const FrameId* frame = stacks.framesOf(stack);
-    size_t depth = stacks.depth(stack);
-    if (depth == 0) continue;
-    of_stack.clear();
-    for (size_t i = 0; i < depth; ++i) {
-      of_stack.push_back(rank[frame[i].index()]);
-      if (of_stack.back() == FrameRank::kUser) break;
-    }
-    size_t best = model::callSite(of_stack);
+    size_t best = topOf(stack, rank);
     top_user_[s] = frame[best];
     top_position_[s] = static_cast<uint32_t>(best);
     uint8_t& slot = slot_of_frame[frame[best].index()];
     if (slot == 0) slot = static_cast<uint8_t>(1 + fnv1a(frameLabel(frame[best])) % 8);
     slot_[s] = slot;
   }
+}
+
+size_t StackLabels::ownDepth(StackId stack) const {
+  const FrameId* frame = trace_.stacks.framesOf(stack);
+  size_t depth = trace_.stacks.depth(stack);
+  // Stacks of the forward pass are rare: mostly the outermost frame decides.
+  if (depth == 0 || !isForward(frame[depth - 1])) return depth;
+  return static_cast<size_t>(
+      std::find_if(frame, frame + depth, [&](FrameId f) { return isForward(f); }) - frame);
+}
+
+size_t StackLabels::topOf(StackId stack, const std::vector<FrameRank>& ranks) const {
+  const FrameId* frame = trace_.stacks.framesOf(stack);
+  size_t begin = 0, end = trace_.stacks.depth(stack);
+  if (size_t own = ownDepth(stack); own < end) {
+    // Code of the program that the machinery runs, else the forward frames.
+    begin = own;
+    for (size_t i = 0; i < own; ++i) {
+      std::string_view file = trace_.strings.text(trace_.frames.file[frame[i].index()]);
+      if (isBackwardMachinery(file)) break;
+      if (ranks[frame[i].index()] == FrameRank::kUser) return i;
+    }
+  }
+  std::vector<FrameRank> of_stack;
+  for (size_t i = begin; i < end; ++i) {
+    of_stack.push_back(ranks[frame[i].index()]);
+    if (of_stack.back() == FrameRank::kUser) break;
+  }
+  return begin + model::callSite(of_stack);
 }
 
 FrameId StackLabels::topUserFrame(StackId stack) const {
@@ -78,15 +111,20 @@ uint8_t StackLabels::colourSlot(StackId stack) const {
   return stack.valid() ? slot_[stack.index()] : 0;
 }
 
-std::string StackLabels::frameLabel(FrameId frame) const {
+std::string StackLabels::plainLabel(FrameId frame) const {
   return model::siteName(frameAt(trace_, frame));
+}
+
+std::string StackLabels::frameLabel(FrameId frame) const {
+  return isForward(frame) ? std::string(kForwardOf) + plainLabel(frame) : plainLabel(frame);
 }
 
 std::string StackLabels::label(StackId stack) const {
   FrameId frame = topUserFrame(stack);
   if (!frame.valid()) return "no stack recorded";
   std::string_view called = operation(stack);
-  if (called.empty() || trace_.frames.kind[frame.index()] != model::FrameKind::kPython) {
+  bool python = trace_.frames.kind[frame.index()] == model::FrameKind::kPython;
+  if (called.empty() || !(python || isForward(frame))) {
     return frameLabel(frame);
   }
   return fmt::format("{} ({})", frameLabel(frame), called);
@@ -99,6 +137,7 @@ std::string_view StackLabels::operation(StackId stack) const {
   const FrameId* frame = trace_.stacks.framesOf(stack);
   for (size_t i = 0; i < trace_.stacks.depth(stack); ++i) {
     if (trace_.frames.kind[frame[i].index()] == model::FrameKind::kPython) break;
+    if (isForward(frame[i])) break;
     std::string_view function = trace_.strings.text(trace_.frames.function[frame[i].index()]);
     for (std::string_view prefix : {"at::_ops::", "autograd::generated::"}) {
       size_t at = function.find(prefix);
@@ -118,8 +157,13 @@ std::string StackLabels::caller(StackId stack) const {
   bool is_cpp = !isUser(top) && model::rankOf(frameAt(trace_, top)) == FrameRank::kOtherCpp;
   std::string own = frameLabel(top);
   const FrameId* frame = trace_.stacks.framesOf(stack);
-  for (size_t i = top_position_[stack.index()] + 1; i < trace_.stacks.depth(stack); ++i) {
-    if (isUser(frame[i])) return frameLabel(frame[i]);
+  size_t depth = trace_.stacks.depth(stack);
+  size_t begin = top_position_[stack.index()] + 1;
+  bool of_forward = isForward(top);
+  // For code that the backward pass runs, what it belongs to says more than who called backward().
+  if (size_t own_depth = ownDepth(stack); own_depth < depth && !of_forward) begin = own_depth;
+  for (size_t i = begin; i < depth; ++i) {
+    if (isUser(frame[i])) return of_forward ? plainLabel(frame[i]) : frameLabel(frame[i]);
     if (!is_cpp || model::rankOf(frameAt(trace_, frame[i])) != FrameRank::kOtherCpp) continue;
     if (std::string label = frameLabel(frame[i]); label != own) return label;  // no recursion
   }
@@ -129,8 +173,11 @@ std::string StackLabels::caller(StackId stack) const {
 std::string StackLabels::frameText(FrameId frame) const {
   const model::Frames& frames = trace_.frames;
   size_t f = frame.index();
-  return fmt::format("{}:{} {}", trace_.strings.text(frames.file[f]), frames.line[f],
-                     trace_.strings.text(frames.function[f]));
+  std::string_view file = trace_.strings.text(frames.file[f]);
+  std::string_view function = trace_.strings.text(frames.function[f]);
+  if (file.empty() && frames.line[f] == 0 && !function.empty()) return std::string(function);
+  return fmt::format("{}{}:{} {}", isForward(frame) ? kForwardOf : "", file, frames.line[f],
+                     function);
 }
 
 std::string StackLabels::text(StackId stack, size_t most_bytes) const {

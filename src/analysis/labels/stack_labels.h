@@ -5,6 +5,17 @@
 //   model.py:856 Model.forward                  ◄ the label: innermost Python frame outside torch
 //   train.py:63 main                            ◄ the caller        and the library
 //
+// Memory of the backward pass is named by the forward pass's stack, where the file has it, since
+// the backward pass of any operation runs from one line of the program:
+//
+//   torch/autograd/graph.py:841 …               the machinery
+//   train.py:70 main                            loss.backward()
+//   forward of model.py:856 Model.forward       ◄ the label, as it is written here
+//   forward of train.py:63 main                 ◄ the caller
+//
+// Code of the program that the machinery runs (a backward() of its own) is the label itself, with
+// the forward frame as its caller.
+//
 // Without such a frame: the innermost of torch's own Python frames, else the innermost C++ frame
 // that names an operation. Noise rules follow PyTorch's viewer (MemoryViz.js, frame filter:
 // unwinding, interpreter, dispatch) and add the allocator's and the dispatcher's own frames.
@@ -16,6 +27,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/call_site.h"
 #include "model/trace.h"
 
 namespace tidegauge::analysis {
@@ -32,6 +44,8 @@ class StackLabels {
   // The innermost frame of the user's code; else the innermost that is not noise; else the
   // innermost. Invalid for an invalid or empty stack.
   FrameId topUserFrame(StackId stack) const;
+  // Number of the stack's own frames; those of the forward pass follow them.
+  size_t ownDepth(StackId stack) const;
   // Position of that frame in the stack, counted from the innermost; 0 if there is none.
   size_t topPosition(StackId stack) const {
     return stack.valid() ? top_position_[stack.index()] : 0;
@@ -47,9 +61,9 @@ class StackLabels {
   std::string_view operation(StackId stack) const;
   // The next user frame outwards: "train.py:12 step"; empty if there is none.
   std::string caller(StackId stack) const;
-  // "file.py:30 function", file without its folders.
+  // "file.py:30 function", file without its folders; "forward of file.py:30 function".
   std::string frameLabel(FrameId frame) const;
-  // "file:line function", with the whole path.
+  // "file:line function", with the whole path; "forward of file:line function".
   std::string frameText(FrameId frame) const;
   // The whole stack as text, one frameText() per line, innermost first, nothing folded. Frames that
   // do not fit into `most_bytes` are counted in the last line: "… 12 more frames".
@@ -58,6 +72,12 @@ class StackLabels {
  private:
   enum class Rank : uint8_t { kUser, kFramework, kPlumbing, kOperation, kOtherCpp, kNoise };
   static Rank rankOf(std::string_view function, std::string_view file, model::FrameKind kind);
+
+  bool isForward(FrameId frame) const {
+    return trace_.frames.kind[frame.index()] == model::FrameKind::kForward;
+  }
+  size_t topOf(StackId stack, const std::vector<model::FrameRank>& ranks) const;
+  std::string plainLabel(FrameId frame) const;  // without "forward of"
 
   const model::Trace& trace_;
   std::vector<bool> noise_;        // by frame

@@ -41,17 +41,17 @@ class Paths {
  public:
   Paths(const AnalysedTrace& analysed, const FlameOptions& options)
       : trace_(analysed.trace), shown_(trace_.frames.size()), frame_of_(trace_.frames.size()) {
-    boost::unordered_flat_map<uint64_t, uint32_t> of_function;
+    boost::unordered_flat_map<std::pair<uint64_t, bool>, uint32_t> of_function;
     for (uint32_t f = 0; f < shown_.size(); ++f) {
       model::FrameKind kind = trace_.frames.kind[f];
-      bool of_kind = kind == model::FrameKind::kPython ? options.python
-                     : kind == model::FrameKind::kCpp  ? options.cpp
-                                                       : true;
+      bool python = kind == model::FrameKind::kPython || kind == model::FrameKind::kForward;
+      bool of_kind = python ? options.python : kind == model::FrameKind::kCpp ? options.cpp : true;
       bool hidden = options.hidden != nullptr && (*options.hidden)[f];
       shown_[f] = of_kind && !hidden && (options.noise || !analysed.labels.isNoise(FrameId(f)));
       frame_of_[f] = f;
       if (!options.by_function) continue;
-      uint64_t key = uint64_t{trace_.frames.file[f].value} << 32 | trace_.frames.function[f].value;
+      std::pair key(uint64_t{trace_.frames.file[f].value} << 32 | trace_.frames.function[f].value,
+                    kind == model::FrameKind::kForward);
       frame_of_[f] = of_function.try_emplace(key, f).first->second;
     }
   }

@@ -32,6 +32,54 @@ bool hasOnlyState(const model::Trace& trace, const model::Device& device) {
                      [](const model::Device& each) { return each.steps() <= 1; });
 }
 
+std::optional<PeakBounds> activeBounds(const AnalysedTrace& analysed,
+                                       const DeviceAnalysis& device) {
+  const model::Trace& trace = analysed.trace;
+  const model::Allocations& a = trace.allocations;
+  model::Bounds bounds = model::boundsOf(device.device);
+  Step steps = device.totals.steps();
+  if (bounds.active == model::Bound::kExact || steps == 0) return std::nullopt;
+  // Changes by step; a loss of x is 2^64 − x.
+  std::vector<uint64_t> certain(uint64_t{steps} + 1), slack(uint64_t{steps} + 1);
+  // Blocks that were freed, at the latest, between the last event and the final state.
+  uint64_t freed_at_end = 0;
+  PeakBounds peak;
+  peak.initial_at_most_bytes = device.totals.initial().active_bytes;
+  for (uint64_t row = device.device.allocation_begin; row < device.device.allocation_end; ++row) {
+    model::CertainLife life = model::certainLife(trace, device.device, row);
+    if (life.first < life.last) {
+      certain[life.first] += a.block_bytes[row];
+      certain[std::min(life.last, steps)] -= a.block_bytes[row];
+    }
+    // The start counts, too.
+    if (life.first == 0 && liveBefore(trace, static_cast<uint32_t>(row)))
+      peak.at_least_bytes += a.block_bytes[row];
+    uint64_t more = model::blockSlackBytes(trace, row);
+    bool is_freed = a.has(row, model::kFreeCompletedSeen) || a.free_requested_step[row] < steps;
+    if (!is_freed && a.last_step[row] == steps - 1) freed_at_end += a.block_bytes[row] + more;
+    if (more == 0 || a.first_step[row] >= a.last_step[row]) continue;
+    if (a.first_step[row] == 0) peak.initial_at_most_bytes += more;
+    slack[a.first_step[row]] += more;
+    slack[std::min(a.last_step[row], steps)] -= more;
+  }
+  peak.blocks_unseen = model::blocksAreUnseen(trace, device.device);
+  if (peak.blocks_unseen) peak.initial_at_most_bytes = device.totals.initial().reserved_bytes;
+  // Blocks are inside segments.
+  bool in_reserved = bounds.reserved != model::Bound::kAtLeast;
+  peak.at_most_bytes = peak.initial_at_most_bytes;
+  uint64_t live = 0, more = 0;
+  device.totals.forEach(0, steps, [&](Step step, const Totals& totals) {
+    live += certain[step];
+    more += slack[step];
+    peak.at_least_bytes = std::max(peak.at_least_bytes, live);
+    uint64_t at_end = step == steps - 1 ? freed_at_end : 0;
+    uint64_t most = peak.blocks_unseen ? UINT64_MAX : totals.active_bytes + more + at_end;
+    if (in_reserved) most = std::min(most, std::max(totals.reserved_bytes, totals.active_bytes));
+    peak.at_most_bytes = std::max(peak.at_most_bytes, most);
+  });
+  return peak;
+}
+
 PeakReport peakOf(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   PeakReport report;
   report.requested = device.totals.peakRequested();
@@ -44,6 +92,8 @@ PeakReport peakOf(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   report.holders = hasOnlyState(analysed.trace, device.device)
                        ? holdersAt(analysed, device, std::max(device.device.steps(), Step{1}) - 1)
                        : holdersAt(analysed, device, report.active);
+  report.bounds = model::boundsOf(device.device);
+  report.active_bounds = activeBounds(analysed, device);
   return report;
 }
 

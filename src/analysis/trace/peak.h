@@ -10,9 +10,11 @@
 // Cost: the peaks come from the totals; holders O(live).
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "analysis/trace/analysed_trace.h"
+#include "model/lives/missing_actions.h"
 
 namespace tidegauge::analysis {
 
@@ -38,6 +40,16 @@ inline bool isLiveAt(const model::Trace& trace, uint32_t row, const Peak& peak) 
 // enabled="state": each device keeps one event. What was highest before is unknown then.
 bool hasOnlyState(const model::Trace& trace, const model::Device& device);
 
+// What is certain of the active peak if kinds of events are missing in the recording
+// (model/lives/missing_actions.h).
+struct PeakBounds {
+  uint64_t at_least_bytes = 0;  // the highest sum of blocks that are certainly live
+  // With the longest lives and the largest blocks; model::kUnknownBytes: nothing bounds it.
+  uint64_t at_most_bytes = 0;
+  uint64_t initial_at_most_bytes = 0;  // the latter before the first event
+  bool blocks_unseen = false;  // neither allocs nor frees are recorded: at most what is reserved
+};
+
 struct PeakReport {
   Peak requested;
   Peak active;
@@ -47,7 +59,11 @@ struct PeakReport {
   // older than the recording, whose sizes only the requests show. 0 for a complete recording.
   uint64_t uncertain_bytes = 0;
   Holders holders;  // at the active peak; if the file has only a state, at the end
+  model::Bounds bounds{};
+  std::optional<PeakBounds> active_bounds{};  // unless all lives are known
 };
+// Absent if all lives are known. O(allocations + steps).
+std::optional<PeakBounds> activeBounds(const AnalysedTrace& analysed, const DeviceAnalysis& device);
 PeakReport peakOf(const AnalysedTrace& analysed, const DeviceAnalysis& device);
 
 // The peaks over steps first … last, without holders. From step 0 on, the start counts, too.

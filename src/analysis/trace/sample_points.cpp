@@ -27,6 +27,12 @@ double irregularityOf(const std::vector<Step>& begins) {
   return std::sqrt(squares / static_cast<double>(begins.size() - 1)) / mean;
 }
 
+// Steps may begin late, after weights were loaded, but then they continue.
+bool coversRecording(const std::vector<Step>& begins, Step events) {
+  Step span = begins.back() - begins.front();
+  return span >= events / 10 && span >= (events - begins.front()) / 2;
+}
+
 std::optional<Candidate> bestSteps(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   std::map<std::pair<uint16_t, std::string_view>, std::vector<Step>> begins_of;
   for (const Phase& phase : device.phases) {  // by begin_step
@@ -44,10 +50,8 @@ std::optional<Candidate> bestSteps(const AnalysedTrace& analysed, const DeviceAn
   }
   for (auto& [key, begins] : begins_of) {
     if (begins.size() < kMinStepPoints) continue;
-    // Steps may begin late, after weights were loaded, but then they continue.
+    if (!coversRecording(begins, device.clean_up_step)) continue;
     Step span = begins.back() - begins.front();
-    Step events = device.clean_up_step;
-    if (span < events / 10 || span < (events - begins.front()) / 2) continue;
     if (span < longest[key.first] / 2) continue;  // an evaluation after the training, say
     Candidate candidate{key.first, irregularityOf(begins), key.second, {}};
     auto rank = [](const Candidate& c) { return std::tie(c.depth, c.irregularity, c.name); };
@@ -55,10 +59,25 @@ std::optional<Candidate> bestSteps(const AnalysedTrace& analysed, const DeviceAn
     candidate.begins = std::move(begins);
     best = std::move(candidate);
   }
-  return best;
+  if (best) return best;
+  Candidate snapshots{.name = model::name(model::Action::kSnapshot),
+                      .begins = snapshotSteps(analysed.trace, device.device)};
+  std::erase_if(snapshots.begins, [&](Step step) { return step >= device.clean_up_step; });
+  bool enough = snapshots.begins.size() >= kMinStepPoints &&
+                coversRecording(snapshots.begins, device.clean_up_step);
+  return enough ? std::optional(std::move(snapshots)) : std::nullopt;
 }
 
 }  // namespace
+
+std::vector<Step> snapshotSteps(const model::Trace& trace, const model::Device& device) {
+  std::vector<Step> steps;
+  for (uint64_t event = device.event_begin; event < device.event_end; ++event) {
+    if (trace.events.action[event] == model::Action::kSnapshot)
+      steps.push_back(static_cast<Step>(event - device.event_begin));
+  }
+  return steps;
+}
 
 std::string_view withoutCounter(std::string_view name) {
   size_t end = name.size();

@@ -3,7 +3,8 @@
 //   [ step#0 ][ step#1 ][ step#2 ][ step#3 ] …     annotations of one name, without the counter
 //   ●         ●         ●         ●                a point = the state just before each of them
 //
-// With fewer than five such annotations: equal numbers of events. Among several names, the
+// With fewer than five such annotations: the snapshots that the program took while it recorded, if
+// it took five; else equal numbers of events. Among several names, the
 // outermost, then the most regular one (least relative deviation of the events between its points)
 // is used, if its points span a tenth of the recording, half of what follows the first, and half of
 // what the longest name of that depth spans. What a
@@ -25,7 +26,8 @@ inline constexpr size_t kEventPoints = 96;  // can be halved often
 struct SamplePoints {
   enum class Basis : uint8_t { kSteps, kEvents };
   Basis basis = Basis::kEvents;
-  std::string name{};         // of the annotations, without a counter; empty for kEvents
+  // Of the annotations, without a counter; "snapshot"; empty for kEvents.
+  std::string name{};
   std::vector<Step> steps{};  // the states after these steps; ascending, distinct
   Step end = 0;               // from this step on (the clean-up at the end) nothing is used
   // The points are every `stride`-th of the program's steps (or event slices).
@@ -40,6 +42,9 @@ struct SamplePoints {
 };
 
 SamplePoints samplePointsOf(const AnalysedTrace& analysed, const DeviceAnalysis& device);
+
+// The steps of the device's snapshot events: snapshots that the program took while it recorded.
+std::vector<Step> snapshotSteps(const model::Trace& trace, const model::Device& device);
 
 // "ProfilerStep#12" → "ProfilerStep", "step 7" → "step", "block_3" → "block"; others are unchanged.
 std::string_view withoutCounter(std::string_view name);

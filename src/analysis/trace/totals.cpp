@@ -93,13 +93,21 @@ bool isGivenFirst(const model::Trace& trace, const model::Device& device, uint64
   return begin >= events.address[event] && begin - events.address[event] < events.size_bytes[event];
 }
 
+// Whether a piece was held before the first event. A lost segment that begins at step 0 does so
+// with the block that proves it.
+bool isHeldBefore(const model::Trace& trace, const model::Device& device, uint64_t row) {
+  bool lost =
+      device.missing.has(Action::kSegmentAlloc) &&
+      trace.segments.provenance[trace.pieces.segment[row].index()] == model::Provenance::kLost;
+  return trace.pieces.first_step[row] == 0 && !lost && !isGivenFirst(trace, device, row);
+}
+
 }  // namespace
 
 bool isPieceAt(const model::Trace& trace, const model::Device& device, uint64_t row,
                const Peak& place) {
-  if (trace.pieces.first_step[row] > place.step) return false;
-  if (place.at_start) return !isGivenFirst(trace, device, row);
-  return place.step < trace.pieces.last_step[row];
+  if (place.at_start) return isHeldBefore(trace, device, row);
+  return trace.pieces.first_step[row] <= place.step && place.step < trace.pieces.last_step[row];
 }
 
 TotalsIndex::TotalsIndex(const model::Trace& trace, const model::Device& device)
@@ -138,7 +146,7 @@ void TotalsIndex::collectEdges() {
     uint64_t bytes = trace_.pieces.size_bytes[row];
     Step first = trace_.pieces.first_step[row];
     Step last = trace_.pieces.last_step[row];
-    if (first == 0 && !isGivenFirst(trace_, device_, row)) {
+    if (isHeldBefore(trace_, device_, row)) {
       add(initial_, {0, 0, 0, bytes});
     } else {
       edges_.push_back({first, {0, 0, 0, bytes}});

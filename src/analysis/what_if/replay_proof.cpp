@@ -4,6 +4,8 @@
 #include <string>
 #include <tuple>
 
+#include "model/lives/missing_actions.h"
+
 namespace tidegauge::analysis {
 namespace {
 
@@ -171,6 +173,11 @@ std::optional<ReplayProof> proveAdvice(const AnalysedTrace& analysed, const Devi
   bool is_wanted =
       replays == Replays::kAll || (replays == Replays::kShort && steps <= kMaxProofSteps);
   if (!is_wanted || steps == 0 || !isReplayable(device)) return std::nullopt;
+  // With kinds of events missing, the lives are drawn as long as they can have been: a replay of
+  // them would prove something about another program.
+  model::Bounds bounds = model::boundsOf(device.device);
+  if (bounds.active != model::Bound::kExact || bounds.reserved != model::Bound::kExact)
+    return std::nullopt;
   return Prover(analysed, device, capacity_bytes, advice).prove();
 }
 

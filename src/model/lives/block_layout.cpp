@@ -53,7 +53,10 @@ class BlockLayout {
   // Rounding alone may give too small a size.
   bool mayBeLarger(uint64_t row) const {
     if (trace_.settings.expandable_segments) return false;
-    if (trace_.allocations.segment[row].valid()) return isLargeOrdinary(row);
+    SegmentId segment = trace_.allocations.segment[row];
+    bool unknown = device_.missing.has(Action::kSegmentAlloc) && segment.valid() &&
+                   trace_.segments.kind[segment.index()] == SegmentKind::kUnknown;
+    if (segment.valid() && !unknown) return isLargeOrdinary(row);
     return roundedBytes(trace_.allocations.requested_bytes[row], trace_.settings) >
            kSmallRequestBytes;
   }
@@ -90,7 +93,11 @@ class BlockLayout {
     if (!occupied) starts.insert(address);
     if (!a.has(row, kBlockInferred)) return;  // the final state has the exact size
     uint64_t rounded = roundedBytes(a.requested_bytes[row], trace_.settings);
-    if (occupied || free_end - address < rounded) {  // contradictory file: the place is taken
+    // Without all allocs and frees, the neighbours are not known.
+    bool unsure =
+        device_.missing.touches({Action::kAlloc, Action::kFreeRequested, Action::kFreeCompleted});
+    // In a contradictory file the place is taken.
+    if (unsure || occupied || free_end - address < rounded) {
       a.flags[row] |= kBlockUncertain;
       return;
     }

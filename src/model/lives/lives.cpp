@@ -5,13 +5,21 @@
 
 #include "model/block_size.h"
 #include "model/lives/block_layout.h"
+#include "model/lives/gaps.h"
+#include "model/lives/longest_lives.h"
+#include "model/lives/missing_actions.h"
 #include "model/lives/older_blocks.h"
 #include "model/lives/owned_ranges.h"
 #include "model/lives/piece_lives.h"
+#include "model/lives/proven_segments.h"
+#include "model/lives/recording_issues.h"
 #include "model/lives/stated_sums.h"
+#include "model/pinned_requests.h"
 
 namespace tidegauge::model {
 namespace {
+
+constexpr ActionSet kBlockActions{Action::kAlloc, Action::kFreeRequested, Action::kFreeCompleted};
 
 // The state of one address while events are read forwards.
 struct Place {
@@ -36,6 +44,7 @@ class LifeBuilder {
     for (Step step = 0; step < device_.steps(); ++step) readEvent(step);
     joinFinalBlocks();
     endUnfreed();
+    if (device_.missing.touches(kBlockActions)) drawLongestLives(trace_, device_, base_, older_);
     reportOutside();
     writeInDrawingOrder(trace_, device_, older_, final_blocks_);
   }
@@ -140,10 +149,23 @@ class LifeBuilder {
       return;
     }
     size_t row = base_ + place.block;  // blocks without an alloc are known by a free_requested
+    if (endAtGap(place, step)) return;
     rows().last_step[row] = step;
     rows().provenance[row] = Provenance::kLost;
     note(IssueKind::kAllocOverLive, step, rows().block_bytes[row]);
     endLife(place, step);
+  }
+
+  // A live block of which an event at `step` shows that it ended before: in the gap between, if
+  // there is one.
+  bool endAtGap(Place& place, Step step) {
+    size_t row = base_ + place.block;
+    Step gap = lastGap(device_, rows().first_step[row] + 1, step);
+    if (gap == kNoStep) return false;
+    rows().last_step[row] = gap;
+    rows().provenance[row] = Provenance::kLost;
+    endLife(place, gap);
+    return true;
   }
 
   static void endLife(Place& place, Step step) {
@@ -172,6 +194,10 @@ class LifeBuilder {
     // A block is freed once, so there was another life in between.
     if (requested && place.block != kNoBlock && freeRequestedAt(place) != kNoStep)
       endAtRequest(place);
+    if (place.block != kNoBlock && (place.block & kOlderBit) == 0 && !device_.gaps.empty() &&
+        rows().requested_bytes[base_ + place.block] != events.size_bytes[event]) {
+      endAtGap(place, step);  // another block, allocated in the gap
+    }
     if (place.block == kNoBlock) addOlder(place, step, event);
     subjectOf(event) = place.block;
     if (place.block & kOlderBit) {
@@ -216,9 +242,10 @@ class LifeBuilder {
       older.stack = carried->stack;
       older.flags = kBlockInferred;
     } else if (place.last_end != kNoStep) {
-      older.first_step = place.last_end;
+      Step gap = firstGap(device_, place.last_end, step);
+      older.first_step = gap == kNoStep ? place.last_end : gap;
       older.provenance = Provenance::kLost;
-      note(IssueKind::kFreeAgain, step, older.block_bytes);
+      if (gap == kNoStep) note(IssueKind::kFreeAgain, step, older.block_bytes);
     } else {
       note(IssueKind::kFreeWithoutAlloc, step, older.block_bytes);
     }
@@ -244,7 +271,7 @@ class LifeBuilder {
         joinFinalBlock(s, b, state == BlockState::kActivePendingFree);
       }
     }
-    cutGhosts(trace_, device_, older_);
+    if (!device_.missing.has(Action::kAlloc)) cutGhosts(trace_, device_, older_);
   }
 
   void joinFinalBlock(uint64_t segment, uint64_t block, bool pending) {
@@ -272,10 +299,11 @@ class LifeBuilder {
       ghost.block_bytes = blocks.size_bytes[block];
       ghost.flags = seen;
       if (place.last_end != kNoStep) {
-        ghost.first_step = place.last_end;
-        if (pending) ghost.free_requested_step = place.last_end;
+        Step gap = firstGap(device_, place.last_end, device_.steps());
+        ghost.first_step = gap == kNoStep ? place.last_end : gap;
+        if (pending) ghost.free_requested_step = ghost.first_step;
         ghost.provenance = Provenance::kLost;
-        note(IssueKind::kFinalBlockOverlaps, place.last_end, ghost.block_bytes);
+        if (gap == kNoStep) note(IssueKind::kFinalBlockOverlaps, place.last_end, ghost.block_bytes);
       }
       place.block = kOlderBit | static_cast<uint32_t>(older_.size());
       older_.push_back(ghost);
@@ -319,9 +347,11 @@ class LifeBuilder {
         rows().last_step[row] = rows().free_requested_step[row];
         continue;
       }
-      rows().last_step[row] = end_step;
+      Step gap = lastGap(device_, rows().first_step[row] + 1, end_step);
+      rows().last_step[row] = gap == kNoStep ? end_step : gap;
       rows().provenance[row] = Provenance::kLost;
-      note(IssueKind::kGoneWithoutFree, rows().first_step[row], rows().block_bytes[row]);
+      if (gap == kNoStep)
+        note(IssueKind::kGoneWithoutFree, rows().first_step[row], rows().block_bytes[row]);
     }
     for (OlderBlock& older : older_) {
       if (older.last_step == kNoStep) older.last_step = older.free_requested_step;
@@ -340,7 +370,10 @@ class LifeBuilder {
     }
   }
 
-  void note(IssueKind kind, Step step, uint64_t bytes) { trace_.note(device_, kind, step, bytes); }
+  // What missing kinds of events explain is one issue, not one per block.
+  void note(IssueKind kind, Step step, uint64_t bytes) {
+    if (!isExplained(device_.missing, kind)) trace_.note(device_, kind, step, bytes);
+  }
 
   Trace& trace_;
   Device& device_;
@@ -352,22 +385,6 @@ class LifeBuilder {
   std::vector<std::pair<uint64_t, BlockNumber>> final_blocks_;  // row, its block
 };
 
-void noteRecordingGaps(Trace& trace) {
-  for (const Device& device : trace.devices) {
-    if (device.steps() == 0) continue;
-    // The ring buffer holds max_entries events, usually a round number, and drops the oldest.
-    bool round = device.steps() >= 10000 && device.steps() % 1000 == 0;
-    bool older = false;
-    for (const Issue& issue : trace.issues.all()) {
-      older |= issue.kind == IssueKind::kFreeWithoutAlloc && issue.device == device.ordinal;
-    }
-    if (round && older) {
-      trace.issues.add(
-          {.kind = IssueKind::kRingOverflow, .device = device.ordinal, .first_step = 0});
-    }
-  }
-}
-
 }  // namespace
 
 void buildLives(Trace& trace, const CarriedAllocations& carried) {
@@ -375,12 +392,18 @@ void buildLives(Trace& trace, const CarriedAllocations& carried) {
   trace.final_segments.segment.assign(trace.final_segments.size(), SegmentId());
   trace.final_blocks.allocation.assign(trace.final_blocks.size(), AllocationId());
   for (Device& device : trace.devices) {
-    buildPieceLives(trace, device);
+    device.gaps = findGaps(trace, device);
+    device.missing = missingActions(trace, device);
+    bool has_births = !device.missing.has(Action::kSegmentAlloc);
+    if (has_births) buildPieceLives(trace, device);
     LifeBuilder(trace, device, carried).run();
+    if (!has_births) drawProvenSegments(trace, device);
     inferBlocks(trace, device);
+    device.knows_requests = !statesRoundedRequests(trace, device);
     noteContradictions(trace, device);
+    noteMissing(trace, device);
   }
-  noteRecordingGaps(trace);
+  noteOverflow(trace);
 }
 
 }  // namespace tidegauge::model

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "model/lives/gaps.h"
 #include "model/lives/segment_rows.h"
 
 namespace tidegauge::model {
@@ -93,7 +94,7 @@ class PieceBuilder {
   // Ends the lives inside [begin, end) at `step`, and cuts pieces that reach outside. Returns the
   // ended bytes.
   uint64_t closeOverlap(uint64_t begin, uint64_t end, Step step, bool expected) {
-    uint64_t closed_bytes = 0;
+    uint64_t closed_bytes = 0, odd_bytes = 0;
     auto it = live_.upper_bound(begin);
     if (it != live_.begin()) --it;
     while (it != live_.end() && it->second.begin < end) {
@@ -104,26 +105,32 @@ class PieceBuilder {
       }
       it = live_.erase(it);
       Piece inside = piece;
-      inside.begin = std::max(piece.begin, begin);
-      inside.end = std::min(piece.end, end);
-      inside.last = step;
+      // An ordinary segment goes as a whole.
+      bool whole = !piece.expandable && !expected && device_.missing.has(Action::kSegmentFree);
+      if (!whole) {
+        inside.begin = std::max(piece.begin, begin);
+        inside.end = std::min(piece.end, end);
+      }
+      Step gap = expected ? kNoStep : lastGap(device_, piece.first + 1, step);
+      inside.last = gap == kNoStep ? step : gap;
       inside.lost |= !expected;
       inside.ended_by_event = expected;
       closed_bytes += inside.end - inside.begin;
+      if (gap == kNoStep) odd_bytes += inside.end - inside.begin;
       close(inside);
-      if (piece.begin < begin) {
+      if (piece.begin < inside.begin) {
         Piece left = piece;
         left.end = begin;
         live_.emplace(left.begin, left);
       }
-      if (piece.end > end) {
+      if (piece.end > inside.end) {
         Piece right = piece;
         right.begin = end;
         it = live_.emplace(right.begin, right).first;
         ++it;
       }
     }
-    if (!expected && closed_bytes > 0) contradiction(step, closed_bytes);
+    if (!expected && odd_bytes > 0) contradiction(step, odd_bytes);
     return closed_bytes;
   }
 
@@ -162,9 +169,10 @@ class PieceBuilder {
   void placeAfterEarlierLives(Piece& part) {
     Step ended = ended_.latest(part.begin, part.end);
     if (ended == kNoStep) return;
-    part.first = std::max<Step>(ended, 1);
+    Step gap = firstGap(device_, ended, part.last);
+    part.first = std::max<Step>(gap == kNoStep ? ended : gap, 1);
     part.lost = true;
-    contradiction(part.first, part.end - part.begin);
+    if (gap == kNoStep) contradiction(part.first, part.end - part.begin);
   }
 
   void joinFinalState() {
@@ -205,7 +213,8 @@ class PieceBuilder {
       piece.last = end_step;
       if (piece.final_segment == UINT32_MAX) {
         piece.lost = true;
-        contradiction(piece.first, piece.end - piece.begin);
+        piece.last = endOfGone(piece);
+        if (piece.last == end_step) contradiction(piece.first, piece.end - piece.begin);
       } else {
         piece.pool = finals.pool[piece.final_segment];
         piece.expandable = finals.kind[piece.final_segment] == SegmentKind::kExpandable;
@@ -213,6 +222,16 @@ class PieceBuilder {
       closed_.push_back(piece);
     }
     live_.clear();
+  }
+
+  // When a piece ended that the final state lacks: in a gap, before the end if such events are not
+  // recorded, else at the end.
+  Step endOfGone(const Piece& piece) const {
+    Step gap = lastGap(device_, piece.first + 1, device_.steps());
+    if (gap != kNoStep) return gap;
+    bool unrecorded =
+        device_.missing.has(Action::kSegmentFree) && piece.first + 1 < device_.steps();
+    return unrecorded ? device_.steps() - 1 : device_.steps();
   }
 
   void cutAt(uint64_t address) {
@@ -243,6 +262,7 @@ class PieceBuilder {
   }
 
   void contradiction(Step step, uint64_t bytes) {
+    if (device_.missing.has(Action::kSegmentFree)) return;  // explained
     trace_.note(device_, IssueKind::kSegmentContradiction, step, bytes);
   }
 

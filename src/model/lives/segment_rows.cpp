@@ -13,7 +13,8 @@ class SegmentRows {
   SegmentRows(Trace& trace, Device& device, const std::vector<Piece>& pieces)
       : trace_(trace), device_(device), pieces_(pieces) {}
 
-  // Groups pieces into segments. Ordinary: one row per piece. Expandable: pieces whose ranges ever
+  // Groups pieces into segments. Ordinary: one row per piece. Expandable, and those that blocks
+  // prove: pieces whose ranges ever
   // touch are in one reservation of addresses; one row per period in which any of it is mapped.
   void run() {
     std::vector<uint32_t> order(pieces_.size());
@@ -29,13 +30,12 @@ class SegmentRows {
     bool open = false;
     for (uint32_t index : order) {
       const Piece& piece = pieces_[index];
-      if (!piece.expandable) {
+      if (!piece.expandable && !piece.proven) {
         groups.push_back({index});
         open = false;
         continue;
       }
-      bool joins =
-          open && piece.begin <= reach && pieces_[groups.back().front()].stream == piece.stream;
+      bool joins = open && piece.begin <= reach && isAlike(groups.back().front(), piece);
       if (!joins) {
         groups.emplace_back();
         reach = 0;
@@ -57,6 +57,10 @@ class SegmentRows {
   }
 
  private:
+  bool isAlike(uint32_t first, const Piece& piece) const {
+    return pieces_[first].stream == piece.stream && pieces_[first].proven == piece.proven;
+  }
+
   // Cuts a group (sorted by first step here) at times when nothing of it is mapped.
   void splitByTime(std::vector<uint32_t>& group, std::vector<std::vector<uint32_t>>& lives) {
     std::sort(group.begin(), group.end(), [&](uint32_t a, uint32_t b) {
@@ -135,6 +139,7 @@ class SegmentRows {
         trace_.final_segments.kind[final_row] == SegmentKind::kUnknown) {
       kind = SegmentKind::kUnknown;  // an older one that only its blocks prove
     }
+    if (head.proven) kind = SegmentKind::kUnknown;
     Provenance provenance = lost                 ? Provenance::kLost
                             : head.born_in_trace ? Provenance::kTraced
                             : in_final           ? Provenance::kGhost

@@ -20,6 +20,7 @@ struct Piece {
   Step first = 0;
   Step last = 0;
   bool expandable = false;
+  bool proven = false;  // by blocks alone: its segment is unknown (proven_segments.h)
   bool born_in_trace = false;
   bool lost = false;
   bool ended_by_event = false;

@@ -1,5 +1,6 @@
 // ooms, holders, free_parts, identities, range_totals: the report's figures as tables.
 #include "analysis/summary.h"
+#include "model/pinned_requests.h"
 #include "query/functions/answer_tables.h"
 
 namespace tidegauge::query {
@@ -90,6 +91,7 @@ TableFunction oomsFunction(const AnalysedTrace& trace) {
 
 struct HolderRow {
   const AnalysedTrace* trace;
+  const DeviceAnalysis* device;
   analysis::StackGroup group;
   uint64_t all_bytes;
 };
@@ -106,8 +108,11 @@ TableFunction holdersFunction(const AnalysedTrace& trace) {
        [](const H& h) { return h.trace->labels.label(h.group.stack); }},
       {Kind::kBytes, "bytes", "bytes of the blocks",
        [](const H& h) { return keyOfBytes(h.group.block_bytes); }},
-      {Kind::kBytes, "requested_bytes", "bytes that the program requested",
-       [](const H& h) { return keyOfBytes(h.group.requested_bytes); }},
+      {Kind::kBytes, "requested_bytes",
+       "bytes that the program requested; NULL: unknown (pinned host memory)",
+       [](const H& h) {
+         return keyOfBytes(model::knownSum(h.device->device, h.group.requested_bytes));
+       }},
       {Kind::kInteger, "blocks", "number of live blocks",
        [](const H& h) { return keyOfBytes(h.group.blocks); }},
       {Kind::kBytes, "older_bytes", "the part of bytes from before the recording",
@@ -128,7 +133,7 @@ TableFunction holdersFunction(const AnalysedTrace& trace) {
         analysis::Holders holders = analysis::holdersAt(trace, device, place);
         std::vector<H> rows;
         for (const auto& group : holders.groups)
-          rows.push_back({&trace, group, holders.block_bytes});
+          rows.push_back({&trace, &device, group, holders.block_bytes});
         return rows;
       });
 }
@@ -201,6 +206,7 @@ struct RangeRow {
   bool has_steps;
   const DeviceAnalysis* device;
   model::Step first, last;
+  bool is_known = true;  // false: the requests of pinned host memory
 };
 
 TableFunction rangeTotalsFunction(const AnalysedTrace& trace) {
@@ -212,14 +218,14 @@ TableFunction rangeTotalsFunction(const AnalysedTrace& trace) {
        {},
        [](const R& r) { return r.what; }},
       {Kind::kBytes, "start_bytes", "before the first step",
-       [](const R& r) { return keyOfBytes(r.start_bytes); }},
+       [](const R& r) { return r.is_known ? keyOfBytes(r.start_bytes) : kNull; }},
       {Kind::kBytes, "end_bytes", "after the last step",
-       [](const R& r) { return keyOfBytes(r.end_bytes); }},
-      {Kind::kBytes, "peak_bytes",
-       "peak over these steps; from step 0 on, the state before it counts, too",
-       [](const R& r) { return keyOfBytes(r.peak.bytes); }},
-      {Kind::kStep, "peak_step", "first step with this peak; −1: before the first event",
-       [](const R& r) { return r.has_steps ? r.peak.place() : kNull; }},
+        [](const R& r) { return r.is_known ? keyOfBytes(r.end_bytes) : kNull; }},
+       {Kind::kBytes, "peak_bytes",
+        "peak over these steps; from step 0 on, the state before it counts, too",
+        [](const R& r) { return r.is_known ? keyOfBytes(r.peak.bytes) : kNull; }},
+       {Kind::kStep, "peak_step", "first step with this peak; −1: before the first event",
+        [](const R& r) { return r.has_steps && r.is_known ? r.peak.place() : kNull; }},
       {Kind::kStep, "first_step", "the argument first_step",
        [](const R& r) { return keyOfStep(r.first); }},
       {Kind::kStep, "last_step", "the argument last_step, or the last step of the device",
@@ -245,8 +251,15 @@ TableFunction rangeTotalsFunction(const AnalysedTrace& trace) {
         Totals stop = has_steps ? totals.at(end - 1) : totals.steps() == 0 ? totals.last() : start;
         std::vector<R> rows;
         auto add = [&](const char* what, uint64_t Totals::*bytes) {
-          rows.push_back(
-              {what, start.*bytes, stop.*bytes, {0, 0}, has_steps, &device, first, end - 1});
+          rows.push_back({what,
+                          start.*bytes,
+                          stop.*bytes,
+                          {0, 0},
+                          has_steps,
+                          &device,
+                          first,
+                          end - 1,
+                          bytes != &Totals::requested_bytes || device.device.knows_requests});
         };
         add("requested", &Totals::requested_bytes);
         add("allocated", &Totals::allocated_bytes);

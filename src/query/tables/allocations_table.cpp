@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "model/pinned_requests.h"
 #include "query/scan/columns.h"
 #include "query/scan/stack_text.h"
 #include "query/tables/tables.h"
@@ -59,6 +62,23 @@ void addSteps(Table& table, const model::Allocations& a) {
       .distinct = table.rows;
 }
 
+// The stated requests, where they are the program's own (pinned_requests.h): one bound of those
+// that are not, or NULL.
+Fill requestColumn(const model::Trace& trace, uint64_t model::RequestRange::*bound,
+                   bool null_if_unknown) {
+  const std::vector<uint64_t>& stated_bytes = trace.allocations.requested_bytes;
+  bool all_known = std::all_of(trace.devices.begin(), trace.devices.end(),
+                               [](const model::Device& d) { return d.knows_requests; });
+  if (all_known) return storedBytes(stated_bytes);
+  return eachRow([&trace, bound, null_if_unknown](Row row) {
+    const model::Device& device =
+        trace.deviceOfAllocation(model::AllocationId(static_cast<uint32_t>(row)));
+    model::RequestRange range =
+        model::requestOf(trace, device, trace.allocations.requested_bytes[row]);
+    return null_if_unknown && !range.isKnown() ? kNull : keyOfBytes(range.*bound);
+  });
+}
+
 std::vector<std::string> categoryNames() {
   std::vector<std::string> names;
   for (size_t i = 0; i < analysis::kCategories; ++i) {
@@ -86,7 +106,14 @@ Table allocationsTable(const AnalysedTrace& analysed) {
   add(table, ColumnKind::kInteger, "version",
       "n in PyTorch's name b7f…_n: the nth allocation at this address",
       stored(a.version, [](uint32_t v) { return int64_t{v}; }));
-  add(table, ColumnKind::kBytes, "requested_bytes", "bytes that the program requested",
+  add(table, ColumnKind::kBytes, "requested_bytes",
+      "bytes that the program requested; NULL: unknown (pinned host memory, of which the file "
+      "states rounded sizes)",
+      requestColumn(trace, &model::RequestRange::least_bytes, true));
+  add(table, ColumnKind::kBytes, "requested_least_bytes",
+      "the same, or the least that it can be if it is unknown",
+      requestColumn(trace, &model::RequestRange::least_bytes, false));
+  add(table, ColumnKind::kBytes, "requested_most_bytes", "the most that it can be",
       storedBytes(a.requested_bytes));
   add(table, ColumnKind::kBytes, "block_bytes", "size of the block that serves the request",
       storedBytes(a.block_bytes));

@@ -103,6 +103,9 @@ Table eventsTable(const AnalysedTrace& analysed) {
               storedIds(events.compile_context), trace.strings);
   addPoolText(table, "metadata", "text that the program attached", storedIds(events.metadata),
               trace.strings);
+  addPoolText(table, "internal_metadata",
+              "text that PyTorch attached: mallocWithAddress marks a helper event of the allocator",
+              storedIds(events.internal_metadata), trace.strings);
   return table;
 }
 

@@ -1,4 +1,5 @@
 // segments, pieces, blocks.
+#include "model/pinned_requests.h"
 #include "query/scan/columns.h"
 #include "query/tables/tables.h"
 
@@ -101,8 +102,9 @@ std::vector<DeviceBlocks> finalBlocks(const AnalysedTrace& analysed) {
         block.segment = trace.final_segments.segment[s];
         block.address = final.address[b];
         block.size_bytes = final.size_bytes[b];
+        bool is_free = final.state[b] == model::BlockState::kInactive;
         block.requested_bytes =
-            final.state[b] == model::BlockState::kInactive ? 0 : final.requested_bytes[b];
+            is_free ? 0 : model::knownRequest(trace, device, final.requested_bytes[b]);
         block.state = final.state[b];
         block.allocation = final.allocation[b];
         block.stack = final.stack[b];
@@ -136,7 +138,8 @@ Table blocksTable(const AnalysedTrace& analysed, std::vector<DeviceBlocks> by_de
       .distinct = table.rows;
   add(table, ColumnKind::kBytes, "size_bytes", "size of the block or hole",
       of([](const Block& b) { return keyOfBytes(b.size_bytes); }));
-  add(table, ColumnKind::kBytes, "requested_bytes", "bytes that the program requested; 0 if free",
+  add(table, ColumnKind::kBytes, "requested_bytes",
+      "bytes that the program requested; 0 if free; NULL: unknown (pinned host memory)",
       of([](const Block& b) { return keyOfBytes(b.requested_bytes); }));
   addEnum(table, "state",
           "active_allocated, active_pending_free (freed, but a stream still uses it), inactive, "

@@ -1,10 +1,14 @@
 // devices, annotations, streams, pools, settings, issues: a few rows each.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "analysis/summary.h"
+#include "model/lives/missing_actions.h"
+#include "model/pinned_requests.h"
 #include "model/recorded_work.h"
 #include "query/scan/columns.h"
 #include "query/tables/tables.h"
@@ -78,6 +82,12 @@ Table devicesTable(const AnalysedTrace& analysed) {
       eachRow([&trace](Row row) {
         return int64_t{model::isAtLeast(trace, trace.devices[row].ordinal)};
       }));
+  addRowText(table, "missing_actions",
+             "kinds of events that happened and are not in the file (skip_actions); empty: none",
+             [&trace](size_t row) { return model::namesOf(trace.devices[row].missing); });
+  add(table, ColumnKind::kInteger, "gaps",
+      "number of places before which events are missing; issues has them as recording_gap",
+      eachRow([&trace](Row row) { return static_cast<int64_t>(trace.devices[row].gaps.size()); }));
   auto count = [&](std::string name, std::string doc, uint64_t Device::*begin,
                    uint64_t Device::*end) {
     add(table, ColumnKind::kInteger, std::move(name), std::move(doc),
@@ -104,7 +114,10 @@ Table devicesTable(const AnalysedTrace& analysed) {
     analysis::Peak (TotalsIndex::*peak)() const;
   };
   constexpr PeakColumn kPeaks[] = {
-      {"requested", "peak of the requested bytes", &TotalsIndex::peakRequested},
+      {"requested",
+       "peak of the requested bytes; NULL: unknown, because the file states rounded sizes (pinned "
+       "host memory)",
+       &TotalsIndex::peakRequested},
       {"allocated", "peak of the allocated bytes (blocks that are not freed yet)",
        &TotalsIndex::peakAllocated},
       {"active", "peak of the active bytes (blocks that cannot be reused yet)",
@@ -112,14 +125,18 @@ Table devicesTable(const AnalysedTrace& analysed) {
       {"reserved", "peak of the reserved bytes (held from the driver)",
        &TotalsIndex::peakReserved}};
   for (const PeakColumn& p : kPeaks) {
+    bool is_request = std::string_view(p.what) == "requested";
     add(table, ColumnKind::kBytes, fmt::format("peak_{}_bytes", p.what), p.doc,
-        of_analysis([peak = p.peak](const DeviceAnalysis& d) {
-          return keyOfBytes((d.totals.*peak)().bytes);
+        of_analysis([peak = p.peak, is_request](const DeviceAnalysis& d) {
+          uint64_t bytes = (d.totals.*peak)().bytes;
+          return keyOfBytes(is_request ? model::knownSum(d.device, bytes) : bytes);
         }));
     add(table, ColumnKind::kStep, fmt::format("peak_{}_step", p.what),
         "first step with this peak; −1: before the first event",
-        of_analysis(
-            [peak = p.peak](const DeviceAnalysis& d) { return (d.totals.*peak)().place(); }));
+        of_analysis([peak = p.peak, is_request](const DeviceAnalysis& d) {
+          bool is_known = !is_request || d.device.knows_requests;
+          return is_known ? (d.totals.*peak)().place() : kNull;
+        }));
   }
   add(table, ColumnKind::kReal, "peak_active_seconds",
       "time of peak_active_step since the first event; NULL: the file has no times",
@@ -137,6 +154,35 @@ Table devicesTable(const AnalysedTrace& analysed) {
       eachRow([&trace](Row row) {
         return int64_t{analysis::hasOnlyState(trace, trace.devices[row])};
       }));
+  struct BoundColumn {
+    const char* what;
+    model::Bound model::Bounds::*bound;
+  };
+  for (BoundColumn b : {BoundColumn{"active", &model::Bounds::active},
+                        BoundColumn{"allocated", &model::Bounds::allocated},
+                        BoundColumn{"reserved", &model::Bounds::reserved}}) {
+    addRowText(table, fmt::format("peak_{}_bound", b.what),
+               "exact; at_most or at_least if kinds of events are missing",
+               [&trace, bound = b.bound](size_t row) {
+                 return std::string(model::name(model::boundsOf(trace.devices[row]).*bound));
+               });
+  }
+  auto bound = [&](const char* name, const char* doc, uint64_t analysis::PeakBounds::*bytes) {
+    add(table, ColumnKind::kBytes, name, doc, eachRow([&analysed, bytes](Row row) {
+          auto bounds = analysis::activeBounds(analysed, *analysed.devices[row]);
+          return bounds ? keyOfBytes((*bounds).*bytes) : kNull;
+        }));
+  };
+  bound("peak_active_at_least_bytes",
+        "the active peak was at least this; NULL: peak_active_bytes is exact, apart from "
+        "peak_uncertain_bytes",
+        &analysis::PeakBounds::at_least_bytes);
+  bound("peak_active_at_most_bytes",
+        "the active peak was at most this; NULL: as for peak_active_at_least_bytes",
+        &analysis::PeakBounds::at_most_bytes);
+  bound("initial_active_at_most_bytes",
+        "active before the first event was at most this; NULL: as for peak_active_at_least_bytes",
+        &analysis::PeakBounds::initial_at_most_bytes);
   using analysis::Totals;
   struct TotalColumn {
     const char* what;
@@ -150,14 +196,18 @@ Table devicesTable(const AnalysedTrace& analysed) {
     add(table, ColumnKind::kBytes, fmt::format("initial_{}_bytes", t.what),
         fmt::format("{} before the first event", t.what),
         of_analysis([bytes = t.bytes](const DeviceAnalysis& d) {
-          return keyOfBytes(d.totals.initial().*bytes);
+          uint64_t sum = d.totals.initial().*bytes;
+          bool is_request = bytes == &Totals::requested_bytes;
+          return keyOfBytes(is_request ? model::knownSum(d.device, sum) : sum);
         }));
   }
   for (const TotalColumn& t : kTotals) {
     add(table, ColumnKind::kBytes, fmt::format("final_{}_bytes", t.what),
         fmt::format("{} at the end", t.what),
         of_analysis([bytes = t.bytes](const DeviceAnalysis& d) {
-          return keyOfBytes(d.totals.last().*bytes);
+          uint64_t sum = d.totals.last().*bytes;
+          bool is_request = bytes == &Totals::requested_bytes;
+          return keyOfBytes(is_request ? model::knownSum(d.device, sum) : sum);
         }));
   }
   return table;
@@ -259,13 +309,36 @@ Table poolsTable(const AnalysedTrace& analysed) {
 }
 
 Table settingsTable(const AnalysedTrace& analysed) {
-  const auto& items = analysed.trace.settings.items;
+  // What is in effect, then what the conf string asks for under names of its own.
+  struct SettingRow {
+    std::string key, value, asked;
+    int64_t in_effect = kNull;
+  };
+  const model::AllocatorSettings& settings = analysed.trace.settings;
+  auto rows = std::make_shared<std::vector<SettingRow>>();
+  for (const auto& [key, value] : settings.items) rows->push_back({key, value, {}});
+  for (const model::AskedSetting& part : settings.asked) {
+    auto row = std::find_if(rows->begin(), rows->end(),
+                            [&](const SettingRow& it) { return it.key == part.key; });
+    if (row == rows->end()) row = rows->insert(rows->end(), {part.key, part.in_effect, {}});
+    row->asked = part.asked;
+    if (!part.in_effect.empty()) row->in_effect = part.differs ? 0 : 1;
+  }
   Table table;
   table.name = "settings";
-  table.doc = "One row per allocator setting that the file contains.";
-  setRows(table, items.size());
-  addRowText(table, "key", "", [&items](size_t row) { return items[row].first; });
-  addRowText(table, "value", "", [&items](size_t row) { return items[row].second; });
+  table.doc =
+      "One row per allocator setting that the file contains, or that PYTORCH_CUDA_ALLOC_CONF asks "
+      "for.";
+  setRows(table, rows->size());
+  addRowText(table, "key", "", [rows](size_t row) { return (*rows)[row].key; });
+  addRowText(table, "value", "what the file states; empty: it states nothing",
+             [rows](size_t row) { return (*rows)[row].value; });
+  addRowText(table, "asked", "what PYTORCH_CUDA_ALLOC_CONF asks for; empty: nothing",
+             [rows](size_t row) { return (*rows)[row].asked; });
+  add(table, ColumnKind::kInteger, "in_effect",
+      "1: what was asked for is in effect; 0: it is not, as on a platform that does not support "
+      "it; NULL: not asked for, or the file does not state it",
+      eachRow([rows](Row row) { return (*rows)[row].in_effect; }));
   return table;
 }
 

@@ -77,10 +77,11 @@ Table framesTable(const AnalysedTrace& analysed) {
   add(table, ColumnKind::kInteger, "line", "line number as in the file; 2^64 - 1 is shown as -1",
       stored(frames.line, [](uint64_t line) { return static_cast<int64_t>(line); }));
   std::vector<std::string> kinds;
-  for (auto kind : {model::FrameKind::kPython, model::FrameKind::kCpp, model::FrameKind::kOther}) {
+  for (auto kind : {model::FrameKind::kPython, model::FrameKind::kCpp, model::FrameKind::kOther,
+                    model::FrameKind::kForward}) {
     kinds.emplace_back(model::name(kind));
   }
-  addEnum(table, "kind", "python, cpp, other",
+  addEnum(table, "kind", "python, cpp, other; forward: of the forward pass, see stack_frames",
           stored(frames.kind, [](model::FrameKind kind) { return static_cast<int64_t>(kind); }),
           std::move(kinds));
   return table;
@@ -90,7 +91,9 @@ Table stackFramesTable(const AnalysedTrace& analysed) {
   const model::Stacks& stacks = analysed.trace.stacks;
   Table table;
   table.name = "stack_frames";
-  table.doc = "One row per frame of each stack.";
+  table.doc =
+      "One row per frame of each stack. For memory of the backward pass, the frames of the stack "
+      "are followed by those of the forward pass (forward_frames), with the kind forward.";
   setRows(table, stacks.frame.size());
   Column& stack =
       addReference(table, "stack_id", "→ stacks.id", stackOfFrameRow(stacks), stacks.size());

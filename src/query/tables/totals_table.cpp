@@ -85,6 +85,20 @@ Fill member(const AnalysedTrace& analysed, uint64_t Totals::*bytes) {
   };
 }
 
+// NULL on a device whose requests are unknown.
+Fill requestedMember(const AnalysedTrace& analysed) {
+  return [sums = member(analysed, &Totals::requested_bytes), &trace = analysed.trace](
+             const Row* rows, size_t count, int64_t* keys) {
+    sums(rows, count, keys);
+    for (const model::Device& device : trace.devices) {
+      if (device.knows_requests) continue;
+      for (size_t i = 0; i < count; ++i) {
+        if (device.event_begin <= rows[i] && rows[i] < device.event_end) keys[i] = kNull;
+      }
+    }
+  };
+}
+
 }  // namespace
 
 Table totalsTable(const AnalysedTrace& analysed) {
@@ -109,7 +123,10 @@ Table totalsTable(const AnalysedTrace& analysed) {
   auto addTotal = [&](const char* name, const char* doc, uint64_t Totals::*bytes) {
     add(table, ColumnKind::kBytes, name, doc, member(analysed, bytes)).in_row_order_only = true;
   };
-  addTotal("requested_bytes", "bytes that the program requested", &Totals::requested_bytes);
+  add(table, ColumnKind::kBytes, "requested_bytes",
+      "bytes that the program requested; NULL: unknown (pinned host memory)",
+      requestedMember(analysed))
+      .in_row_order_only = true;
   addTotal("active_bytes", "block bytes from alloc to free_completed", &Totals::active_bytes);
   addTotal("allocated_bytes", "block bytes from alloc to free_requested", &Totals::allocated_bytes);
   addTotal("reserved_bytes", "bytes held from the driver", &Totals::reserved_bytes);

@@ -120,6 +120,7 @@ base::Status assemble(model::Trace& trace, Columns& columns, Value top) {
   columns.finishEvents();
   TG_RETURN_IF_ERROR(assembleEvents(trace, columns, traces, host_traces));
   TG_RETURN_IF_ERROR(assembleSegments(trace, columns, segments, host_segments));
+  columns.finishForward();
   assembleSettings(trace, columns, settings);
   assembleAnnotations(trace, columns, annotations);
   if (values.tree().exhausted()) {
@@ -129,7 +130,12 @@ base::Status assemble(model::Trace& trace, Columns& columns, Value top) {
         std::nullopt, "PyTorch does not write such files."};
   }
   std::erase_if(trace.devices, hasNoData);
-  if (trace.events.size() == 0) {
+  // Stacks of blocks show that history was on (only_state, recording_issues.h).
+  auto has_stack = [](const std::vector<model::StackId>& stacks) {
+    return std::any_of(stacks.begin(), stacks.end(), [](model::StackId s) { return s.valid(); });
+  };
+  bool was_on = has_stack(trace.final_blocks.stack) || has_stack(trace.final_segments.stack);
+  if (trace.events.size() == 0 && !was_on) {
     model::Issue issue;
     issue.kind = model::IssueKind::kNoTrace;
     trace.issues.add(std::move(issue));

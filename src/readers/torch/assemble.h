@@ -6,6 +6,9 @@
 // Cost: O(items outside events) + one pass over the events' action and time columns.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/result.h"
 #include "model/trace.h"
 #include "readers/torch/pickle/columns.h"
@@ -13,6 +16,16 @@
 namespace tidegauge::readers::torch {
 
 base::Status assemble(model::Trace& trace, Columns& columns, Value top);
+
+// A snapshot inside dicts and lists of a program: {"rank": 3, "mem": {"segments": …}}.
+struct FoundSnapshot {
+  Value value;
+  std::string path;  // "mem", "ranks[0].mem"; empty: the top value itself
+};
+// The snapshots in the top value, in its order; at most kMaxWrapped + 1. If there is none, the top
+// value, of which assemble() says what it is.
+std::vector<FoundSnapshot> findSnapshots(Columns& columns, Value top);
+inline constexpr size_t kMaxWrapped = 64;  // each is read separately
 
 // Parts of it, one file each.
 base::Status assembleEvents(model::Trace& trace, Columns& columns, Value device_traces,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "readers/torch/assemble.h"
+#include "readers/torch/order_events.h"
 
 namespace tidegauge::readers::torch {
 namespace {
@@ -89,6 +90,7 @@ void gatherAll(model::Events& events, const std::vector<DeviceRows>& devices, ui
   gatherOptional(events.compile_context, model::StringId(), devices, total);
   gatherOptional(events.metadata, model::StringId(), devices, total);
   gatherOptional(events.category, model::StringId(), devices, total);
+  gatherOptional(events.internal_metadata, model::StringId(), devices, total);
 }
 
 // Are the rows sorted by device already? True for every file that torch writes.
@@ -101,23 +103,6 @@ bool inOrder(const std::vector<DeviceRows>& devices, uint64_t rows) {
     }
   }
   return next == rows;
-}
-
-void reportOrder(model::Trace& trace, const model::Device& device) {
-  const auto& time_us = trace.events.time_us;
-  if (time_us.empty()) return;
-  model::Issue issue;
-  issue.kind = model::IssueKind::kUnorderedTime;
-  issue.device = device.ordinal;
-  int64_t latest_us = model::kNoTime;
-  for (uint64_t row = device.event_begin; row < device.event_end; ++row) {
-    if (time_us[row] == model::kNoTime) continue;
-    if (time_us[row] < latest_us) {
-      if (issue.count++ == 0) issue.first_step = row - device.event_begin;
-    }
-    latest_us = std::max(latest_us, time_us[row]);
-  }
-  if (issue.count > 0) trace.issues.add(std::move(issue));
 }
 
 void reportUnknownActions(model::Trace& trace, const model::Device& device) {
@@ -183,8 +168,8 @@ base::Status assembleEvents(model::Trace& trace, Columns& columns, Value device_
                        std::nullopt, "PyTorch does not write such files."};
   }
   if (!inOrder(devices, trace.events.size())) gatherAll(trace.events, devices, total);
-  for (const model::Device& device : trace.devices) {
-    reportOrder(trace, device);
+  for (model::Device& device : trace.devices) {
+    orderEvents(trace, device);
     reportUnknownActions(trace, device);
   }
   return base::okStatus();

@@ -26,6 +26,7 @@ struct SegmentRow {
   model::StreamId stream{0};
   model::PoolId pool{0};
   model::StackId stack;
+  uint32_t forward = ForwardStacks::kNone;
   Value blocks;
 };
 
@@ -35,6 +36,7 @@ struct BlockRow {
   uint64_t requested_bytes = model::kUnknownBytes;
   model::BlockState state = model::BlockState::kUnknown;
   model::StackId stack;
+  uint32_t forward = ForwardStacks::kNone;
   Value history;
 };
 
@@ -122,6 +124,9 @@ SegmentRow SegmentReader::readSegment(Value dict, bool host) {
       case Word::kFrames:
         row.stack = columns_.stackOf(value, Place::kSegment);
         break;
+      case Word::kForwardFrames:
+        row.forward = columns_.forwardOf(value, Place::kSegment);
+        break;
       case Word::kBlocks:
         row.blocks = value;
         break;
@@ -174,6 +179,9 @@ BlockRow SegmentReader::readBlock(Value dict) {
         break;
       case Word::kFrames:
         row.stack = columns_.stackOf(value, Place::kBlock);
+        break;
+      case Word::kForwardFrames:
+        row.forward = columns_.forwardOf(value, Place::kBlock);
         break;
       case Word::kHistory:
         row.history = value;
@@ -237,7 +245,7 @@ base::Status SegmentReader::addBlocks(const SegmentRow& segment) {
     blocks.size_bytes.push_back(block.size_bytes);
     blocks.requested_bytes.push_back(block.requested_bytes);
     blocks.state.push_back(block.state);
-    blocks.stack.push_back(block.stack);
+    blocks.stack.push_back(columns_.withForward(block.stack, block.forward));
     address += block.size_bytes;
   });
   return base::okStatus();
@@ -271,7 +279,7 @@ void SegmentReader::addSegment(const SegmentRow& row, uint64_t block_begin) {
   segments.small_pool.push_back(row.small_pool);
   segments.stream.push_back(row.stream);
   segments.pool.push_back(row.pool);
-  segments.stack.push_back(row.stack);
+  segments.stack.push_back(columns_.withForward(row.stack, row.forward));
   segments.block_begin.push_back(block_begin);
   segments.block_end.push_back(trace_.final_blocks.size());
 }

@@ -48,15 +48,13 @@ Error unknownFormat(std::span<const uint8_t> input) {
   }
   constexpr size_t kTarMagic = 257;
   bool tar = input.size() >= kTarMagic + 5 && std::memcmp(&input[kTarMagic], "ustar", 5) == 0;
-  const char* packed = startsWith({0xfd, '7', 'z', 'X', 'Z', 0}) ? "xz"
-                       : startsWith({'B', 'Z', 'h'})             ? "bzip2"
-                       : startsWith({0x04, 0x22, 0x4d, 0x18})    ? "lz4"
-                       : startsWith({'7', 'z', 0xbc, 0xaf})      ? "7z"
-                       : tar                                     ? "tar"
-                                                                 : nullptr;
+  const char* packed = startsWith({0x04, 0x22, 0x4d, 0x18}) ? "lz4"
+                       : startsWith({'7', 'z', 0xbc, 0xaf}) ? "7z"
+                       : tar                                ? "tar"
+                                                            : nullptr;
   if (packed != nullptr) {
     return {ErrorKind::kUnreadable, fmt::format("the file is packed with {}", packed), 0,
-            "Unpack it first. Tidegauge reads gzip, zstd and zip directly."};
+            "Unpack it first. Tidegauge reads gzip, zstd, xz, bzip2 and zip directly."};
   }
   constexpr std::string_view kSqlite = "SQLite format 3";
   if (input.size() > kSqlite.size() &&
@@ -72,11 +70,46 @@ Error unknownFormat(std::span<const uint8_t> input) {
 
 struct Attempt {
   base::Result<model::Trace> result = Error{};
+  size_t snapshots = 1;  // in the value
+  std::string path;      // of this one, inside dicts and lists
   bool needs_careful = false;
   bool cut_off = false;  // failed only because the input ended
 };
 
-Attempt tryRead(std::span<const uint8_t> input, Mode mode, const ReadOptions& options) {
+// torch.save's older format: pickles of a magic number, a version and a description of the machine
+// come before the value, and those of the tensors after it. Returns where the value begins; 0 for
+// any other input.
+size_t afterTorchHeader(std::span<const uint8_t> input) {
+  constexpr uint8_t kMagic[] = {0x80, 0x02, 0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46,
+                                0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19, '.'};
+  constexpr int kHeaderPickles = 2;  // after the magic number
+  if (input.size() < sizeof kMagic || std::memcmp(input.data(), kMagic, sizeof kMagic) != 0)
+    return 0;
+  size_t at = sizeof kMagic;
+  for (int i = 0; i < kHeaderPickles; ++i) {
+    std::span<const uint8_t> rest = input.subspan(at);
+    model::Trace scratch;
+    Values values(rest, scratch.strings);
+    Oddities oddities(values);
+    Columns columns(scratch, values, oddities);
+    Machine machine(columns, Mode::kCareful);
+    PickleEnd end;
+    if (!looksLikePickle(rest) || !readPickle(rest, machine, columns, {}, end)) return 0;
+    at += end.end_offset;
+  }
+  return at;
+}
+
+Error tooManyWrapped() {
+  return {ErrorKind::kLimit,
+          fmt::format("it contains more than {} snapshots, which Tidegauge does not read at once",
+                      kMaxWrapped),
+          0, "Save them as files of their own."};
+}
+
+// `which`: of several snapshots that a program put into one value.
+Attempt tryRead(std::span<const uint8_t> input, Mode mode, const ReadOptions& options,
+                size_t which) {
   Attempt attempt;
   model::Trace trace;
   Values values(input, trace.strings);
@@ -99,8 +132,14 @@ Attempt tryRead(std::span<const uint8_t> input, Mode mode, const ReadOptions& op
     attempt.result = std::move(machine.error());
     return attempt;
   }
-  if (auto status = assemble(trace, columns, pickle ? pickle_end.top : json_end.top);
-      !status.ok()) {
+  std::vector<FoundSnapshot> found = findSnapshots(columns, pickle ? pickle_end.top : json_end.top);
+  attempt.snapshots = found.size();
+  if (found.size() > kMaxWrapped || which >= found.size()) {
+    attempt.result = tooManyWrapped();
+    return attempt;
+  }
+  attempt.path = found[which].path;
+  if (auto status = assemble(trace, columns, found[which].value); !status.ok()) {
     attempt.result = std::move(status.error());
     // The error concerns the file as a whole.
     if (!attempt.result.error().byte_offset) attempt.result.error().byte_offset = 0;
@@ -113,10 +152,19 @@ Attempt tryRead(std::span<const uint8_t> input, Mode mode, const ReadOptions& op
   return attempt;
 }
 
-Attempt readEitherWay(std::span<const uint8_t> input, const ReadOptions& options) {
-  Attempt attempt = tryRead(input, options.careful ? Mode::kCareful : Mode::kQuick, options);
-  if (attempt.needs_careful) attempt = tryRead(input, Mode::kCareful, options);
+Attempt readEitherWay(std::span<const uint8_t> input, const ReadOptions& options, size_t which) {
+  Attempt attempt = tryRead(input, options.careful ? Mode::kCareful : Mode::kQuick, options, which);
+  if (attempt.needs_careful) attempt = tryRead(input, Mode::kCareful, options, which);
   return attempt;
+}
+
+// The value of torch.save's older format is followed by others.
+void dropTrailing(model::Issues& issues) {
+  model::Issues kept;
+  for (const model::Issue& issue : issues.all()) {
+    if (issue.kind != model::IssueKind::kTrailingBytes) kept.add(issue);
+  }
+  issues = std::move(kept);
 }
 
 }  // namespace
@@ -129,7 +177,7 @@ bool mayBecomeSnapshot(std::span<const uint8_t> start) {
   if (!isPickleOrJson(start)) return false;
   // A number or escape that is cut in two by the end of `start` is not an error of the whole.
   constexpr uint64_t kLongestPart = 64;
-  Attempt attempt = readEitherWay(start, {});
+  Attempt attempt = readEitherWay(start.subspan(afterTorchHeader(start)), {}, 0);
   if (attempt.result.ok() || attempt.cut_off) return true;
   std::optional<uint64_t> offset = attempt.result.error().byte_offset;
   return offset && *offset + kLongestPart > start.size();
@@ -137,19 +185,34 @@ bool mayBecomeSnapshot(std::span<const uint8_t> start) {
 
 base::Result<model::Trace> readSnapshot(std::span<const uint8_t> input, std::string name,
                                         const ReadOptions& options) {
+  TG_ASSIGN_OR_RETURN(std::vector<model::Trace> traces,
+                      readSnapshots(input, std::move(name), options));
+  return std::move(traces.front());
+}
+
+base::Result<std::vector<model::Trace>> readSnapshots(std::span<const uint8_t> input,
+                                                      const std::string& name,
+                                                      const ReadOptions& options) {
   if (input.empty())
     return Error{ErrorKind::kUnreadable, "the file is empty", 0,
                  "Write the snapshot again; perhaps the program was stopped before it wrote it."};
   if (!isPickleOrJson(input)) return unknownFormat(input);
   try {
-    Attempt attempt = readEitherWay(input, options);
-    if (attempt.result.ok()) {
-      model::Source& source = attempt.result.value().source;
-      source.name = std::move(name);
-      source.data_bytes = input.size();
-      source.file_bytes = input.size();
+    std::vector<model::Trace> traces;
+    size_t header_bytes = afterTorchHeader(input);
+    for (size_t which = 0, snapshots = 1; which < snapshots; ++which) {
+      Attempt attempt = readEitherWay(input.subspan(header_bytes), options, which);
+      if (!attempt.result.ok()) return std::move(attempt.result.error());
+      snapshots = attempt.snapshots;
+      model::Trace trace = std::move(attempt.result).value();
+      // Each is read separately: they share the columns that the reader fills.
+      trace.source.name = snapshots == 1 ? name : fmt::format("{}/{}", name, attempt.path);
+      trace.source.data_bytes = input.size();
+      trace.source.file_bytes = input.size();
+      if (header_bytes > 0) dropTrailing(trace.issues);
+      traces.push_back(std::move(trace));
     }
-    return std::move(attempt.result);
+    return traces;
   } catch (const std::bad_alloc&) {
     return Error{ErrorKind::kLimit, "not enough memory to read this file", std::nullopt, ""};
   }

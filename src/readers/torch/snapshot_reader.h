@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "model/trace.h"
@@ -28,10 +29,15 @@ struct ReadOptions {
   bool careful = false;
 };
 
-// `name` is for people: the path, or the member of an archive. The input must only outlive the
-// call.
+// The first one. `name` is for people: the path, or the member of an archive. The input must only
+// outlive the call.
 base::Result<model::Trace> readSnapshot(std::span<const uint8_t> input, std::string name,
                                         const ReadOptions& options);
+
+// All snapshots of the input: a program may put several into one dict or list. At least one.
+base::Result<std::vector<model::Trace>> readSnapshots(std::span<const uint8_t> input,
+                                                      const std::string& name,
+                                                      const ReadOptions& options);
 
 // Does it start like something that readSnapshot() supports?
 bool isPickleOrJson(std::span<const uint8_t> input);

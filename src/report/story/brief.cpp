@@ -12,6 +12,7 @@
 #include "base/text_layout.h"
 #include "report/oom/advice_words.h"
 #include "report/oom/oom_story.h"
+#include "report/recording/lack_words.h"
 #include "report/recording/recording_report.h"
 #include "report/story/level_chart.h"
 #include "report/story/report_parts.h"
@@ -224,6 +225,7 @@ class Brief {
     out.evidence(story_.headline_sql, {});
     if (story_.kind == Story::Kind::kOom)
       for (const Sentence& sentence : story_.of(Topic::kWhat)) out.sentence(sentence);
+    for (const Sentence& sentence : story_.of(Topic::kLacks)) out.sentence(sentence);
     if (const Sentence* ended = firstOf("process")) out.sentence(*ended);
   }
 
@@ -392,11 +394,11 @@ class Brief {
           it.ooms.empty() ? "no request failed" : counted(it.ooms.size(), "out-of-memory event");
       out.paragraph(fmt::format(
           "{}: peak active {}, peak reserved {}; {}.", analysis::deviceLabel(it.device->device),
-          humanBytes(it.peak.active.bytes), humanBytes(it.peak.reserved.bytes), ooms));
+          boundedActive(it.peak), boundedReserved(it.peak, it.peak.reserved.bytes), ooms));
       out.evidence(
-          fmt::format("SELECT peak_active_bytes, peak_reserved_bytes, (SELECT count(*) FROM "
+          fmt::format("SELECT peak_active_bytes, peak_reserved_bytes{1}, (SELECT count(*) FROM "
                       "ooms({0})) AS ooms FROM devices WHERE device = {0}",
-                      it.device->device.ordinal),
+                      it.device->device.ordinal, boundColumns(it.peak)),
           {});
       ++told;
     }

@@ -35,6 +35,12 @@ json peakJson(const analysis::Peak& peak) {
   return {{"bytes", peak.bytes}, {"step", peak.place()}};
 }
 
+// The requests of pinned host memory are unknown.
+json requestedPeakJson(const model::Device& device, const analysis::Peak& peak) {
+  if (!device.knows_requests) return {{"bytes", json()}, {"step", json()}};
+  return peakJson(peak);
+}
+
 // The page draws only steps.
 json pagePeakJson(const analysis::Peak& peak) {
   return {{"bytes", peak.bytes}, {"step", peak.step}, {"at_start", peak.at_start}};
@@ -171,6 +177,18 @@ json settingsJson(const AnalysedTrace& analysed) {
   return rows;
 }
 
+// What PYTORCH_CUDA_ALLOC_CONF asks for, and what the file says is in effect.
+json settingsAskedJson(const model::AllocatorSettings& settings) {
+  json rows = json::array();
+  for (const model::AskedSetting& part : settings.asked) {
+    rows.push_back({{"key", clean(part.key)},
+                    {"asked", clean(part.asked)},
+                    {"in_effect", part.in_effect.empty() ? json() : json(clean(part.in_effect))},
+                    {"differs", part.differs}});
+  }
+  return rows;
+}
+
 json fileJson(const AnalysedTrace& analysed) {
   const model::Trace& trace = analysed.trace;
   return {{"name", clean(trace.source.name)},
@@ -187,12 +205,38 @@ json fileJson(const AnalysedTrace& analysed) {
           {"conf", clean(trace.settings.conf)}};
 }
 
-json peaksJson(const analysis::PeakReport& peak, const TotalsSql& sql) {
-  return {{"requested", withSql(peakJson(peak.requested), sql.peak("requested"))},
+json peaksJson(const model::Device& device, const analysis::PeakReport& peak,
+               const TotalsSql& sql) {
+  return {{"requested", withSql(requestedPeakJson(device, peak.requested), sql.peak("requested"))},
           {"active", withSql(peakJson(peak.active), sql.peak("active"))},
           {"allocated", withSql(peakJson(peak.allocated), sql.peak("allocated"))},
           {"reserved", withSql(peakJson(peak.reserved), sql.peak("reserved"))},
           {"uncertain_bytes", peak.uncertain_bytes}};
+}
+
+// What the recording lacks, and how its totals relate to the truth.
+json lacksJson(const DeviceSummary& summary) {
+  const model::Device& device = summary.device->device;
+  json actions = json::array();
+  for (size_t i = 0; i < static_cast<size_t>(model::Action::kFirstUnknown); ++i) {
+    auto action = static_cast<model::Action>(i);
+    if (device.missing.has(action)) actions.push_back(model::name(action));
+  }
+  const std::optional<analysis::PeakBounds>& active = summary.peak.active_bounds;
+  return {{"actions", std::move(actions)},
+          {"gap_steps", device.gaps},
+          {"requested_sizes", !device.knows_requests},
+          {"peak_active_bound", model::name(summary.peak.bounds.active)},
+          {"peak_allocated_bound", model::name(summary.peak.bounds.allocated)},
+          {"peak_reserved_bound", model::name(summary.peak.bounds.reserved)},
+          {"peak_active_at_least_bytes", active ? json(active->at_least_bytes) : json()},
+          {"peak_active_at_most_bytes", active && active->at_most_bytes != model::kUnknownBytes
+                                            ? json(active->at_most_bytes)
+                                            : json()},
+          {"sql", fmt::format("SELECT peak_active_bound, peak_allocated_bound, "
+                              "peak_reserved_bound, peak_active_at_least_bytes, "
+                              "peak_active_at_most_bytes FROM devices WHERE device = {}",
+                              device.ordinal)}};
 }
 
 uint64_t countActions(const AnalysedTrace& analysed, const model::Device& device,
@@ -257,6 +301,7 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
       {"label", analysis::deviceLabel(device)},
       {"at_least", model::isAtLeast(analysed.trace, device.ordinal)},
       {"only_state", summary.only_state},
+      {"lacks", lacksJson(summary)},
       {"events", device.steps()},
       {"allocations", device.allocation_end - device.allocation_begin},
       {"allocations_by_provenance", by_provenance},
@@ -265,9 +310,9 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
        countActions(analysed, device, {Action::kSegmentAlloc, Action::kSegmentMap})},
       {"device_frees",
        countActions(analysed, device, {Action::kSegmentFree, Action::kSegmentUnmap})},
-      {"initial", withSql(totalsJson(summary.initial), sql.totals("initial"))},
-      {"final", withSql(totalsJson(summary.final), sql.totals("final"))},
-      {"peak", peaksJson(summary.peak, sql)},
+      {"initial", withSql(totalsJson(device, summary.initial), sql.totals("initial"))},
+      {"final", withSql(totalsJson(device, summary.final), sql.totals("final"))},
+      {"peak", peaksJson(device, summary.peak, sql)},
       {"holders_at_peak", holdersJson(analysed, device.ordinal, summary.peak.holders,
                                       summary.only_state ? "end" : "peak")},
       {"holders_at_oom",
@@ -348,9 +393,9 @@ json rangeJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& de
             {"first_time_us", timeJson(device, range.first)},
             {"last_time_us", timeJson(device, range.last)},
             {"notes", cleanList(range.notes)}}},
-          {"initial", withSql(totalsJson(summary.before), sql.totals("initial"))},
-          {"final", withSql(totalsJson(summary.after), sql.totals("final"))},
-          {"peak", peaksJson(summary.peak, sql)},
+          {"initial", withSql(totalsJson(device.device, summary.before), sql.totals("initial"))},
+          {"final", withSql(totalsJson(device.device, summary.after), sql.totals("final"))},
+          {"peak", peaksJson(device.device, summary.peak, sql)},
           {"holders_at_peak",
            holdersJson(analysed, device.device.ordinal, summary.peak.holders, "peak")},
           {"ooms", ooms}};
@@ -385,7 +430,8 @@ json reportJson(const AnalysedTrace& analysed, const std::vector<Chosen>& chosen
           {"devices", devices},
           {"issues", issuesJson(analysed)},
           {"issues_sql", "SELECT * FROM issues"},
-          {"settings", settings}};
+          {"settings", settings},
+          {"settings_asked", settingsAskedJson(analysed.trace.settings)}};
 }
 
 json sessionFileJson(const AnalysedTrace& analysed, size_t file_id, const std::string& name) {
@@ -425,8 +471,8 @@ json sessionFileJson(const AnalysedTrace& analysed, size_t file_id, const std::s
                         {{"requested", pagePeakJson(totals.peakRequested())},
                          {"active", pagePeakJson(totals.peakActive())},
                          {"reserved", pagePeakJson(totals.peakReserved())}}},
-                       {"initial", totalsJson(totals.initial())},
-                       {"final", totalsJson(totals.last())},
+                       {"initial", totalsJson(d, totals.initial())},
+                       {"final", totalsJson(d, totals.last())},
                        {"ceiling_bytes", orNull(ceiling)},
                        {"oom_count", oom_count},
                        {"ooms", ooms}});

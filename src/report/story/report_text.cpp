@@ -10,8 +10,10 @@
 #include "model/recorded_work.h"
 #include "report/oom/advice_words.h"
 #include "report/oom/oom_story.h"
+#include "report/recording/lack_words.h"
 #include "report/recording/recording_report.h"
 #include "report/story/brief.h"
+#include "report/recording/settings_words.h"
 #include "report/story/report_parts.h"
 #include "report/story/story.h"
 #include "report/words/file_names.h"
@@ -118,7 +120,7 @@ class Report {
     bool has_steps = !summary.only_state;
     int device = ordinalOf(*summary.device);
     totals(summary.initial, summary.final, summary.peak, "start", has_steps,
-           model::isAtLeast(analysed_.trace, device));
+           model::isAtLeast(analysed_.trace, device), summary.device->device.knows_requests);
     evidence(fmt::format("SELECT * FROM devices WHERE device = {}", device), {});
     holders(summary.at_oom ? *summary.at_oom : summary.peak.holders,
             summary.at_oom ? "out-of-memory event"
@@ -179,7 +181,7 @@ class Report {
     }
     for (const std::string& note : range.notes) page_.bullet(note);
     totals(summary.before, summary.after, summary.peak, "before", true,
-           model::isAtLeast(analysed_.trace, ordinalOf(device)));
+           model::isAtLeast(analysed_.trace, ordinalOf(device)), device.device.knows_requests);
     evidence(fmt::format("SELECT * FROM range_totals({}, {}, {})", ordinalOf(device), range.first,
                          range.last),
              {});
@@ -201,20 +203,28 @@ class Report {
   // The peak of a range is among its states after steps, and may be lower than the state before it.
   // Without a history, no peak is known.
   void totals(const analysis::Totals& start, const analysis::Totals& end,
-              const analysis::PeakReport& peaks, const char* before, bool has_steps,
-              bool at_least) {
-    auto size = [&](uint64_t bytes) { return (at_least ? "≥ " : "") + sizeOrZero(bytes); };
+              const analysis::PeakReport& peaks, const char* before, bool has_steps, bool at_least,
+              bool knows_requests) {
+    auto size = [&](uint64_t bytes, model::Bound bound = model::Bound::kExact) {
+      bool at_most = bound == model::Bound::kAtMost && bytes > 0;
+      const char* mark = at_least || bound == model::Bound::kAtLeast ? "≥ " : at_most ? "≤ " : "";
+      return mark + sizeOrZero(bytes);
+    };
+    // The end of the recording comes from the final state; that of a range does not.
+    bool is_range = std::string_view(before) != "start";
+    auto end_bound = [&](model::Bound bound) { return is_range ? bound : model::Bound::kExact; };
     page_.blank();
     if (!page_.isNarrow()) {
       page_.line(
           fmt::format("  {:<12}{:>14}{:>14}{:>14}   {}", "", before, "end", "peak", "at step"));
     }
-    auto row = [&](const char* name, uint64_t at_start, uint64_t at_end,
-                   const analysis::Peak& peak) {
+    auto row = [&](const char* name, uint64_t at_start, uint64_t at_end, const analysis::Peak& peak,
+                   model::Bound bound) {
       std::string mark = markOf(incomplete_, kOfMemory);
       std::string step = !has_steps ? "–" : peak.at_start ? before : withCommas(peak.step);
-      std::string most = has_steps ? size(peak.bytes) : "–";
-      std::string first = has_steps ? size(at_start) : "–";
+      std::string most = has_steps ? size(peak.bytes, bound) : "–";
+      std::string first = has_steps ? size(at_start, bound) : "–";
+      std::string last = size(at_end, end_bound(bound));
       step += mark;
       if (page_.isNarrow()) {
         std::string at =
@@ -222,16 +232,33 @@ class Report {
         page_.paragraph(has_steps ? fmt::format("{}: peak {}{}", name, most, at)
                                   : fmt::format("{}{}", name, mark),
                         2, 2);
-        page_.paragraph(fmt::format("{} {}, end {}", before, first, size(at_end)), 4);
+        page_.paragraph(fmt::format("{} {}, end {}", before, first, last), 4);
         return;
       }
-      page_.line(
-          fmt::format("  {:<12}{:>14}{:>14}{:>14}   {}", name, first, size(at_end), most, step));
+      page_.line(fmt::format("  {:<12}{:>14}{:>14}{:>14}   {}", name, first, last, most, step));
     };
-    row("requested", start.requested_bytes, end.requested_bytes, peaks.requested);
-    row("allocated", start.allocated_bytes, end.allocated_bytes, peaks.allocated);
-    row("active", start.active_bytes, end.active_bytes, peaks.active);
-    row("reserved", start.reserved_bytes, end.reserved_bytes, peaks.reserved);
+    // With the longest lives, larger blocks than the requests show only add to the upper bound.
+    analysis::Peak active = peaks.active, allocated = peaks.allocated;
+    uint64_t active_start = start.active_bytes, allocated_start = start.allocated_bytes;
+    model::Bound active_bound = peaks.bounds.active, allocated_bound = peaks.bounds.allocated;
+    if (peaks.active_bounds && peaks.active_bounds->at_most_bytes == model::kUnknownBytes) {
+      active_bound = allocated_bound = model::Bound::kAtLeast;
+    } else if (peaks.active_bounds && active_bound == model::Bound::kAtMost) {
+      active.bytes = allocated.bytes = peaks.active_bounds->at_most_bytes;
+      active_start = allocated_start = peaks.active_bounds->initial_at_most_bytes;
+    }
+    if (knows_requests) {
+      bool unseen = peaks.active_bounds && peaks.active_bounds->blocks_unseen;
+      row("requested", unseen ? active_start : start.requested_bytes, end.requested_bytes,
+          unseen ? active : peaks.requested, active_bound);
+    } else {
+      page_.line(
+          fmt::format("  {:<12}{:>14}{:>14}{:>14}", "requested", "unknown", "unknown", "unknown"));
+    }
+    row("allocated", allocated_start, end.allocated_bytes, allocated, allocated_bound);
+    row("active", active_start, end.active_bytes, active, active_bound);
+    row("reserved", start.reserved_bytes, end.reserved_bytes, peaks.reserved,
+        peaks.bounds.reserved);
     if (!std::exchange(explained_totals_, true)) {
       page_.faint(
           seesOnlySegments(analysed_.trace)
@@ -247,11 +274,12 @@ class Report {
           "≥: lower bound, because the recording shows only part of the memory allocated before it",
           2, 2);
     }
+    for (const std::string& words : lackWords(peaks, knows_requests)) page_.faint(words, 2, 2);
     if (incomplete_.touches(kOfMemory)) {
       page_.paragraph(howIncomplete(incomplete_, kOfMemory));
       evidence(kIncompleteSql, {});
     }
-    if (peaks.uncertain_bytes > 0 && has_steps) {
+    if (peaks.uncertain_bytes > 0 && !peaks.active_bounds && has_steps) {
       page_.paragraph(fmt::format("Active and allocated peaks may be higher by at most {}.",
                                   humanBytes(peaks.uncertain_bytes)));
     }
@@ -412,9 +440,7 @@ class Report {
     const model::AllocatorSettings& settings = analysed_.trace.settings;
     if (!settings.present) return;
     page_.blank();
-    page_.paragraph(
-        "Allocator settings: " + (settings.conf.empty() ? std::string("default") : settings.conf),
-        0);
+    page_.paragraph("Allocator settings: " + settingsWords(settings), 0);
     evidence("SELECT * FROM settings", {});
   }
 

@@ -8,6 +8,7 @@
 #include "base/sizes.h"
 #include "model/recorded_work.h"
 #include "report/oom/oom_story.h"
+#include "report/recording/lack_words.h"
 #include "report/story/report_parts.h"
 #include "report/words/holder_names.h"
 #include "report/words/incomplete_words.h"
@@ -176,8 +177,8 @@ void addPeak(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
   story.eyebrow = "Peak memory";
   uint64_t reserved_then = summary.device->totals.at(peak.active).reserved_bytes;
   // As in the tables: nothing is summed here.
-  std::vector<std::string> sizes = {humanBytes(peak.active.bytes), humanBytes(peak.reserved.bytes),
-                                    humanBytes(reserved_then)};
+  std::vector<std::string> sizes = {boundedActive(peak), boundedReserved(peak, peak.reserved.bytes),
+                                    boundedReserved(peak, reserved_then)};
   bool at_least = model::isAtLeast(analysed.trace, ordinalOf(summary));
   story.headline = fmt::format("Peak active memory was {0}{1}; peak reserved memory was {0}{2}.",
                                at_least ? "at least " : "", sizes[0], sizes[1]);
@@ -197,9 +198,10 @@ void addPeak(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
                         ordinalOf(summary), peak.active.step)};
   story.headline_sql = fmt::format(
       "SELECT peak_active_step, peak_active_seconds, peak_active_bytes, "
-      "peak_reserved_bytes FROM devices WHERE device = {}",
-      ordinalOf(summary));
-  story.add(Topic::kWhat, std::move(sentence));
+      "peak_reserved_bytes{} FROM devices WHERE device = {}",
+      boundColumns(peak), ordinalOf(summary));
+  // What is drawn at a step of bounds is no fact.
+  if (!peak.active_bounds) story.add(Topic::kWhat, std::move(sentence));
 }
 
 void addHolders(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
@@ -325,7 +327,7 @@ void addOlder(const DeviceSummary& summary, Story& story) {
          {},
          both("'lost'")});
   }
-  if (summary.peak.uncertain_bytes > 0) {
+  if (summary.peak.uncertain_bytes > 0 && !summary.peak.active_bounds) {
     story.findings.push_back(
         {Severity::kLow,
          {plain("Some block sizes are inferred from their requests, so the true active peak may be "
@@ -383,8 +385,7 @@ void addChecks(const AnalysedTrace& analysed, const DeviceSummary& summary, Stor
         {Severity::kMedium,
          {plain(has_step ? "Only one event was recorded, as with enabled=\"state\"; so no peak is "
                            "known"
-                         : "No events were recorded on this device; memory history was probably "
-                           "off")},
+                         : "No events were recorded on this device")},
          {},
          {}});
   }
@@ -440,6 +441,8 @@ Story makeStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
   } else {
     addPeak(analysed, summary, story);
   }
+  for (Sentence& lack : lackSentences(analysed, summary))
+    story.add(Topic::kLacks, std::move(lack));
   addLowerBound(analysed, summary, story);
   addUnseenBlocks(analysed, story);
   addHolders(analysed, summary, story);
@@ -456,16 +459,7 @@ Story makeStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
         ordinalOf(summary));
     story.sentences.clear();
     addHolders(analysed, summary, story);
-    bool has_step = summary.device->totals.steps() > 0;
-    story.add(
-        Topic::kRest,
-        {{plain(has_step
-                    ? "This device has one event, as with enabled=\"state\", so only its final "
-                      "state is known. For a history, call "
-                    : "This device has no events, so only its final state is known. Call "),
-          code("torch.cuda.memory._record_memory_history()"),
-          plain(" before the part you want to see.")},
-         {}});
+    story.add(Topic::kRest, whyNoEvents(analysed, summary.device->device));
   }
   model::Incomplete incomplete = incompleteOf(analysed);
   if (incomplete.any())

@@ -16,8 +16,9 @@
 
 namespace tidegauge::report {
 
-// What a sentence is about; the brief report has a section for each.
-enum class Topic : uint8_t { kWhat, kWhy, kWho, kRest };
+// What a sentence is about; the brief report has a section for each. kLacks: what the recording
+// does not contain.
+enum class Topic : uint8_t { kWhat, kLacks, kWhy, kWho, kRest };
 
 struct StorySentence : Sentence {
   Topic topic = Topic::kRest;

@@ -16,6 +16,8 @@ using nlohmann::json;
 json holdersJson(const AnalysedTrace& analysed, int device, const analysis::Holders& holders,
                  const char* at) {
   std::vector<HolderName> names = holderNames(analysed, holders.groups, kMaxHolders);
+  const analysis::DeviceAnalysis* of = analysed.findDevice(device);
+  bool knows_requests = of == nullptr || of->device.knows_requests;
   json rows = json::array();
   for (size_t i = 0; i < names.size(); ++i) {
     const analysis::StackGroup& group = holders.groups[i];
@@ -25,7 +27,7 @@ json holdersJson(const AnalysedTrace& analysed, int device, const analysis::Hold
          {"caller", clean(names[i].caller)},
          {"slot", analysed.labels.colourSlot(group.stack)},
          {"bytes", group.block_bytes},
-         {"requested_bytes", group.requested_bytes},
+         {"requested_bytes", knows_requests ? json(group.requested_bytes) : json()},
          {"blocks", group.blocks},
          {"older_bytes", group.older_bytes},
          {"first_allocation_id", group.first_row},
@@ -47,8 +49,8 @@ json holdersJson(const AnalysedTrace& analysed, int device, const analysis::Hold
       {"rows_sql", fmt::format("SELECT * FROM {} LIMIT {}", from, kMaxHolders)}};
 }
 
-json totalsJson(const analysis::Totals& totals) {
-  return {{"requested_bytes", totals.requested_bytes},
+json totalsJson(const model::Device& device, const analysis::Totals& totals) {
+  return {{"requested_bytes", device.knows_requests ? json(totals.requested_bytes) : json()},
           {"active_bytes", totals.active_bytes},
           {"allocated_bytes", totals.allocated_bytes},
           {"reserved_bytes", totals.reserved_bytes}};

@@ -14,6 +14,7 @@ inline constexpr size_t kMaxHolders = 50;
 nlohmann::json holdersJson(const analysis::AnalysedTrace& analysed, int device,
                            const analysis::Holders& holders, const char* at);
 
-nlohmann::json totalsJson(const analysis::Totals& totals);
+// Requested bytes are null where the file states rounded sizes (model/pinned_requests.h).
+nlohmann::json totalsJson(const model::Device& device, const analysis::Totals& totals);
 
 }  // namespace tidegauge::report

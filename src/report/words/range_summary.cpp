@@ -57,6 +57,7 @@ RangeSummary summariseRange(const AnalysedTrace& analysed, const DeviceAnalysis&
   summary.after = totals.at(range.last);
   summary.peak = analysis::peaksOver(totals, range.first, range.last);
   summary.peak.holders = analysis::holdersAt(analysed, device, summary.peak.active);
+  summary.peak.bounds = model::boundsOf(device.device);
   for (analysis::OomReport& oom : analysis::oomsOf(analysed, device, 100)) {
     if (range.first <= oom.step && oom.step <= range.last) summary.ooms.push_back(std::move(oom));
   }

@@ -154,7 +154,7 @@ base::Result<Response> answerAt(const Question& question) {
   std::vector<uint32_t> around = analysis::phasesAt(device.phases, step);
   return jsonResponse({{"step", step},
                        {"time_us", timeOrNull(device.time.timeOf(step))},
-                       {"totals", totalsJson(device.totals.at(step))},
+                       {"totals", totalsJson(device.device, device.totals.at(step))},
                        {"by_provenance",
                         {{"traced_bytes", known.traced_bytes},
                          {"older_bytes", known.older_bytes},

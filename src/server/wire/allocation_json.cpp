@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "model/pinned_requests.h"
 #include "view/timeline/slots.h"
 
 namespace tidegauge::server {
@@ -43,12 +44,15 @@ json allocationJson(OpenFile& file, uint32_t row, Stacks stacks) {
   bool alloc_seen = a.has(row, model::kAllocSeen);
   bool free_seen = a.has(row, model::kFreeCompletedSeen);
   uint64_t event = device.event_begin + a.first_step[row];
+  model::RequestRange requested = model::requestOf(trace, device, a.requested_bytes[row]);
   auto timeOf = [&](model::Step step) { return timeOrNull(analysis.time.timeOf(step)); };
   json j = {{"id", row},
             {"device", device.ordinal},
             {"address", base::hexAddress(a.address[row])},
             {"address_id", base::addressId(a.address[row], a.version[row])},
-            {"requested_bytes", a.requested_bytes[row]},
+            {"requested_bytes", requested.isKnown() ? json(requested.most_bytes) : json()},
+            {"requested_least_bytes", requested.least_bytes},
+            {"requested_most_bytes", requested.most_bytes},
             {"block_bytes", a.block_bytes[row]},
             {"block_inferred", a.has(row, model::kBlockInferred)},
             {"block_uncertain", a.has(row, model::kBlockUncertain)},

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "analysis/trace/peak.h"
+#include "model/pinned_requests.h"
 #include "view/tables/stack_sums.h"
 #include "view/tables/table_columns.h"
 
@@ -66,7 +67,10 @@ Table allocationTable(const AnalysedTrace& analysed, const DeviceAnalysis& devic
   number("version", CellKind::kCount, [&a](uint32_t r) { return numberOf(a.version[r]); });
   number("block_bytes", CellKind::kBytes, [&a](uint32_t r) { return numberOf(a.block_bytes[r]); });
   number("requested_bytes", CellKind::kBytes,
-         [&a](uint32_t r) { return numberOf(a.requested_bytes[r]); });
+         [&trace, &of = device.device, &a](uint32_t r) -> Number {
+           uint64_t bytes = model::knownRequest(trace, of, a.requested_bytes[r]);
+           return bytes == model::kUnknownBytes ? std::nullopt : numberOf(bytes);
+         });
   number("first_step", CellKind::kStep, [&a](uint32_t r) { return numberOf(a.first_step[r]); });
   number("last_step", CellKind::kStep, [&a, steps](uint32_t r) -> Number {
     return a.last_step[r] < steps ? numberOf(a.last_step[r]) : std::nullopt;

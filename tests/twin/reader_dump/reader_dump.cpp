@@ -4,7 +4,7 @@
 //
 //   e 0 alloc 140000 512 0 - 0,0 - - - 3     one event: device, action, address, size, stream, …
 //   s 3 2                                    stack 3 has two frames, innermost first:
-//   f train.py 12 forward python -
+//   f train.py 12 forward -                  "F" instead of "f": of the forward pass
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -86,13 +86,14 @@ class Dump {
          device.final_segment_end - device.final_segment_begin);
     const model::Events& events = trace_.events;
     for (uint64_t row = device.event_begin; row < device.event_end; ++row) {
-      line("e {} {} {} {} {} {} {} {} {} {} {}", device.ordinal,
+      line("e {} {} {} {} {} {} {} {} {} {} {} {}", device.ordinal,
            escaped(trace_.actionName(events.action[row])), events.address[row],
            events.size_bytes[row], trace_.streams[events.stream[row].index()].raw,
            time(events.time_us.empty() ? model::kNoTime : events.time_us[row]),
            events.pool.empty() ? "-" : pool(events.pool[row]),
            optionalText(events.compile_context, row), optionalText(events.metadata, row),
-           optionalText(events.category, row), stack(events.stack[row]));
+           optionalText(events.category, row), optionalText(events.internal_metadata, row),
+           stack(events.stack[row]));
     }
     for (uint64_t row = device.final_segment_begin; row < device.final_segment_end; ++row) {
       writeSegment(row);
@@ -137,8 +138,10 @@ class Dump {
       line("s {} {}", number, trace_.stacks.depth(id));
       for (size_t i = 0; i < trace_.stacks.depth(id); ++i) {
         size_t frame = trace_.stacks.framesOf(id)[i].index();
-        line("f {} {} {} {}", text(trace_.frames.file[frame]), trace_.frames.line[frame],
-             text(trace_.frames.function[frame]), text(trace_.frames.note[frame]));
+        bool forward = trace_.frames.kind[frame] == model::FrameKind::kForward;
+        line("{} {} {} {} {}", forward ? 'F' : 'f', text(trace_.frames.file[frame]),
+             trace_.frames.line[frame], text(trace_.frames.function[frame]),
+             text(trace_.frames.note[frame]));
       }
     }
   }

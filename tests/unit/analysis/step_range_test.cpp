@@ -41,6 +41,21 @@ TEST_F(StepRangeTest, StepsTimesAndPhases) {
   EXPECT_EQ(range("work", "1s"), "1–4");
 }
 
+TEST_F(StepRangeTest, SnapshotsThatTheProgramTook) {
+  TraceBuilder b;
+  b.alloc(0x1000, 512);
+  for (int i = 0; i < 3; ++i) b.event(model::Action::kSnapshot, 0, 512).alloc(0x2000 + 512 * i, 9);
+  AnalysedTrace analysed(b.build());
+  auto range = [&](const std::string& from, const std::string& to) {
+    auto found = stepRange(analysed, *analysed.devices[0], from, to);
+    if (!found.ok()) return found.error().what + " " + found.error().hint;
+    return std::to_string(found.value().first) + "–" + std::to_string(found.value().last);
+  };
+  EXPECT_EQ(range("snapshot#2", "snapshot#3"), "3–5");
+  EXPECT_EQ(range("snapshot", ""), "1–6");
+  EXPECT_EQ(range("snapshot#4", ""), "cuda:0 has no “snapshot#4” The last is snapshot#3.");
+}
+
 TEST_F(StepRangeTest, OneOfSeveralPhasesOfAName) {
   TraceBuilder b;
   for (int64_t i = 0; i < 6; ++i) b.time(100 * i).alloc(0x1000 * (i + 1), 512);

@@ -10,7 +10,8 @@ export type Unit = "B" | "KiB" | "MiB" | "GiB" | "TiB";
 export type DeviceKind = "gpu" | "pinned_host";
 
 export interface Totals {
-  requested_bytes: number;
+  /** null: unknown, because the file states rounded sizes (pinned host memory) */
+  requested_bytes: number | null;
   active_bytes: number;
   allocated_bytes: number;
   reserved_bytes: number;
@@ -253,6 +254,7 @@ export interface Frame {
   function: string;
   file: string;
   line: number;
+  /** "python", "cpp", "other"; "forward": of the forward pass, for memory of the backward pass */
   kind: string;
   noise: boolean;
   user: boolean;
@@ -319,7 +321,10 @@ export interface Allocation {
   device: number;
   address: string;
   address_id: string;
-  requested_bytes: number;
+  /** null: unknown (pinned host memory); then it is between these two */
+  requested_bytes: number | null;
+  requested_least_bytes: number;
+  requested_most_bytes: number;
   block_bytes: number;
   block_inferred: boolean;
   block_uncertain?: boolean;

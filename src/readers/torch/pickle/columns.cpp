@@ -15,6 +15,12 @@ constexpr size_t kMaxStreams = model::StreamId::kNone;
 constexpr size_t kMaxPools = model::PoolId::kNone;
 constexpr size_t kMaxUnknownActions = 255 - static_cast<size_t>(model::Action::kFirstUnknown);
 
+// Is the event's own context that of an allocation? (A free's is not.)
+bool startsLife(model::Action action) {
+  return action == model::Action::kAlloc || action == model::Action::kSegmentAlloc ||
+         action == model::Action::kSegmentMap || action == model::Action::kOom;
+}
+
 // Appends to a column that exists only once an event has a value for it.
 template <class T>
 void appendOptional(std::vector<T>& column, size_t row, T value, T absent, size_t capacity) {
@@ -38,7 +44,8 @@ Columns::Columns(model::Trace& trace, Values& values, Oddities& oddities)
       values_(values),
       oddities_(oddities),
       frames_(trace.frames, trace.strings),
-      stacks_(trace.stacks) {
+      stacks_(trace.stacks),
+      forward_(trace, values, frames_, stacks_) {
   trace_.streams.push_back({0});
   trace_.pools.push_back({0, 0});
   streams_[0] = model::StreamId(0);
@@ -75,13 +82,20 @@ uint32_t Columns::addEvent(const EventRow& row) {
   bool may_be_unknown = oom || row.action == model::Action::kSnapshot;
   bool known = row.size_bytes != model::kUnknownBytes;
   events.size_bytes.push_back(known || may_be_unknown ? row.size_bytes : 0);
-  events.stack.push_back(row.stack);
+  model::StackId stack = row.stack;
+  if (row.forward != ForwardStacks::kNone) {
+    stack = withForward(stack, row.forward);
+  } else if (!stack.valid() && row.compile_context.valid() && startsLife(row.action)) {
+    stack = stackOfRegion(row.compile_context);
+  }
+  events.stack.push_back(stack);
   events.stream.push_back(row.stream);
   appendOptional(events.time_us, index, row.time_us, model::kNoTime, capacity);
   appendOptional(events.pool, index, row.pool, model::PoolId(), capacity);
   appendOptional(events.compile_context, index, row.compile_context, model::StringId(), capacity);
   appendOptional(events.metadata, index, row.metadata, model::StringId(), capacity);
   appendOptional(events.category, index, row.category, model::StringId(), capacity);
+  appendOptional(events.internal_metadata, index, row.internal, model::StringId(), capacity);
   return static_cast<uint32_t>(index);
 }
 
@@ -123,6 +137,7 @@ void Columns::finishEvents() {
   fillUp(events.compile_context, rows, model::StringId());
   fillUp(events.metadata, rows, model::StringId());
   fillUp(events.category, rows, model::StringId());
+  fillUp(events.internal_metadata, rows, model::StringId());
 }
 
 void Columns::setField(EventRow& row, Value key, Value value) {
@@ -171,6 +186,12 @@ void Columns::setField(EventRow& row, Value key, Value value) {
       break;
     case Word::kCategory:
       row.category = cachedText(last_category_, value);
+      break;
+    case Word::kInternalMetadata:
+      row.internal = cachedText(last_internal_, value);
+      break;
+    case Word::kForwardFrames:
+      row.forward = forwardOf(value, Place::kEvent);
       break;
     default:
       oddities_.unknownKey(Place::kEvent, key);
@@ -340,6 +361,48 @@ model::StackId Columns::stackOf(Value value, Place place) {
   });
   model::StackId stack = addStack(frames);
   stack_of_node_[value.index()] = stack;
+  return stack;
+}
+
+uint32_t Columns::addForward(Items texts) {
+  std::vector<Value> items;
+  for (size_t i = 0; i < texts.count; ++i) items.push_back(texts[i]);
+  return forward_.intern(items);
+}
+
+uint32_t Columns::forwardOf(Value value, Place place) {
+  if (value.tag() == Tag::kForward) return value.index();
+  if (value.tag() == Tag::kEmptyList || value.tag() == Tag::kNone) return ForwardStacks::kNone;
+  if (!value.isSequence()) {
+    oddities_.badValue(place, "forward_frames");
+    return ForwardStacks::kNone;
+  }
+  auto [known, added] = forward_of_node_.try_emplace(value.index(), ForwardStacks::kNone);
+  if (!added) return known->second;
+  frozen_.insert(value.index());
+  std::vector<Value> texts;
+  values_.tree().forEachItem(value.index(), [&](Value item) { texts.push_back(item); });
+  uint32_t list = forward_.intern(texts);
+  if (list == ForwardStacks::kNone) oddities_.badValue(place, "forward_frames");
+  forward_of_node_[value.index()] = list;
+  return list;
+}
+
+// "N/A" and "" say that there is none.
+model::StackId Columns::stackOfRegion(model::StringId region) {
+  if (region == last_region_) return last_region_stack_;
+  last_region_ = region;
+  auto [known, added] = stack_of_region_.try_emplace(region.value);
+  last_region_stack_ = known->second;
+  if (!added) return last_region_stack_;
+  std::string_view text = values_.strings().text(region);
+  if (text.empty() || text == "N/A") return {};
+  FrameRow row;
+  row.function = region;
+  row.file = values_.strings().intern("");
+  model::FrameId frame = frames_.intern(row);
+  model::StackId stack = addStack({&frame, 1});
+  stack_of_region_[region.value] = last_region_stack_ = stack;
   return stack;
 }
 

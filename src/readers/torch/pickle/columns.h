@@ -16,6 +16,7 @@
 
 #include "base/sizes.h"
 #include "model/trace.h"
+#include "readers/torch/pickle/forward_stacks.h"
 #include "readers/torch/pickle/oddities.h"
 #include "readers/torch/pickle/stack_table.h"
 #include "readers/torch/pickle/values.h"
@@ -36,6 +37,8 @@ struct EventRow {
   model::StringId compile_context;
   model::StringId metadata;
   model::StringId category;
+  model::StringId internal;
+  uint32_t forward = ForwardStacks::kNone;
 
   static constexpr uint32_t bit(Word key) { return uint32_t{1} << static_cast<uint8_t>(key); }
   // False if the event has this key already.
@@ -91,6 +94,16 @@ class Columns {
   model::StackId addStack(std::span<const model::FrameId> frames) { return stacks_.intern(frames); }
   // The stack in any value of a "frames" key; reports unusable values.
   model::StackId stackOf(Value value, Place place);
+  // Lists of texts that hold a stack of the forward pass.
+  bool isForwardText(Value text) const { return ForwardStacks::isFrameText(values_.textOf(text)); }
+  uint32_t addForward(Items texts);
+  uint32_t addForward(std::span<const Value> texts) { return forward_.intern(texts); }
+  // The list in any value of a "forward_frames" key; reports unusable values.
+  uint32_t forwardOf(Value value, Place place);
+  model::StackId withForward(model::StackId own, uint32_t forward) {
+    return forward_.join(own, forward);
+  }
+  void finishForward() { forward_.finish(); }
   // Was this node read as a frame, stack or text already? Then it must not change any more.
   bool isFrozen(uint32_t node) const { return !frozen_.empty() && frozen_.contains(node); }
 
@@ -126,6 +139,7 @@ class Columns {
   Oddities& oddities_;
   FrameTable frames_;
   StackTable stacks_;
+  ForwardStacks forward_;
   boost::unordered_flat_map<uint64_t, model::StreamId> streams_;
   boost::unordered_flat_map<uint32_t, model::PoolId> pools_;  // by index of the pair
   boost::unordered_flat_map<uint32_t, model::StackId> stack_of_node_;
@@ -139,7 +153,13 @@ class Columns {
     model::StringId id;
   };
   model::StringId cachedText(LastText& last, Value value);
-  LastText last_context_, last_metadata_, last_category_;
+  LastText last_context_, last_metadata_, last_category_, last_internal_;
+  // A compiled region as a stack of one frame, for events without a stack.
+  model::StackId stackOfRegion(model::StringId region);
+  boost::unordered_flat_map<uint32_t, model::StackId> stack_of_region_;  // by its text
+  model::StringId last_region_;
+  model::StackId last_region_stack_;
+  boost::unordered_flat_map<uint32_t, uint32_t> forward_of_node_;
   uint64_t last_stream_raw_ = 0;
   model::StreamId last_stream_{0};
   uint64_t last_pair_[2] = {};

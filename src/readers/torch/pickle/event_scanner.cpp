@@ -199,6 +199,53 @@ bool EventScanner::scanStack(EventRow& row) {
   return memo_.size() > slot || scanMemo(list);
 }
 
+// The items of a list of texts, after EMPTY_LIST, into texts_.
+bool EventScanner::scanTexts() {
+  texts_.clear();
+  bool many = *at_ == opcode::kMark;
+  if (many) ++at_;
+  Value value;
+  for (;;) {
+    if (end_ - at_ < kLookAhead || texts_.size() == kMaxFrames) return false;
+    if (many && *at_ == opcode::kAppends) break;
+    memo_.makeRoom(2 * kMaxKeys + 2);  // for this text and the rest of the event
+    const uint8_t* next = at_;
+    if (!scanTextOrReference(value)) return false;
+    texts_.push_back(value);
+    if (many) continue;
+    if (*at_ == opcode::kAppend) break;
+    at_ = next;  // the next key of an event whose list is empty
+    texts_.clear();
+    return *at_ == opcode::kBinGet || *at_ == opcode::kLongBinGet;
+  }
+  ++at_;
+  return true;
+}
+
+// A reference to a known list of the forward pass's frames, or such a list.
+bool EventScanner::scanForward(EventRow& row) {
+  Value value;
+  if (scanReference(value)) {
+    if (value.tag() == Tag::kForward) row.forward = value.index();
+    return value.tag() == Tag::kForward || value.tag() == Tag::kEmptyList;
+  }
+  if (*at_ != opcode::kEmptyList) return false;
+  Value list = Value::of(Tag::kEmptyList, static_cast<uint64_t>(at_ - begin_));
+  ++at_;
+  uint64_t slot = memo_.size();
+  if (!scanMemo(list)) return false;
+  bool remembered = memo_.size() > slot;
+  if (!scanTexts()) return false;
+  if (!texts_.empty()) {
+    if (!columns_.isForwardText(texts_.front())) return false;
+    row.forward = columns_.addForward(texts_);
+    list = Value::of(Tag::kForward, row.forward);
+    if (remembered) memo_[slot] = list;
+  }
+  // torch's own pickler memoizes a list when it is complete.
+  return remembered || scanMemo(list);
+}
+
 bool EventScanner::scanField(EventRow& row, Word word) {
   int64_t number = 0;
   Value value;
@@ -242,6 +289,8 @@ bool EventScanner::scanField(EventRow& row, Word word) {
     }
     case Word::kFrames:
       return scanStack(row);
+    case Word::kForwardFrames:
+      return scanForward(row);
     default:
       return false;
   }

@@ -42,6 +42,8 @@ class EventScanner {
   bool scanTextOrReference(Value& value);
   bool scanStack(EventRow& row);
   bool scanFrames(size_t& count);
+  bool scanForward(EventRow& row);
+  bool scanTexts();
 
   Columns& columns_;
   Memo& memo_;
@@ -50,6 +52,7 @@ class EventScanner {
   const uint8_t* at_ = nullptr;
   uint64_t first_slot_ = 0;  // of this event; values from there on are incomplete
   std::vector<model::FrameId> frames_;
+  std::vector<Value> texts_;  // scratch
 };
 
 }  // namespace tidegauge::readers::torch

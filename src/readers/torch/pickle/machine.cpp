@@ -141,6 +141,7 @@ bool Machine::fillList(uint64_t offset, Entry& list, Items items) {
     case Tag::kList:
       return appendToNode(list, items);
     case Tag::kStack:
+    case Tag::kForward:
       return needCareful();
     default:
       return fail(offset, "the pickle appends items to a value that is not a list");
@@ -149,6 +150,9 @@ bool Machine::fillList(uint64_t offset, Entry& list, Items items) {
   if (items.count == 0) return true;
   if (items[0].tag() == Tag::kFrame && items.count != kBatchSize && allFrames(items)) {
     return become(list, Value::of(Tag::kStack, columns_.addStack(frames_).value));
+  }
+  if (items[0].isString() && items.count != kBatchSize && columns_.isForwardText(items[0])) {
+    return become(list, Value::of(Tag::kForward, columns_.addForward(items)));
   }
   Tree& tree = columns_.values().tree();
   if (!become(list, Value::of(Tag::kList, tree.addNode()))) return false;

@@ -29,7 +29,8 @@ model::FrameKind frameKindOf(std::string_view file, std::string_view function) {
 }
 
 size_t FrameTable::Hash::operator()(const FrameRow& row) const {
-  uint64_t key[3] = {uint64_t{row.function.value} << 32 | row.file.value, row.line, row.note.value};
+  uint64_t key[3] = {uint64_t{row.function.value} << 32 | row.file.value, row.line,
+                     uint64_t{row.note.value} << 1 | uint64_t{row.forward}};
   return XXH3_64bits(key, sizeof key);
 }
 
@@ -40,7 +41,9 @@ model::FrameId FrameTable::intern(const FrameRow& row) {
     frames_.function.push_back(row.function);
     frames_.file.push_back(row.file);
     frames_.line.push_back(row.line);
-    frames_.kind.push_back(frameKindOf(strings_.text(row.file), strings_.text(row.function)));
+    frames_.kind.push_back(row.forward
+                               ? model::FrameKind::kForward
+                               : frameKindOf(strings_.text(row.file), strings_.text(row.function)));
     frames_.note.push_back(row.note);
   }
   return place->second;

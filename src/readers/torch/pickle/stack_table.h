@@ -19,6 +19,7 @@ struct FrameRow {
   model::StringId file;
   uint64_t line = 0;
   model::StringId note;
+  bool forward = false;  // of the forward pass (forward_stacks.h)
 
   bool operator==(const FrameRow&) const = default;
 };

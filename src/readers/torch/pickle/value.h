@@ -33,10 +33,11 @@ enum class Tag : uint8_t {
   kDict,  // node of the tree
   kList,
   kTuple,
-  kPair,   // a tuple of two integers: index of the pair (Values)
-  kEvent,  // a dict that became a row
-  kFrame,  // a dict that became a FrameId
-  kStack,  // a list that became a StackId
+  kPair,     // a tuple of two integers: index of the pair (Values)
+  kEvent,    // a dict that became a row
+  kFrame,    // a dict that became a FrameId
+  kStack,    // a list that became a StackId
+  kForward,  // a list of texts that became a list of ForwardStacks
 };
 
 struct Value {

@@ -73,6 +73,7 @@ constexpr std::array<std::string_view, static_cast<size_t>(Word::kCount)> kTexts
     "max_split_size",
     "expandable_segments",
     "roundup_power2_divisions",
+    "max_round_threshold",
     "trace_alloc_overflowed",
     "trace_alloc_max_entries",
 };

@@ -89,6 +89,7 @@ enum class Word : uint8_t {
   kMaxSplitSize,
   kExpandableSegments,
   kRoundupPower2Divisions,
+  kMaxRoundThreshold,
   kTraceAllocOverflowed,
   kTraceAllocMaxEntries,
   kCount,

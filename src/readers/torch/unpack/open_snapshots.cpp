@@ -6,6 +6,7 @@
 
 #include "base/file_bytes.h"
 #include "model/lives/lives.h"
+#include "model/lives/recording_issues.h"
 #include "readers/torch/unpack/unpack.h"
 
 namespace tidegauge::readers::torch {
@@ -17,22 +18,24 @@ base::Result<std::vector<model::Trace>> openSnapshots(std::span<const uint8_t> b
   std::optional<base::Error> passed_over;  // the first member that is something else
   model::Issues issues;
   TG_RETURN_IF_ERROR(unpack(bytes, name, [&](const Unpacked& item) -> base::Status {
-    base::Result<model::Trace> trace = readSnapshot(item.bytes, item.name, options);
-    if (!trace.ok()) {
+    base::Result<std::vector<model::Trace>> found = readSnapshots(item.bytes, item.name, options);
+    if (!found.ok()) {
       bool is_member = item.name != name;
-      if (is_member) trace.error().what = fmt::format("{}: {}", item.name, trace.error().what);
+      if (is_member) found.error().what = fmt::format("{}: {}", item.name, found.error().what);
       // One bad member does not hide the others; reaching a limit stops everything.
-      if (!is_member || trace.error().kind != base::ErrorKind::kUnreadable) {
-        return std::move(trace.error());
+      if (!is_member || found.error().kind != base::ErrorKind::kUnreadable) {
+        return std::move(found.error());
       }
-      issues.add({.kind = model::IssueKind::kUnreadMember, .detail = trace.error().what});
-      if (!passed_over) passed_over = std::move(trace.error());
+      issues.add({.kind = model::IssueKind::kUnreadMember, .detail = found.error().what});
+      if (!passed_over) passed_over = std::move(found.error());
       return base::okStatus();
     }
-    for (const model::Issue& issue : item.issues) trace.value().issues.add(issue);
-    trace.value().source.container = item.container;
-    trace.value().source.file_bytes = bytes.size();
-    traces.push_back(std::move(trace).value());
+    for (model::Trace& trace : found.value()) {
+      for (const model::Issue& issue : item.issues) trace.issues.add(issue);
+      trace.source.container = item.container;
+      trace.source.file_bytes = bytes.size();
+      traces.push_back(std::move(trace));
+    }
     return base::okStatus();
   }));
   // An archive may contain other files beside snapshots, but not only those.
@@ -44,6 +47,7 @@ base::Result<std::vector<model::Trace>> openSnapshots(std::span<const uint8_t> b
   for (model::Trace& trace : traces) {
     for (const model::Issue& issue : issues.all()) trace.issues.add(issue);
     model::buildLives(trace);
+    model::noteHistory(trace);
   }
   return traces;
 }

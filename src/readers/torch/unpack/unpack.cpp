@@ -26,6 +26,8 @@ class Unpacker {
   base::Status unpack(const Unpacked& item, int level) {
     if (isGzip(item.bytes)) return one(item, "gzip", unpackGzip, level);
     if (isZstd(item.bytes)) return one(item, "zstd", unpackZstd, level);
+    if (isXz(item.bytes)) return one(item, "xz", unpackXz, level);
+    if (isBzip2(item.bytes)) return one(item, "bzip2", unpackBzip2, level);
     if (isZip(item.bytes)) return many(item, "zip", unpackZip, level);
     if (isHtml(item.bytes)) return many(item, "HTML", unpackHtml, level);
     return visit_(item);
@@ -58,6 +60,7 @@ class Unpacker {
   base::Status many(const Unpacked& item, const char* kind, UnpackMany&& unpack_many, int level) {
     if (level == kMaxLevels) return tooDeep();
     return unpack_many(item.bytes, budget_, [&](std::string name, std::span<const uint8_t> bytes) {
+      if (name.empty()) name = item.name;
       return unpack({bytes, std::move(name), within(item.container, kind), item.issues}, level + 1);
     });
   }
@@ -96,8 +99,8 @@ Error tooManyMembers(uint64_t members, uint64_t offset) {
 }
 
 bool mayBecomeReadable(std::span<const uint8_t> start) {
-  return isGzip(start) || isZstd(start) || isZip(start) || isHtml(start) ||
-         mayBecomeSnapshot(start);
+  return isGzip(start) || isZstd(start) || isXz(start) || isBzip2(start) || isZip(start) ||
+         isHtml(start) || mayBecomeSnapshot(start);
 }
 
 base::Status unpack(std::span<const uint8_t> input, const std::string& name,

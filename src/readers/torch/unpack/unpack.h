@@ -4,9 +4,10 @@
 //   snapshot.html.gz ─► gzip ─► HTML ─► base64 "rank0.pickle" ─► visit(bytes, "rank0.pickle", …)
 //                                    └► base64 "rank1.pickle" ─► visit(bytes, "rank1.pickle", …)
 //
-// Supports gzip, zstd, zip (stored, deflate, zstd) and HTML pages with embedded snapshots, a few
-// levels deep. Decompression bombs fail early: data that does not start like anything readable is
-// not unpacked further, and the rest is bounded by the input's size and the machine's free memory.
+// Supports gzip, zstd, xz, bzip2, zip (stored, deflate, zstd) and HTML pages with embedded
+// snapshots, a few levels deep. Decompression bombs fail early: data that does not start like
+// anything readable is not unpacked further, and the rest is bounded by the input's size and the
+// machine's free memory.
 // Source: RFC 1952, RFC 8878, PKWARE's APPNOTE; docs/formats/snapshot.md for the pages.
 #pragma once
 
@@ -76,10 +77,17 @@ base::Result<Decompressed> unpackDeflate(std::span<const uint8_t> input, UnpackB
 bool isZstd(std::span<const uint8_t> input);
 base::Result<Decompressed> unpackZstd(std::span<const uint8_t> input, UnpackBudget& budget);
 
+bool isXz(std::span<const uint8_t> input);
+base::Result<Decompressed> unpackXz(std::span<const uint8_t> input, UnpackBudget& budget);
+
+bool isBzip2(std::span<const uint8_t> input);
+base::Result<Decompressed> unpackBzip2(std::span<const uint8_t> input, UnpackBudget& budget);
+
 // Maximum number of members of an archive or page; every trace costs memory.
 inline constexpr uint64_t kMaxMembers = 4096;
 base::Error tooManyMembers(uint64_t members, uint64_t offset);
 
+// An empty name: the member has the archive's own name (torch.save).
 using VisitMember = std::function<base::Status(std::string name, std::span<const uint8_t> bytes)>;
 bool isZip(std::span<const uint8_t> input);
 base::Status unpackZip(std::span<const uint8_t> input, UnpackBudget& budget,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 #include "readers/torch/unpack/unpack.h"
 
@@ -156,6 +157,26 @@ base::Status checkSum(std::span<const uint8_t> content, const Member& member) {
                  fmt::format("member '{}' does not match its checksum", member.name));
 }
 
+// What torch.save writes: a pickle, and notes on its format and its tensors. Only the pickle is of
+// interest, under the name of the archive.
+//
+//   snapshot/data.pkl · snapshot/version · snapshot/byteorder · snapshot/.data/serialization_id …
+void keepTorchSave(std::vector<Member>& members) {
+  constexpr std::string_view kPickle = "/data.pkl";
+  auto pickle = std::find_if(members.begin(), members.end(),
+                             [&](const Member& it) { return it.name.ends_with(kPickle); });
+  if (pickle == members.end()) return;
+  std::string folder = pickle->name.substr(0, pickle->name.size() - kPickle.size() + 1);
+  bool has_version = std::any_of(members.begin(), members.end(),
+                                 [&](const Member& it) { return it.name == folder + "version"; });
+  bool alone = std::all_of(members.begin(), members.end(),
+                           [&](const Member& it) { return it.name.starts_with(folder); });
+  if (!has_version || !alone) return;
+  Member kept = std::move(*pickle);
+  kept.name.clear();
+  members.assign(1, std::move(kept));
+}
+
 }  // namespace
 
 bool isZip(std::span<const uint8_t> input) {
@@ -169,14 +190,17 @@ base::Status unpackZip(std::span<const uint8_t> input, UnpackBudget& budget,
   Bytes bytes(input);
   std::optional<Directory> directory = findDirectory(bytes);
   if (!directory) return damaged(input.size(), "it has no directory at its end");
-  if (directory->entries > kMaxMembers) {
-    return tooManyMembers(directory->entries, directory->offset);
-  }
+  std::vector<Member> members;
   uint64_t at = directory->offset;
   for (uint64_t i = 0; i < directory->entries; ++i) {
     TG_ASSIGN_OR_RETURN(Member member, readEntry(bytes, at));
     at = member.next_entry;
     if (member.name.ends_with('/')) continue;  // a folder
+    members.push_back(std::move(member));
+  }
+  keepTorchSave(members);  // which may have a member for each of a model's tensors
+  if (members.size() > kMaxMembers) return tooManyMembers(directory->entries, directory->offset);
+  for (const Member& member : members) {
     if (member.encrypted) {
       return Error{ErrorKind::kUnreadable, fmt::format("zip member '{}' is encrypted", member.name),
                    member.local_offset, "Unpack it first."};

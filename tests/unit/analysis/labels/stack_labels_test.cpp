@@ -32,6 +32,37 @@ TEST(StackLabels, NameTheUsersInnermostFrame) {
   EXPECT_EQ(n.caller, "train.py:63 main");
 }
 
+TEST(StackLabels, NameTheForwardPassOfTheBackwardPass) {
+  Named n =
+      named({"autograd::generated::AddmmBackward0::apply@??:0",
+             "_engine_run_backward@" + kSite + "torch/autograd/graph.py:841",
+             "main@/home/me/train.py:70",  // loss.backward()
+             "forward of forward@" + kSite + "torch/nn/modules/linear.py:114",
+             "forward of forward@/home/me/model.py:77", "forward of main@/home/me/train.py:31"});
+  EXPECT_EQ(n.label, "forward of model.py:77 forward (AddmmBackward0)");
+  EXPECT_EQ(n.caller, "train.py:31 main");
+  n = named({"forward of forward@/home/me/model.py:77"});
+  EXPECT_EQ(n.label, "forward of model.py:77 forward");
+  EXPECT_EQ(n.caller, "");
+}
+
+// A backward() of the program, or a part that is computed again.
+TEST(StackLabels, NameTheUsersCodeInsideTheBackwardPass) {
+  Named n =
+      named({"backward@/home/me/ops.py:20", "apply@" + kSite + "torch/autograd/function.py:300",
+             "main@/home/me/train.py:70", "forward of forward@/home/me/model.py:77",
+             "forward of main@/home/me/train.py:31"});
+  EXPECT_EQ(n.label, "ops.py:20 backward");
+  EXPECT_EQ(n.caller, "forward of model.py:77 forward");
+}
+
+TEST(StackLabels, WholeStacksMarkTheForwardPass) {
+  TraceBuilder b;
+  b.stack({"f@a.py:1", "forward of g@b.py:2"}).alloc(0x1000, 512);
+  model::Trace trace = b.build();
+  EXPECT_EQ(StackLabels(trace).text(StackId(0)), "a.py:1 f\nforward of b.py:2 g");
+}
+
 TEST(StackLabels, OtherPackagesThatBeginWithTorchAreNotTorch) {
   EXPECT_EQ(named({"f@" + kSite + "torch/nn/functional.py:1",
                    "train@" + kSite + "torchtitan/train.py:20"})

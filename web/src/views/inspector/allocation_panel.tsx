@@ -128,7 +128,14 @@ function Place({ of }: { of: Allocation }) {
       <dl class="kv">
         <dt>Requested</dt>
         <dd>
-          <ExactBytes value={of.requested_bytes} />
+          {of.requested_bytes === null ? (
+            <span title="PyTorch rounds pinned memory up to a power of two and records only the result">
+              unknown: <Bytes value={of.requested_least_bytes - 1} /> to{" "}
+              <Bytes value={of.requested_most_bytes} />
+            </span>
+          ) : (
+            <ExactBytes value={of.requested_bytes} />
+          )}
         </dd>
         <dt>Block</dt>
         <dd

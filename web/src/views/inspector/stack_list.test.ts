@@ -38,4 +38,14 @@ describe("stacks", () => {
     expect(names(foldNoise([frame("a", "noise"), frame("b", "noise")]))).toEqual(["a", "b"]);
     expect(foldNoise([])).toEqual({ shown: [], hidden: 0, before: 0 });
   });
+  it("keep the frames of the forward pass", () => {
+    const forward = { ...frame("forward", "user"), kind: "forward" };
+    const folded = foldNoise([
+      frame("at::mul", "native"),
+      frame("autograd", "native"),
+      frame("backward", "library"),
+      forward,
+    ]);
+    expect(names(folded)).toEqual(["backward", "forward"]);
+  });
 });

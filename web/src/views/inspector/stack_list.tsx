@@ -5,9 +5,14 @@ import { baseName, counted } from "../../text/units";
 import { visible, visibleLines } from "../../text/visible";
 import { Name } from "../../ui/text";
 
+/** of the forward pass, for memory of the backward pass; such frames follow the stack's own */
+function isForward(frame: Frame): boolean {
+  return frame.kind === "forward";
+}
+
 function frameText(frame: Frame): string {
   const place = frame.file === "" ? "" : `${frame.file}:${frame.line} `;
-  return `${place}${frame.function}`;
+  return `${isForward(frame) ? "forward of " : ""}${place}${frame.function}`;
 }
 
 function FrameRow({ frame, hot }: { frame: Frame; hot: boolean }) {
@@ -29,6 +34,11 @@ function FrameRow({ frame, hot }: { frame: Frame; hot: boolean }) {
         )}
         <Name text={frame.function} />
       </span>
+      {isForward(frame) && frame.note !== "" && (
+        <span class="cut code faint">
+          <Name text={frame.note} />
+        </span>
+      )}
       {frame.repeat > 1 && <span class="faint num">× {frame.repeat}</span>}
     </li>
   );
@@ -36,7 +46,7 @@ function FrameRow({ frame, hot }: { frame: Frame; hot: boolean }) {
 
 /**
  * Frames of the runtime are many and say little: they fold into one line, where the first of them
- * stood. What stays: Python, and C++ only where there is no Python at all.
+ * stood. What stays: Python, the forward pass, and C++ only where there is no Python at all.
  */
 interface Folded {
   /** frames to show, with their place in the stack */
@@ -48,7 +58,7 @@ interface Folded {
 
 function isFramework(frame: Frame, hasPython: boolean): boolean {
   if (frame.user) return false;
-  return frame.noise || (hasPython && frame.kind !== "python");
+  return frame.noise || (hasPython && frame.kind !== "python" && !isForward(frame));
 }
 
 /** A single hidden frame stays: a line that says "1 frame" is no shorter than the frame. */
@@ -76,13 +86,23 @@ export function StackList({ stack, ofFree }: { stack: Stack | null; ofFree: bool
       </section>
     );
   }
-  const hot = stack.frames.find((frame) => frame.user);
+  const hot =
+    stack.frames.find((frame) => frame.user && isForward(frame)) ??
+    stack.frames.find((frame) => frame.user);
   const folded = foldNoise(stack.frames);
   const all = open.value ? stack.frames.map((frame, index) => ({ frame, index })) : folded.shown;
   const rows = all.slice(0, MAX_FRAMES);
   const before = open.value ? 0 : folded.before;
+  const firstForward = rows.find(({ frame }) => isForward(frame))?.index;
   const row = ({ frame, index }: { frame: Frame; index: number }) => (
-    <FrameRow key={`${index}`} frame={frame} hot={frame === hot} />
+    <>
+      {index === firstForward && (
+        <li class="part" title="The forward pass that this backward pass belongs to">
+          forward of
+        </li>
+      )}
+      <FrameRow key={`${index}`} frame={frame} hot={frame === hot} />
+    </>
   );
   const copy = async () => {
     try {

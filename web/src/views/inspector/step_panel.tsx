@@ -61,7 +61,7 @@ export function StepPanel({ of, chosen }: { of: StateAt; chosen: boolean }) {
           </dd>
           <dt>Requested</dt>
           <dd>
-            <Bytes value={totals.requested_bytes} />
+            {totals.requested_bytes === null ? "unknown" : <Bytes value={totals.requested_bytes} />}
           </dd>
           <dt>Reserved</dt>
           <dd>
