@@ -1,12 +1,12 @@
 // effectOf(): one change that advice proposes, replayed before the advice is given.
 //
-//   recorded   1 request failed, 4.00 GiB reserved at the peak
-//   kSetting expandable_segments:True   → 0 fail, 3.36 GiB     advise it, first
-//   kEmptyCache at step 1,200           → 1 fails, 4.00 GiB    helps nobody: do not advise it
-//   kLetPoolGo pool 3 before step 900   → 0 fail, 2.10 GiB
+//   recorded                                   1 request failed, 4.00 GiB reserved at the peak
+//   kSetting, "expandable_segments:True"       0 fail, 3.36 GiB    helps: advise it first
+//   kEmptyCache at step 1,200                  1 fails, 4.00 GiB   helps nobody
+//   kReleasePool, pool 3, before step 900      0 fail, 2.10 GiB
 //
-// Cost: one replay to the end (about 0.1 µs per event; three if free blocks of equal size are taken
-// by address).
+// Cost: one replay to the end, about 0.1 µs per event; three if free blocks of one size are taken
+// by address.
 #pragma once
 
 #include <optional>
@@ -21,32 +21,34 @@ struct AdvisedChange {
   enum class What : uint8_t {
     kSetting,     // `conf` on top of the recording's own settings
     kEmptyCache,  // torch.cuda.empty_cache() before `step`
-    // Before `step`, what lives in `pool` is freed, and its last user lets it go: the next flush
-    // releases its segments.
-    kLetPoolGo,
-    // The same without the blocks: only the pool's cache becomes releasable.
+    // Before `step`, what is live in `pool` is freed, and its last user releases the pool (a CUDA
+    // graph is deleted, a MemPool): the next flush returns its segments to the driver.
+    kReleasePool,
+    // The same without the blocks, which stay live: only what is free in the pool is returned.
     kReleasePoolCache,
   };
   What what = What::kSetting;
   // KEY:VALUE,… of PYTORCH_CUDA_ALLOC_CONF. It replaces equal keys of the recording's own settings
-  // and keeps the others; "KEY:" removes one. As in known settings, expandable_segments:True
-  // removes max_split_size_mb, and the reverse.
+  // and keeps the others; "KEY:" removes one. As in the settings known to help,
+  // expandable_segments:True removes max_split_size_mb, and the reverse.
   std::string conf{};
   Step step = 0;
   model::PoolId pool{};
 };
 
 struct ChangeEffect {
-  // False: nothing below may be reported.
+  // False: the rules do not explain the recording, or the replay was incomplete. Then nothing below
+  // may be reported.
   bool is_proven = false;
   std::string conf{};  // the complete string that was replayed
-  uint64_t ooms_before = 0, ooms_after = 0;  // after: the most, wherever the driver puts segments
+  // The least before and the most after, wherever the driver places segments.
+  uint64_t ooms_before = 0, ooms_after = 0;
   uint64_t peak_reserved_bytes_before = 0, peak_reserved_bytes_after = 0;
-  uint64_t freed_blocks = 0, freed_bytes = 0;  // kLetPoolGo: that lived there
+  uint64_t freed_blocks = 0, freed_bytes = 0;  // kReleasePool: what was live there
   // From here on, the program would have behaved differently.
   std::optional<Step> forecast_from{};
 
-  // Fewer requests fail; or none does, and noticeably less is reserved at the peak.
+  // At most half as many requests fail; or none does, and noticeably less is reserved at the peak.
   bool helps() const;
 };
 
