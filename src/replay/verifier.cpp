@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "replay/rebuild.h"
+#include "replay/recorded_driver.h"
 
 namespace tidegauge::replay {
 namespace {
@@ -12,7 +13,6 @@ namespace {
 using model::Action;
 using model::Step;
 
-constexpr uint64_t kMaxRequestBytes = uint64_t{1} << 60;
 // Bounds the work to continue after differences, and to try interpretations, each unit some 10 ns:
 // a few seconds. Examining a row of the trace or copying a block is one unit; rebuilding a block is
 // many.
@@ -22,48 +22,6 @@ constexpr uint64_t kRebuiltBlockWork = 50;
 // thirtieth of it.
 constexpr uint64_t kMaxVerifySearched = 100'000'000;
 constexpr uint64_t kInVainWork = 500;  // work repeated after a difference, such as a flush
-
-bool isDriverTraffic(Action action) {
-  return action == Action::kSegmentAlloc || action == Action::kSegmentFree ||
-         action == Action::kSegmentMap || action == Action::kSegmentUnmap;
-}
-
-// Returns the addresses of the trace. If the device's size is known, everything that fits succeeds.
-// If it is not, or does not explain the trace (others held a part of it), requests succeed if they
-// did in the trace.
-class RecordedDriver final : public Driver {
- public:
-  RecordedDriver(const Verifier& verifier, std::optional<uint64_t> capacity_bytes,
-                 uint64_t used_bytes)
-      : verifier_(&verifier), capacity_bytes_(capacity_bytes), used_bytes_(used_bytes) {}
-
-  std::unique_ptr<Driver> clone() const override { return std::make_unique<RecordedDriver>(*this); }
-  std::optional<uint64_t> malloc(uint64_t bytes) override {
-    if (!gives(bytes)) return std::nullopt;
-    return verifier_->addressNow();
-  }
-  void free(uint64_t, uint64_t bytes) override { used_bytes_ -= bytes; }
-  uint64_t reserve(uint64_t) override { return verifier_->addressNow(); }
-  void unreserve(uint64_t, uint64_t) override {}
-  bool map(uint64_t, uint64_t bytes) override { return gives(bytes); }
-  void unmap(uint64_t bytes) override { used_bytes_ -= bytes; }
-  uint64_t freeBytes() const override {
-    return verifier_->addressNow();
-  }  // for an oom: its address
-
- private:
-  bool gives(uint64_t bytes) {
-    if (capacity_bytes_ && used_bytes_ + bytes > *capacity_bytes_) return false;
-    bool must_match = !capacity_bytes_ || verifier_->refusesAsRecorded();
-    if (must_match && !verifier_->givesNow()) return false;
-    used_bytes_ += bytes;
-    return true;
-  }
-
-  const Verifier* verifier_;
-  std::optional<uint64_t> capacity_bytes_;
-  uint64_t used_bytes_;
-};
 
 // The least that the device must have had.
 uint64_t mostReserved(const Tape& tape) {
@@ -232,48 +190,6 @@ std::optional<BlockId> Verifier::live(Step step) const {
   return live_[name];
 }
 
-bool Verifier::isDeferred(Step step) const {
-  return tape_.action(step) != Action::kFree &&
-         (step + 1 >= tape_.steps() || tape_.action(step + 1) != Action::kFreeCompleted ||
-          tape_.address(step + 1) != tape_.address(step));
-}
-
-// The program's remaining requests, which are no longer compared.
-void Verifier::collectRest() {
-  std::vector<bool> is_released;
-  while (at_ < tape_.steps()) {
-    Action action = tape_.action(at_);
-    if (action == Action::kFreeRequested || action == Action::kFree) {
-      bool is_deferred = isDeferred(at_);
-      uint32_t name = tape_.name(at_);
-      if (name != kNoName) asks(Op::kFree, at_, name).is_shared = is_deferred;
-      at_ += is_deferred || action == Action::kFree ? 1 : 2;
-      continue;
-    }
-    Group group = groupHere();
-    for (Step step = group.late_end; step < group.end; ++step) {
-      OwnerIndex owner = tape_.owner(step);
-      bool gives_back =
-          tape_.action(step) == Action::kSegmentFree || tape_.action(step) == Action::kSegmentUnmap;
-      if (!gives_back || owner == 0) continue;
-      if (is_released.size() <= owner) is_released.resize(size_t{owner} + 1);
-      if (!is_released[owner]) asks(Op::kReleasePool, step).owner = owner;
-      is_released[owner] = true;
-    }
-    if (group.has_request) {
-      if (OwnerIndex owner = tape_.owner(group.end); owner < is_released.size())
-        is_released[owner] = false;  // an owner that is allocated from is in use
-      ask(group, group.late_end);
-      if (tape_.action(group.end) == Action::kOom) ++failed_requests_;
-      at_ = group.end + 1;
-      continue;
-    }
-    askDone(group.begin, group.late_end);
-    if (group.late_end < group.end) asks(Op::kEmptyCache, group.late_end);
-    at_ = std::max(at_ + 1, group.end);
-  }
-}
-
 void Verifier::stepFree() {
   Step step = at_;
   bool is_deferred = isDeferred(step);
@@ -287,19 +203,6 @@ void Verifier::stepFree() {
     allocator_->free(*block, is_deferred);
   }
   at_ = end;
-}
-
-Verifier::Group Verifier::groupHere() const {
-  Group group{at_, at_, at_, false};
-  while (group.end < tape_.steps()) {
-    Action action = tape_.action(group.end);
-    if (!isDriverTraffic(action) && action != Action::kFreeCompleted) break;
-    if (action == Action::kFreeCompleted && group.late_end == group.end) ++group.late_end;
-    ++group.end;
-  }
-  group.has_request = group.end < tape_.steps() && (tape_.action(group.end) == Action::kAlloc ||
-                                                    tape_.action(group.end) == Action::kOom);
-  return group;
 }
 
 void Verifier::noticeReleasedPools(const Group& group) {
@@ -327,180 +230,8 @@ void Verifier::stepGroup() {
   at_ = std::max(at_, group.has_request ? group.end + 1 : group.end);
 }
 
-// Executes the first interpretation that reproduces the trace.
-bool Verifier::attempt(const Group& group) {
-  bool is_plain = group.late_end == group.end && tape_.action(group.end) == Action::kAlloc;
-  Action first = tape_.action(group.begin);
-  bool was_given_first =
-      group.begin < group.end && (first == Action::kSegmentAlloc || first == Action::kSegmentMap);
-  size_t asked = result_.program.requests.size();
-  if (is_plain || was_given_first) {
-    if (malloc(group, group.late_end)) return true;
-  } else {
-    const Allocator saved = *allocator_;
-    rebuild_work_ += saved.size();
-    std::unique_ptr<Driver> saved_driver = driver_->clone();
-    std::optional<Divergence> best;  // from the request that came furthest, or from the flush
-    bool best_is_malloc = false;
-    constexpr Step kMaxTries = 64;
-    auto restore = [&](bool was_malloc) {
-      bool is_better =
-          was_malloc == best_is_malloc ? best && difference_->step > best->step : was_malloc;
-      if (!best || is_better) {
-        best = difference_;
-        best_is_malloc = was_malloc;
-      }
-      difference_.reset();
-      *allocator_ = saved;
-      rebuild_work_ += saved.size();
-      driver_ = saved_driver->clone();
-      allocator_->rebind(*driver_, *this);
-      result_.program.requests.resize(asked);
-      at_ = group.begin;
-    };
-    Step late = group.late_end - group.begin;
-    // A driver that had as much before would hardly refuse, so the program emptied the cache
-    // itself.
-    bool is_full = wouldBeFull(group);
-    if (!is_full) {
-      if (flush()) return true;
-      restore(false);
-    }
-    for (Step i = 0; i <= std::min(late, kMaxTries); ++i) {
-      if (malloc(group, group.late_end - i)) return true;
-      restore(true);
-    }
-    if (late > kMaxTries) {
-      if (malloc(group, group.begin)) return true;
-      restore(true);
-    }
-    if (is_full) {
-      if (flush()) return true;
-      restore(false);
-    }
-    if (capacity_bytes_) {
-      refuses_as_recorded_ = true;
-      bool is_explained = malloc(group, group.late_end);
-      refuses_as_recorded_ = false;
-      if (is_explained) return true;
-      restore(true);
-    }
-    difference_ = best;
-  }
-  // The program's request counts in any case.
-  result_.program.requests.resize(asked);
-  ask(group, group.late_end);
-  if (tape_.action(group.end) == Action::kOom) ++failed_requests_;
-  return false;
-}
-
-bool Verifier::wouldBeFull(const Group& group) const {
-  if (capacity_bytes_ || tape_.action(group.end) == Action::kOom) return true;  // malloc decides
-  uint64_t bytes = std::min(tape_.bytes(group.end), kMaxRequestBytes);
-  uint64_t segment_bytes = settings_.segmentBytes(settings_.roundedBytes(bytes));
-  return reservedNow() + segment_bytes > most_reserved_bytes_;
-}
-
 uint64_t Verifier::reservedNow() const {
   return static_cast<uint64_t>(allocator_->stats()[Quantity::kReservedBytes].all.current);
-}
-
-Request& Verifier::asks(Op op, Step step, uint32_t name) {
-  Request request;
-  request.op = op;
-  request.step = step;
-  request.name = name;
-  return result_.program.requests.emplace_back(request);
-}
-
-void Verifier::askDone(Step begin, Step end) {
-  for (Step step = begin; step < end; ++step)
-    if (tape_.action(step) == Action::kFreeCompleted && tape_.name(step) != kNoName)
-      asks(Op::kDone, step, tape_.name(step));
-}
-
-void Verifier::ask(const Group& group, Step ready_end) {
-  askDone(group.begin, ready_end);
-  bool failed = tape_.action(group.end) == Action::kOom;
-  uint32_t name = failed ? tape_.names() + failed_requests_ : tape_.name(group.end);
-  uint64_t bytes = tape_.bytes(group.end);
-  if (bytes > 0 && bytes <= kMaxRequestBytes && name != kNoName) {
-    Request& request = asks(Op::kMalloc, group.end, name);
-    request.failed = failed;
-    request.bytes = bytes;
-    request.stream = tape_.stream(group.end);
-    request.owner = tape_.owner(group.end);
-  }
-  // Those that its retry waited for.
-  askDone(ready_end, group.end);
-}
-
-// One request with all its driver traffic; its completions until `ready_end` were due when it
-// began.
-bool Verifier::malloc(const Group& group, Step ready_end) {
-  uint64_t bytes = tape_.bytes(group.end);
-  if (bytes == 0 || bytes > kMaxRequestBytes) {
-    differs({}, Cause::kUnknown, true);
-    return false;
-  }
-  ask(group, ready_end);
-  for (Step step = group.begin; step < ready_end; ++step)
-    if (!markDone(step)) return false;
-  bool failed = tape_.action(group.end) == Action::kOom;
-  uint64_t reserved_before = reservedNow();
-  auto retries_before = allocator_->stats().retries;
-  auto block = allocator_->malloc(bytes, tape_.stream(group.end), tape_.owner(group.end),
-                                  tape_.name(group.end));
-  if (difference_) return false;
-  if (at_ != group.end + 1) {
-    differs({}, Cause::kDriverTraffic, true);
-    return false;
-  }
-  if (allocator_->stats().retries > retries_before)
-    noteRefusal(group, failed ? reservedNow() : reserved_before);
-  if (failed) {
-    ++failed_requests_;
-  } else if (uint32_t name = tape_.name(group.end); block && name != kNoName) {
-    live_[name] = *block;
-  }
-  return true;
-}
-
-void Verifier::noteRefusal(const Group& group, uint64_t reserved_bytes) {
-  uint64_t segment_bytes = settings_.segmentBytes(settings_.roundedBytes(tape_.bytes(group.end)));
-  result_.refused_at_bytes =
-      std::min(result_.refused_at_bytes.value_or(UINT64_MAX), reserved_bytes + segment_bytes);
-  uint64_t free_bytes = tape_.address(group.end);  // of an oom
-  if (tape_.action(group.end) == Action::kOom && free_bytes != model::kUnknownBytes &&
-      free_bytes >= segment_bytes)
-    ++result_.refused_with_room;
-}
-
-bool Verifier::flush() {
-  Step begin = at_;
-  asks(Op::kEmptyCache, begin);
-  allocator_->emptyCache();
-  if (!difference_ && at_ == begin) differs({}, Cause::kDriverTraffic, true);
-  return !difference_;
-}
-
-// Frees whose other streams were found done when the next malloc began.
-bool Verifier::complete(Step end) {
-  askDone(at_, end);  // the program's, whatever the comparison yields
-  for (Step step = at_; step < end; ++step)
-    if (!markDone(step)) return false;
-  allocator_->processEvents();
-  return !difference_;
-}
-
-bool Verifier::markDone(Step step) {
-  auto block = live(step);
-  if (!block || !allocator_->block(*block).waits) {
-    differs({}, Cause::kNotLive, true);
-    return false;
-  }
-  allocator_->markDone(*block);
-  return true;
 }
 
 void Verifier::continueAfter(Step next) {

@@ -5,6 +5,12 @@
 
 namespace tidegauge::replay {
 
+inline bool isDriverTraffic(model::Action action) {
+  using model::Action;
+  return action == Action::kSegmentAlloc || action == Action::kSegmentFree ||
+         action == Action::kSegmentMap || action == Action::kSegmentUnmap;
+}
+
 // A trial has an allocator, a driver and counts of its own: hence its many members.
 class Verifier final : public Listener {
  public:
