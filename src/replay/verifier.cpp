@@ -176,9 +176,21 @@ void Verifier::step() {
   }
   result_.events_exact += std::min(difference_->step, at_) - begin;
   ++result_.divergences;
+  countRelease();
   if (!result_.first_divergence) result_.first_divergence = difference_;
   difference_.reset();
   continueAfter(at_);
+}
+
+void Verifier::countRelease() {
+  auto releases = [](Action action) {
+    return action == Action::kSegmentFree || action == Action::kSegmentUnmap ||
+           action == Action::kOom;
+  };
+  bool recorded = difference_->step < tape_.steps() && releases(tape_.action(difference_->step));
+  bool replayed = !difference_->wrote_nothing && releases(difference_->replayed.action);
+  result_.released_too_early += replayed && !recorded;
+  result_.released_too_late += recorded && !replayed;
 }
 
 std::optional<BlockId> Verifier::live(Step step) const {

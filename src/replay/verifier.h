@@ -62,9 +62,11 @@ class Verifier final : public Listener {
   void noteRefusal(const Group& group, uint64_t reserved_bytes);
   void noticeReleasedPools(const Group& group);
   bool wouldBeFull(const Group& group) const;
+  bool emptied();  // flush(), counted
   uint64_t reservedNow() const;
 
   bool matches(const Entry& entry) const;
+  void countRelease();
   void differs(const Entry& entry, Cause cause, bool wrote_nothing = false);
   void continueAfter(Step next);  // from the state in the trace
   std::optional<BlockId> live(Step step) const;

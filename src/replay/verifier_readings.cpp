@@ -59,11 +59,11 @@ bool Verifier::attempt(const Group& group) {
       at_ = group.begin;
     };
     Step late = group.late_end - group.begin;
-    // A driver that had as much before would hardly refuse, so the program emptied the cache
-    // itself.
-    bool is_full = wouldBeFull(group);
-    if (!is_full) {
-      if (flush()) return true;
+    // A driver that had as much before would hardly refuse, and below the garbage threshold nothing
+    // is collected, so the program emptied the cache itself.
+    bool is_its_own = wouldBeFull(group) || allocator_->wouldCollect();
+    if (!is_its_own) {
+      if (emptied()) return true;
       restore(false);
     }
     for (Step i = 0; i <= std::min(late, kMaxTries); ++i) {
@@ -74,15 +74,18 @@ bool Verifier::attempt(const Group& group) {
       if (malloc(group, group.begin)) return true;
       restore(true);
     }
-    if (is_full) {
-      if (flush()) return true;
+    if (is_its_own) {
+      if (emptied()) return true;
       restore(false);
     }
     if (capacity_bytes_) {
       refuses_as_recorded_ = true;
       bool is_explained = malloc(group, group.late_end);
       refuses_as_recorded_ = false;
-      if (is_explained) return true;
+      if (is_explained) {
+        ++result_.refused_as_recorded;
+        return true;
+      }
       restore(true);
     }
     difference_ = best;
@@ -122,8 +125,10 @@ bool Verifier::malloc(const Group& group, Step ready_end) {
     differs({}, Cause::kDriverTraffic, true);
     return false;
   }
-  if (allocator_->stats().retries > retries_before)
+  if (allocator_->stats().retries > retries_before) {
+    ++result_.retried;
     noteRefusal(group, failed ? reservedNow() : reserved_before);
+  }
   if (failed) {
     ++failed_requests_;
   } else if (uint32_t name = tape_.name(group.end); block && name != kNoName) {
@@ -148,6 +153,12 @@ bool Verifier::flush() {
   allocator_->emptyCache();
   if (!difference_ && at_ == begin) differs({}, Cause::kDriverTraffic, true);
   return !difference_;
+}
+
+bool Verifier::emptied() {
+  if (!flush()) return false;
+  ++result_.emptied_before_requests;
+  return true;
 }
 
 // Frees whose other streams were found done when the next malloc began.

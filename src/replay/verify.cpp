@@ -1,6 +1,7 @@
 #include "replay/verify.h"
 
 #include <algorithm>
+#include <set>
 
 #include "replay/verifier.h"
 
@@ -81,18 +82,32 @@ uint64_t finalDifferences(const Tape& tape, const Allocator& allocator) {
 
 namespace {
 
-// The segments of private pools: cudaMalloc although the others are expandable (before 2.5), or
-// pages.
+// The private pools by what their segments are: cudaMalloc, although the others are expandable
+// (before 2.5, or of an allocator of their own), or pages.
 struct PrivateSegments {
-  bool has_plain = false, has_pages = false;
+  std::set<OwnerIndex> plain, pages;
 };
 PrivateSegments privateSegments(const Tape& tape) {
   PrivateSegments found;
   for (model::Step step = 0; step < tape.steps(); ++step) {
-    found.has_plain |= tape.action(step) == Action::kSegmentAlloc && tape.owner(step) != 0;
-    found.has_pages |= tape.action(step) == Action::kSegmentMap && tape.owner(step) != 0;
+    Action action = tape.action(step);
+    if (action != Action::kSegmentAlloc && action != Action::kSegmentMap) continue;
+    OwnerIndex owner = tape.owner(step);
+    if (owner != 0) (action == Action::kSegmentAlloc ? found.plain : found.pages).insert(owner);
   }
   return found;
+}
+
+// Since 2.5, a private pool without pages has an allocator of its own. Events have named their
+// pools since 2.12.
+void choosePrivatePools(const PrivateSegments& of_private, bool has_owners, Settings& settings) {
+  if (!settings.expandable || of_private.plain.empty()) return;
+  if (of_private.pages.empty() && !has_owners) {
+    settings.private_pools_expandable = false;
+    return;
+  }
+  for (OwnerIndex owner : of_private.plain)
+    if (!of_private.pages.contains(owner)) settings.own_allocator_pools.push_back(owner);
 }
 
 Verification under(const Tape& tape, Settings settings, TieBreak tie, uint64_t most_divergences,
@@ -108,7 +123,7 @@ Verification verify(const model::Trace& trace, const model::Device& device,
   Tape tape(trace, device);
   Settings settings = options.settings;
   PrivateSegments of_private = privateSegments(tape);
-  if (settings.expandable && of_private.has_plain) settings.private_pools_expandable = false;
+  choosePrivatePools(of_private, tape.hasOwners(), settings);
   // The wrong one differs soon and often: if one holds, the other need not be followed to the end.
   constexpr uint64_t kFew = 32;
   Verification by_segment = under(tape, settings, TieBreak::kSegment, kFew, options);
@@ -121,7 +136,7 @@ Verification verify(const model::Trace& trace, const model::Device& device,
   if (best.divergences > kFew)  // not if it took too long
     best = under(tape, settings, best.settings.tie, UINT64_MAX, options);
   best.tie_is_known = !is_same;
-  best.has_private_pools = of_private.has_plain || of_private.has_pages;
+  best.has_private_pools = !of_private.plain.empty() || !of_private.pages.empty();
   best.private_pools_are_known = settings.expandable && best.has_private_pools;
   // Up to some version before 2.15, any fraction that was set enables the collection.
   bool is_said = settings.fraction && *settings.fraction >= 1 && settings.gc_threshold > 0;

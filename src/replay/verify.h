@@ -6,9 +6,10 @@
 //
 // A trace does not contain who returned memory (collection, retry, an empty_cache just before), nor
 // which completions were seen. The most likely interpretation is tried first, and one that
-// reproduces the entries is accepted. If none does, the first difference is kept, the state after
-// that request is rebuilt from the trace, and the replay continues. So the proven share is known
-// for any file.
+// reproduces the entries is accepted: the allocator's own, if the driver or a limit may have
+// refused, or if more is reserved than the garbage threshold allows; else an empty_cache(). If none
+// does, the first difference is kept, the state after that request is rebuilt from the trace, and
+// the replay continues. So the proven share is known for any file.
 //
 // Cost: about 0.3 µs per event; a copy of the state where memory was returned; O(allocations) per
 // difference.
@@ -63,6 +64,14 @@ struct Verification {
   uint64_t left_out_at_start = 0;  // blocks older than the recording outside known segments
   bool began_empty = true;         // nothing is older than the recording
   uint64_t final_segments = 0, final_differences = 0;
+  // Releases right before a request that were read as empty_cache() of the program, and not as the
+  // allocator's own: under a limit that the file does not contain, these may be collections.
+  uint64_t emptied_before_requests = 0;
+  uint64_t retried = 0;  // requests that were refused and flushed the cache
+  // Refusals that neither the known capacity nor a limit explains.
+  uint64_t refused_as_recorded = 0;
+  // Differences at which the replay released memory and the recording did not, and the reverse.
+  uint64_t released_too_early = 0, released_too_late = 0;
   // At refusals whose cause the replay shows: reserved plus requested bytes; the least.
   std::optional<uint64_t> refused_at_bytes;
   uint64_t refused_with_room = 0;  // … although the driver had enough: a limit of the process

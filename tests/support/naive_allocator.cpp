@@ -148,7 +148,7 @@ std::optional<uint64_t> NaiveAllocator::malloc(uint64_t request_bytes, uint16_t 
   }
   std::vector<Block>& blocks = segments_[place->segment].blocks;
   uint64_t rest = blocks[place->block].bytes - bytes;
-  bool splits = is_small || settings_.expandable
+  bool splits = is_small || (settings_.expandable && !hasOwnAllocator(owner))
                     ? rest >= 512
                     : bytes < settings_.max_split_bytes && rest > (1 << 20);
   uint64_t address = blocks[place->block].address;
@@ -201,7 +201,8 @@ void NaiveAllocator::join(Segment& segment) {
 std::optional<NaiveAllocator::Place> NaiveAllocator::getMemory(const Want& want) {
   uint64_t segment_bytes = ofTheDriver(want.bytes), cap = capBytes();
   if (cap != kUnlimited && usedBytes() + segment_bytes > cap) return std::nullopt;
-  if (settings_.expandable && (want.owner == 0 || settings_.private_pools_expandable))
+  if (settings_.expandable && (want.owner == 0 || settings_.private_pools_expandable) &&
+      !hasOwnAllocator(want.owner))
     return grow(want);
   if (usedBytes() + segment_bytes > capacity_bytes_) return std::nullopt;
   uint64_t address = place(segment_bytes);

@@ -60,6 +60,11 @@ class NaiveAllocator {
   uint64_t rounded(uint64_t bytes) const;
   uint64_t ofTheDriver(uint64_t rounded_bytes) const;
   uint64_t capBytes() const;
+  bool hasOwnAllocator(uint32_t owner) const {
+    for (uint16_t pool : settings_.own_allocator_pools)
+      if (pool == owner) return true;
+    return false;
+  }
   std::vector<Place> freeBlocks(uint32_t owner,
                                 bool is_small) const;  // in the order of the free set
   std::optional<Place> search(const Want& want) const;

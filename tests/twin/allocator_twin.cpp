@@ -62,6 +62,7 @@ rc::Gen<Settings> anySettings() {
     settings.max_non_split_rounding_bytes =
         settings.large_segment_bytes * *rc::gen::element(1U, 1U, 2U);
     settings.private_pools_expandable = *rc::gen::arbitrary<bool>();
+    if (*rc::gen::inRange(0, 3) == 0) settings.own_allocator_pools = {1};
     settings.gc_needs_fraction_below_1 = *rc::gen::arbitrary<bool>();
     if (*rc::gen::inRange(0, 4) == 0)
       settings.limit_bytes = *rc::gen::element(100 * kMiB, 400 * kMiB);
@@ -136,13 +137,13 @@ uint64_t leastFit(const Allocator& allocator, uint64_t bytes, StreamRank stream,
 
 void run(const Settings& settings, bool is_checked) {
   RC_LOG() << fmt::format(
-      "expandable {} tie {} max_split {} fraction {} gc {} large {} divisions {} private {} "
+      "expandable {} tie {} max_split {} fraction {} gc {} large {} divisions {} private {} own {} "
       "armed {} limit {}\n",
       settings.expandable, settings.tie == TieBreak::kSegment ? "segment" : "address",
       settings.max_split_bytes, settings.fraction.value_or(-1), settings.gc_threshold,
       settings.large_segment_bytes, settings.roundup_divisions[0],
-      settings.private_pools_expandable, settings.gc_needs_fraction_below_1,
-      settings.limit_bytes.value_or(0));
+      settings.private_pools_expandable, settings.own_allocator_pools.size(),
+      settings.gc_needs_fraction_below_1, settings.limit_bytes.value_or(0));
   ModelDriver driver(kCapacity);
   Lines lines;
   Allocator allocator(settings, kCapacity, driver, lines);

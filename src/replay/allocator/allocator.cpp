@@ -66,7 +66,8 @@ std::optional<BlockId> Allocator::findFreeBlock(Pool& pool, StreamRank stream, u
 
 bool Allocator::shouldSplit(const Block& block, uint64_t bytes) const {
   uint64_t rest = block.bytes - bytes;
-  if (block.is_small || settings_.expandable) return rest >= kMinBlockBytes;
+  bool splits_finely = settings_.expandable && !hasOwnAllocator(block.owner);
+  if (block.is_small || splits_finely) return rest >= kMinBlockBytes;
   return bytes < settings_.max_split_bytes && rest > kSmallBytes;
 }
 

@@ -15,6 +15,7 @@
 // for an allocation and its free; 56 bytes per block, about 60 more for a free one.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <vector>
@@ -71,6 +72,9 @@ class Allocator {
   bool isReleased(OwnerIndex owner) const {
     return owner < owners_.size() && owners_[owner].is_released;
   }
+  // More is reserved than its garbage threshold allows: the next request that is not in the cache
+  // collects first.
+  bool wouldCollect() const { return collects_garbage_ && reserved_bytes_ > garbageLimitBytes(); }
   bool knows(OwnerIndex owner) const { return owner < owners_.size() && owners_[owner].exists; }
   // The size of the address range that an expandable segment reserves.
   uint64_t rangeBytes(uint64_t page_bytes) const {
@@ -106,7 +110,12 @@ class Allocator {
   Owner& ownerFor(OwnerIndex owner);
   Pool& poolOf(const Block& block) { return owners_[block.owner].of(block.is_small); }
   bool usesExpandable(OwnerIndex owner) const {
-    return settings_.expandable && (owner == 0 || settings_.private_pools_expandable);
+    return settings_.expandable && (owner == 0 || settings_.private_pools_expandable) &&
+           !hasOwnAllocator(owner);
+  }
+  bool hasOwnAllocator(OwnerIndex owner) const {
+    const auto& pools = settings_.own_allocator_pools;
+    return !pools.empty() && std::ranges::binary_search(pools, owner);
   }
   std::optional<BlockId> findFreeBlock(Pool& pool, StreamRank stream, uint64_t bytes);
   bool shouldSplit(const Block& block, uint64_t bytes) const;
@@ -141,6 +150,9 @@ class Allocator {
   void reserved(const Block& block, int64_t delta);
 
   // releasing memory (allocator_release.cpp)
+  uint64_t garbageLimitBytes() const {
+    return static_cast<uint64_t>(settings_.gc_threshold * static_cast<double>(cap_bytes_));
+  }
   void collectGarbage();
   bool releaseAvailable(const Want& want);
   void releaseCachedBlocks();

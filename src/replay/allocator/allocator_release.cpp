@@ -12,8 +12,7 @@ using model::Action;
 // garbage_collect_cached_blocks: whole cudaMalloc segments of the default large pool that are at
 // least as old as the average, repeatedly until reserved memory is below the threshold.
 void Allocator::collectGarbage() {
-  auto limit_bytes =
-      static_cast<uint64_t>(settings_.gc_threshold * static_cast<double>(cap_bytes_));
+  uint64_t limit_bytes = garbageLimitBytes();
   if (reserved_bytes_ <= limit_bytes) return;
   uint64_t target_bytes = reserved_bytes_ - limit_bytes, reclaimed_bytes = 0;
   Pool& pool = owners_[0].large;

@@ -46,6 +46,9 @@ struct Settings {
   TieBreak tie = TieBreak::kSegment;
   bool gc_needs_fraction_below_1 = true;  // false: any fraction that was set enables it (2.4)
   bool private_pools_expandable = true;   // false: cudaMalloc for private pools (2.4)
+  // Private pools that have an allocator of their own (MemPool(allocator)), by OwnerIndex: what it
+  // gives is neither expandable nor split as if it were. Ascending.
+  std::vector<uint16_t> own_allocator_pools{};
   // The limit of reserved memory if the fraction, or the size of the device, is unknown: inferred
   // from a recording (limit.h).
   std::optional<uint64_t> limit_bytes{};
