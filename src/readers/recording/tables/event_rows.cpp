@@ -239,8 +239,10 @@ void EventRows::onFailure(const Effect& effect) {
   if (unanswered_.size() < kMaxUnanswered) unanswered_.push_back(rows_.size() - 1);
 }
 
-// PyTorch queries the free memory right after a refusal: that is the amount at the refusal.
+// PyTorch queries the free memory once it gives up, for its message: that is the amount at the
+// refusal. A later refusal of the same size is of another request: a program may catch several.
 void EventRows::onAnswered(const Effect& effect) {
+  last_refusal_.erase(effect.thread);
   if (effect.device >= 0) total_bytes_[effect.device] = effect.size_bytes;
   for (size_t row : unanswered_) {
     EventRow& oom = rows_[row];

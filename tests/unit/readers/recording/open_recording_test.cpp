@@ -363,6 +363,25 @@ TEST(OpenRecording, ARefusalIsAnOutOfMemoryOnlyIfAskingAgainDidNotHelp) {
   EXPECT_EQ(rows.first_ns[0], calls.all()[4].end_ns);
 }
 
+// A program catches three of PyTorch's errors one by one, each within milliseconds. Before each,
+// PyTorch asks twice, releases its cache in between, and then queries the free memory.
+TEST(OpenRecording, ErrorsThatAreCaughtOneByOneAreSeveral) {
+  CallStream calls;
+  calls.allocate(MemoryKind::kDevice, 0x10000000, 4 * kMiB).device(0);
+  for (int i = 0; i < 3; ++i) {
+    calls.allocate(MemoryKind::kDevice, 0, 16 * kMiB).device(0).code(2);
+    if (i == 0) calls.free(MemoryKind::kDevice, 0x10000000);
+    calls.allocate(MemoryKind::kDevice, 0, 16 * kMiB).device(0).code(2);
+    calls.answer(2 * kMiB, 32 * kMiB).device(0);
+  }
+  Trace trace = openOne(calls);
+  std::vector<uint64_t> free_bytes;
+  for (size_t i = 0; i < trace.events.size(); ++i)
+    if (trace.events.action[i] == Action::kOom) free_bytes.push_back(trace.events.address[i]);
+  EXPECT_EQ(free_bytes, std::vector<uint64_t>(3, 2 * kMiB));
+  EXPECT_EQ(trace.work->refused_in_row.count, std::vector<uint64_t>(3, 2));
+}
+
 TEST(OpenRecording, EveryProcessIsATraceAndItsEndIsNotDrawn) {
   RecordingFile file;
   CallStream calls;
