@@ -29,8 +29,9 @@ struct WallLine {
   std::optional<double> events_left_most;
 };
 
-// kRefused: the driver refused memory, a retry succeeded, and nothing failed (what-if only).
-enum class CapacitySource : uint8_t { kUnknown, kGiven, kOutOfMemory, kRefused };
+// What-if alone has the last two. kRefused: the driver refused memory, a retry succeeded, and
+// nothing failed. kRecorded: the user gave the recorded device; kGiven is the one asked about.
+enum class CapacitySource : uint8_t { kUnknown, kGiven, kOutOfMemory, kRefused, kRecorded };
 
 struct Wall {
   bool enough = false;  // at least kMinWallSlices slices; if not, only the capacity is known

@@ -9,7 +9,8 @@
 //   0.01 …  fits  fits  fits │ fails … 1      bisection; then smaller shares are tried, since they
 //                      0.81 ─┘                may fail where a larger one fits
 //
-// Cost: some 20 replays, each to its first failure, never more than kMaxReplays; deterministic.
+// Cost: some 15 replays, half of them only to the first failure, and never more than kMaxReplays;
+// deterministic.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +37,8 @@ struct FitFactor {
   // The parts of constant_bytes.
   uint64_t older_bytes = 0, parameter_bytes = 0, optimizer_bytes = 0, communication_bytes = 0,
            gradient_bytes = 0, never_freed_bytes = 0;
-  // With this share of what scales, and with all smaller ones that were tried, no request fails.
-  // Absent: not proven, or what stays constant is too much.
+  // With this share of what scales no request fails, wherever the driver places segments, nor with
+  // the smaller ones that were tried. Absent: not proven, or what stays constant is too much.
   std::optional<double> factor{};
   // The same as a batch: the most of kBatchOf with which no request fails. 0: not even 1.
   uint32_t batch = 0;

@@ -29,6 +29,7 @@ class ProvenProgram {
 
   // The recording's own settings, replayed on the device asked about. The first call replays them.
   const Replayed& own() const;
+  void keepOwn(const Replayed& own) const { own_ = own; }  // replayed elsewhere
   // Whether figures of changes mean anything: the rules explain the recording, and its own settings
   // give the recorded outcome. As own().
   bool isProven() const;

@@ -77,6 +77,7 @@ class Prover {
          std::optional<uint64_t> capacity_bytes, std::vector<Advice>& advice)
       : analysed_(analysed), device_(device), advice_(advice) {
     wish_.with_known = true;
+    wish_.with_fit = true;
     wish_.capacity_bytes = capacity_bytes;
   }
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "analysis/layout/allocator_rules.h"
-#include "analysis/what_if/what_if_device.h"
+#include "analysis/what_if/proven_program.h"
 #include "analysis/what_if/what_if_runs.h"
 #include "replay/written_trace.h"
 
@@ -13,9 +13,6 @@ namespace tidegauge::analysis {
 namespace {
 
 using replay::Settings;
-
-// An improvement below this share of the peak is not noticeable.
-constexpr uint64_t kNoticeable = 100;
 
 bool hasCap(const Settings& it) { return it.capBytes(uint64_t{1} << 40) != replay::kUnlimited; }
 
@@ -63,6 +60,7 @@ std::vector<Settings> knownSettings(const Settings& own, bool has_capacity) {
     plain.tie = it.tie;
     plain.gc_needs_fraction_below_1 = it.gc_needs_fraction_below_1;
     plain.private_pools_expandable = it.private_pools_expandable;
+    plain.own_allocator_pools = it.own_allocator_pools;
     plain.fraction = it.fraction;
     plain.limit_bytes = it.limit_bytes;
     plain.without_effect = it.without_effect;
@@ -70,18 +68,6 @@ std::vector<Settings> knownSettings(const Settings& own, bool has_capacity) {
     it = plain;
   });
   return found;
-}
-
-// The whole string, for the same program (which may have set a fraction) and version.
-base::Result<Settings> wished(const Settings& own, const std::string& conf,
-                              std::optional<double> fraction) {
-  TG_ASSIGN_OR_RETURN(Settings settings, replay::parseConf(conf, own.not_simulated));
-  settings.tie = own.tie;
-  settings.gc_needs_fraction_below_1 = own.gc_needs_fraction_below_1;
-  settings.private_pools_expandable = own.private_pools_expandable;
-  if (!settings.fraction) settings.fraction = fraction;
-  settings.limit_bytes = own.limit_bytes;
-  return settings;
 }
 
 }  // namespace
@@ -101,8 +87,7 @@ bool helps(const Replayed& best, const WhatIf& report) {
     return false;  // the recording would not have come this far
   // A few failures fewer among many help nobody.
   if (best.mostOoms() != ooms) return best.mostOoms() <= ooms / 2;
-  return ooms == 0 && bytes > best.mostReservedBytes() &&
-         bytes - best.mostReservedBytes() > bytes / kNoticeable;
+  return ooms == 0 && isNoticeablyLess(best.mostReservedBytes(), bytes);
 }
 
 bool isReplayable(const DeviceAnalysis& device) {
@@ -146,27 +131,32 @@ base::Result<model::Trace> replayedTrace(const AnalysedTrace& analysed,
                                          std::optional<uint64_t> capacity_bytes) {
   WhatIfWish wish;
   wish.capacity_bytes = capacity_bytes;
-  WhatIf report = provenOn(analysed, device, wish);
+  ProvenProgram proven(analysed, device, wish);
+  const WhatIf& report = proven.report();
   replay::WhatIfOptions options;
-  TG_ASSIGN_OR_RETURN(options.settings, wished(report.verified.settings, conf, wish.fraction));
+  TG_ASSIGN_OR_RETURN(options.settings, settingsFor(proven.settings(), conf, report.fraction));
   options.capacity_bytes = report.capacity_bytes;
   options.device_bytes = report.device_bytes;
-  replay::Tape tape(analysed.trace, device.device);
-  return replay::writtenTrace(tape, report.verified.program, options, conf).trace;
+  return replay::writtenTrace(proven.tape(), proven.program(), options, conf).trace;
 }
 
 base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                             const WhatIfWish& wish) {
-  WhatIf report = provenOn(analysed, device, wish);
-  replay::Program program = std::move(report.verified.program);
+  return whatIf(ProvenProgram(analysed, device, wish), wish);
+}
+
+base::Result<WhatIf> whatIf(const ProvenProgram& proven, const WhatIfWish& wish) {
+  WhatIf report = proven.report();
   if (wish.verify_only) return report;
+  const replay::Program& program = proven.program();
   const Settings& own = report.verified.settings;
-  replay::Tape tape(analysed.trace, device.device);
+  const replay::Tape& tape = proven.tape();
   Runs runs(tape, program, report, wish.columns);
   std::vector<std::pair<std::string, Settings>> wanted;
-  wanted.emplace_back(replay::confOf(own, wish.fraction), own);
+  wanted.emplace_back(replay::confOf(own, report.fraction), own);
   for (const ProgramEdit& edit : wish.edits) {
-    TG_ASSIGN_OR_RETURN(EditedProgram changed, edited(analysed, device, program, edit));
+    TG_ASSIGN_OR_RETURN(EditedProgram changed,
+                        edited(proven.analysed(), proven.device(), program, edit));
     Runs other(tape, changed.program, report, wish.columns);
     ReplayedEdit& it = report.edits.emplace_back();
     it = {edit, changed.requests, changed.bytes, other.one(wanted.front().first, own)};
@@ -174,7 +164,7 @@ base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis&
       it.replayed.min_capacity_bytes = other.minCapacity(own);
   }
   for (const std::string& conf : wish.confs) {
-    TG_ASSIGN_OR_RETURN(Settings settings, wished(own, conf, wish.fraction));
+    TG_ASSIGN_OR_RETURN(Settings settings, settingsFor(own, conf, report.fraction));
     auto is_same = [&](const auto& it) { return it.first == conf; };
     if (std::none_of(wanted.begin() + 1, wanted.end(), is_same))
       wanted.emplace_back(conf, settings);
@@ -183,10 +173,10 @@ base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis&
   report.are_mixed = !report.are_known && wish.with_known;
   if (report.are_known || wish.with_known)
     for (const Settings& settings : knownSettings(own, report.capacity_bytes.has_value())) {
-      if (settings.expandable && lacksExpandable(analysed.trace.settings)) continue;
+      if (settings.expandable && lacksExpandable(proven.analysed().trace.settings)) continue;
       auto is_wished = [&](const auto& it) { return it.second == settings; };
       if (std::ranges::none_of(wanted, is_wished))
-        wanted.emplace_back(replay::confOf(settings, wish.fraction), settings);
+        wanted.emplace_back(replay::confOf(settings, report.fraction), settings);
     }
   if (program.requests.empty()) wanted.resize(1);  // no settings could change anything
   report.candidates = runs.all(wanted);
@@ -199,6 +189,10 @@ base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis&
     report.best_helps = helps(report.candidates.front(), report);
   }
   findHelpFrom(runs, std::move(wanted), report);
+  if (wish.with_fit && report.own.mostOoms() > 0) {
+    proven.keepOwn(report.own);
+    report.fit = fitFactorOf(proven);
+  }
   if (wish.driver_call_us) {
     auto price = [&](Replayed& it) {
       it.driver_s = static_cast<double>(it.driverCalls()) * *wish.driver_call_us * 1e-6;

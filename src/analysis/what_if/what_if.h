@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "analysis/growth/wall.h"
+#include "analysis/what_if/fit_factor.h"
 #include "analysis/what_if/program_edit.h"
 #include "replay/verify.h"
 #include "replay/what_if.h"
@@ -92,13 +93,20 @@ struct ReplayedEdit {
 struct WhatIfWish {
   std::vector<ProgramEdit> edits;  // each applied alone
   std::vector<std::string> confs;  // each a complete string; none: the settings known to help
+  // The device and the fraction that the program sets (set_per_process_memory_fraction): as asked
+  // about. A capacity without a fraction: no fraction. A fraction alone: of the recorded device.
+  // Neither: as recorded.
   std::optional<uint64_t> capacity_bytes;
-  std::optional<double> fraction;        // set by the program (set_per_process_memory_fraction)
+  std::optional<double> fraction;
+  // The same as recorded; absent: inferred from the trace.
+  std::optional<uint64_t> recorded_capacity_bytes;
+  std::optional<double> recorded_fraction;
   std::optional<double> driver_call_us;  // the assumed cost of one driver call
   bool with_known = false;               // the known settings as well as `confs`
   size_t columns = 0;                    // of lines; 0: no lines
   bool verify_only = false;
   bool min_capacity = false;  // for the own settings, each wish, the best one and each edit
+  bool with_fit = false;      // how much less the program would have to hold, if a request fails
 };
 
 struct WhatIf {
@@ -108,7 +116,8 @@ struct WhatIf {
   // The least size of the device, if the recording's memory fraction implies that it is more than
   // the capacity.
   std::optional<uint64_t> device_bytes;
-  std::optional<double> fraction;  // of the wish: set by the program, so each candidate has it too
+  // Set by the program, as recorded or as asked about, so each candidate has it too.
+  std::optional<double> fraction;
   // A limit of the process that the file does not contain but the trace implies (replay/limit.h):
   // at least limit_bytes, at most limit_most_bytes. For another card, that card is the limit.
   std::optional<uint64_t> limit_bytes, limit_most_bytes;
@@ -120,6 +129,9 @@ struct WhatIf {
     uint64_t ooms = 0;  // under that limit
   };
   std::optional<FromLimit> helps_from;
+  // Of the wish.
+  std::optional<uint64_t> recorded_capacity_bytes;
+  std::optional<double> recorded_fraction;
   // What the file shows under its limit: the most that was reserved, and the failures.
   uint64_t recorded_peak_bytes = 0, recorded_ooms = 0;
   Replayed own;
@@ -128,6 +140,7 @@ struct WhatIf {
   bool are_known = false;            // the candidates are the settings known to help, not a wish
   bool are_mixed = false;            // … or both
   bool best_helps = false;           // the first beats the recording's own settings noticeably
+  std::optional<FitFactor> fit;      // of WhatIfWish::with_fit
 
   // The rules explain at least nine tenths of the recording; otherwise the figures describe another
   // program.
@@ -146,11 +159,12 @@ struct WhatIf {
   }
   // The replay under its own settings gave the recorded outcome. If not, something unrecorded had
   // an effect.
-  bool ownIsAsRecorded() const {
-    return capacity_source != CapacitySource::kGiven && !own.stopped_at &&
-           own.leastOoms() <= recorded_ooms && recorded_ooms <= own.mostOoms() &&
-           own.leastReservedBytes() <= recorded_peak_bytes &&
-           recorded_peak_bytes <= own.mostReservedBytes();
+  bool ownIsAsRecorded() const { return isAsRecorded(own); }
+  bool isAsRecorded(const Replayed& it) const {
+    return capacity_source != CapacitySource::kGiven && !it.stopped_at &&
+           it.leastOoms() <= recorded_ooms && recorded_ooms <= it.mostOoms() &&
+           it.leastReservedBytes() <= recorded_peak_bytes &&
+           recorded_peak_bytes <= it.mostReservedBytes();
   }
 };
 
@@ -160,6 +174,9 @@ bool helps(const Replayed& tried, const WhatIf& report);
 
 // Whether PyTorch's caching allocator serves this device: only that is replayed.
 bool isReplayable(const DeviceAnalysis& device);
+
+// The same for a program that is verified already; of the wish, the device does not count.
+base::Result<WhatIf> whatIf(const ProvenProgram& proven, const WhatIfWish& wish);
 
 // Only for replayable devices. Errors: a conf of the wish that PyTorch would reject.
 base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis& device,

@@ -28,33 +28,83 @@ void findLimit(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   uint64_t most_bytes = mostReserved(device);
   if (auto limit =
           replay::limitOf(analysed.trace, device.device, options, report.verified, most_bytes)) {
-    report.limit_bytes = options.settings.limit_bytes = limit->least_bytes;
-    report.limit_most_bytes = limit->most_bytes;
-    report.verified = replay::verify(analysed.trace, device.device, options);
-  } else if (!report.capacity_bytes && report.verified.refused_at_bytes && most_bytes > 0) {
+    options.settings.limit_bytes = limit->least_bytes;
+    auto under = replay::verify(analysed.trace, device.device, options);
+    if (!replay::explainsMore(report.verified, under)) {
+      report.limit_bytes = limit->least_bytes;
+      report.limit_most_bytes = limit->most_bytes;
+      report.verified = std::move(under);
+      return;
+    }
+    options.settings.limit_bytes.reset();
+  }
+  if (!report.capacity_bytes && report.verified.refused_at_bytes && most_bytes > 0) {
     report.capacity_bytes = most_bytes;
     report.capacity_source = CapacitySource::kRefused;
   }
 }
 
-// Whether `fraction` of the recorded device may be the limit: the process held no more, was refused
-// no less, and the rules explain no event less.
+// Whether `fraction` of the recorded device may be the limit: the process held no more, every
+// refusal follows from it, and the rules explain no event less.
 bool explainsAsWell(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                     replay::VerifyOptions options, WhatIf& report, double fraction,
-                    uint64_t device_bytes, std::optional<uint64_t> refused_at_bytes) {
+                    uint64_t device_bytes) {
   double cap_bytes = std::min(fraction, 1.0) * static_cast<double>(device_bytes);
-  if (cap_bytes < static_cast<double>(report.recorded_peak_bytes) ||
-      cap_bytes >= static_cast<double>(refused_at_bytes.value_or(UINT64_MAX)))
-    return false;
+  if (cap_bytes < static_cast<double>(report.recorded_peak_bytes)) return false;
   options.settings.fraction = fraction;
   options.settings.limit_bytes.reset();
   options.capacity_bytes = device_bytes;
   auto other = replay::verify(analysed.trace, device.device, options);
-  if (other.events_exact < report.verified.events_exact) return false;
+  if (other.refused_as_recorded > 0 || replay::explainsMore(report.verified, other)) return false;
   report.verified = std::move(other);
   report.limit_bytes.reset();
   report.limit_most_bytes.reset();
   return true;
+}
+
+// The fraction is of a device of unknown size: of the least one that explains the limit.
+void placeFraction(WhatIf& report, double fraction, uint64_t had_bytes, uint64_t ceiling_bytes,
+                   std::optional<uint64_t> refused_at_bytes) {
+  auto device_bytes = leastDeviceBytes(had_bytes, fraction, ceiling_bytes);
+  // If that allows what was refused, the limit was something else.
+  if (!device_bytes || fraction * static_cast<double>(*device_bytes) >=
+                           static_cast<double>(refused_at_bytes.value_or(UINT64_MAX)))
+    return;
+  report.device_bytes = device_bytes;
+  report.limit_bytes.reset();
+  report.limit_most_bytes.reset();
+  report.verified.settings.limit_bytes.reset();
+}
+
+// The device of the recording is known. `ceiling`: what an out-of-memory event shows; less, if
+// others held a part.
+void onKnownDevice(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                   replay::VerifyOptions& options, WhatIf& report, std::optional<double> fraction,
+                   uint64_t device_bytes, std::optional<uint64_t> ceiling) {
+  report.capacity_bytes = std::min(device_bytes, ceiling.value_or(UINT64_MAX));
+  report.capacity_source = CapacitySource::kRecorded;
+  if (*report.capacity_bytes < device_bytes) report.device_bytes = device_bytes;
+  options.capacity_bytes = device_bytes;
+  options.settings.fraction = fraction;
+  report.verified = replay::verify(analysed.trace, device.device, options);
+  if (!fraction) findLimit(analysed, device, options, report);
+}
+
+// Only the trace shows what the device gave.
+void onUnknownDevice(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                     replay::VerifyOptions& options, WhatIf& report, std::optional<double> fraction,
+                     std::optional<uint64_t> ceiling) {
+  if (ceiling) {
+    report.capacity_bytes = ceiling;
+    report.capacity_source = CapacitySource::kOutOfMemory;
+  }
+  report.verified = replay::verify(analysed.trace, device.device, options);
+  findLimit(analysed, device, options, report);
+  report.verified.settings.fraction = fraction;
+  bool is_limit = fraction && *fraction > 0 && *fraction < 1;
+  if (is_limit && (report.limit_bytes || report.capacity_bytes))
+    placeFraction(report, *fraction, report.limit_bytes.value_or(mostReserved(device)),
+                  ceiling.value_or(0), report.verified.refused_at_bytes);
 }
 
 }  // namespace
@@ -70,41 +120,34 @@ WhatIf provenOn(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   options.settings = replay::settingsOf(analysed.trace);
   // If no file contains the size of the device, the effect of its fraction is inferred like an
   // unrecorded limit.
-  std::optional<double> own_fraction = std::exchange(options.settings.fraction, std::nullopt);
+  std::optional<double> conf_fraction = std::exchange(options.settings.fraction, std::nullopt);
+  std::optional<double> fraction = wish.recorded_fraction ? wish.recorded_fraction : conf_fraction;
+  report.fraction = report.recorded_fraction = wish.recorded_fraction;
+  report.recorded_capacity_bytes = wish.recorded_capacity_bytes;
   auto ceiling = ceilingOf(analysed, device);
-  if (ceiling) {
-    report.capacity_bytes = ceiling;
-    report.capacity_source = CapacitySource::kOutOfMemory;
+  if (wish.recorded_capacity_bytes) {
+    onKnownDevice(analysed, device, options, report, fraction, *wish.recorded_capacity_bytes,
+                  ceiling);
+  } else {
+    onUnknownDevice(analysed, device, options, report, fraction, ceiling);
   }
-  report.verified = replay::verify(analysed.trace, device.device, options);
-  std::optional<uint64_t> refused_at_bytes = report.verified.refused_at_bytes;
-  findLimit(analysed, device, options, report);
-  report.verified.settings.fraction = own_fraction;
-  if (own_fraction && *own_fraction > 0 && *own_fraction < 1 &&
-      (report.limit_bytes || report.capacity_bytes)) {
-    uint64_t had_bytes = report.limit_bytes.value_or(mostReserved(device));
-    auto device_bytes = leastDeviceBytes(had_bytes, *own_fraction, ceiling.value_or(0));
-    // If that allows what was refused, the limit was something else.
-    if (device_bytes && *own_fraction * static_cast<double>(*device_bytes) <
-                            static_cast<double>(refused_at_bytes.value_or(UINT64_MAX))) {
-      report.device_bytes = device_bytes;
-      report.limit_bytes.reset();
-      report.limit_most_bytes.reset();
-      report.verified.settings.limit_bytes.reset();
-    }
+  if (!wish.capacity_bytes && !wish.fraction) return report;
+  if (wish.capacity_bytes && wish.fraction && !wish.recorded_capacity_bytes &&
+      !wish.recorded_fraction)
+    (void)explainsAsWell(analysed, device, options, report, *wish.fraction, *wish.capacity_bytes);
+  // A fraction alone is of the recorded device.
+  if (wish.capacity_bytes) {
+    report.capacity_bytes = wish.capacity_bytes;
+    report.device_bytes.reset();
   }
-  if (!wish.capacity_bytes) return report;
-  report.capacity_bytes = wish.capacity_bytes;
   report.capacity_source = CapacitySource::kGiven;
-  report.device_bytes.reset();
   report.fraction = wish.fraction;
-  if (wish.fraction) {
-    (void)explainsAsWell(analysed, device, options, report, *wish.fraction, *wish.capacity_bytes,
-                         refused_at_bytes);
-    report.verified.settings.fraction = wish.fraction;
-    report.verified.settings.limit_bytes.reset();
+  replay::Settings& settings = report.verified.settings;
+  settings.fraction = wish.fraction ? wish.fraction : conf_fraction;
+  if (wish.fraction || wish.recorded_fraction) {
+    settings.limit_bytes.reset();
   } else if (report.limit_bytes) {
-    report.verified.settings.limit_bytes = report.capacity_bytes;
+    settings.limit_bytes = report.capacity_bytes;
   }
   return report;
 }

@@ -58,6 +58,18 @@ std::span<const replay::Placement> placementsOf(const Settings& settings) {
 
 }  // namespace
 
+base::Result<Settings> settingsFor(const Settings& own, const std::string& conf,
+                                   std::optional<double> fraction) {
+  TG_ASSIGN_OR_RETURN(Settings settings, replay::parseConf(conf, own.not_simulated));
+  settings.tie = own.tie;
+  settings.gc_needs_fraction_below_1 = own.gc_needs_fraction_below_1;
+  settings.private_pools_expandable = own.private_pools_expandable;
+  settings.own_allocator_pools = own.own_allocator_pools;
+  if (!settings.fraction) settings.fraction = fraction;
+  settings.limit_bytes = own.limit_bytes;
+  return settings;
+}
+
 Replayed Runs::one(const std::string& conf, const Settings& settings) const {
   Replayed result = take(conf, settings, placementsOf(settings).front());
   if (placementsOf(settings).size() == 1) return result;
@@ -144,6 +156,25 @@ bool Runs::survivesOn(const Settings& settings, uint64_t bytes) const {
     replay::Outcome outcome = replay::whatIf(tape_, program_, options);
     return outcome.stats.ooms == 0 && !outcome.stopped_at;
   });
+}
+
+std::optional<replay::Failure> Runs::firstFailure(const Settings& settings, Where where) const {
+  std::optional<replay::Failure> first;
+  replay::WhatIfOptions options;
+  options.settings = settings;
+  options.capacity_bytes = capacity_bytes_;
+  options.device_bytes = device_bytes_;
+  options.until_failure = true;
+  std::span<const replay::Placement> placements = placementsOf(settings);
+  if (where == Where::kFirstPlacement) placements = placements.first(1);
+  for (replay::Placement placement : placements) {
+    options.placement = placement;
+    replay::Outcome outcome = replay::whatIf(tape_, program_, options);
+    if (outcome.stopped_at) outcome.failures.push_back({*outcome.stopped_at, 0, false});
+    if (!outcome.failures.empty() && (!first || outcome.failures.front().step < first->step))
+      first = outcome.failures.front();
+  }
+  return first;
 }
 
 Replayed Runs::take(const std::string& conf, const Settings& settings,

@@ -42,6 +42,17 @@ inline auto rank(const Replayed& it) {
                     it.driverCalls(), it.conf.size());
 }
 
+// The settings of the whole string, for the same program (which may have set a fraction) and
+// version of PyTorch. Errors: PyTorch would reject it.
+base::Result<replay::Settings> settingsFor(const replay::Settings& own, const std::string& conf,
+                                           std::optional<double> fraction);
+
+// An improvement that is worth a word.
+inline bool isNoticeablyLess(uint64_t bytes, uint64_t than_bytes) {
+  constexpr uint64_t kNoticeable = 100;  // a share of the peak
+  return than_bytes > bytes && than_bytes - bytes > than_bytes / kNoticeable;
+}
+
 // The least number up to `top` that holds, together with all larger ones that were tried, in steps
 // that grow by a quarter: one that holds implies nothing about the next. `top` holds. Cost: some
 // log2(top) calls, plus the number of steps.
@@ -60,6 +71,11 @@ class Runs {
 
   Replayed one(const std::string& conf, const Settings& settings) const;
   std::vector<Replayed> all(const std::vector<std::pair<std::string, Settings>>& wanted) const;
+
+  // The first request that fails on the device of the report. Absent: none. A replay that takes too
+  // long fails where it stopped.
+  enum class Where : uint8_t { kFirstPlacement, kAnyPlacement };
+  std::optional<replay::Failure> firstFailure(const Settings& settings, Where where) const;
 
   // The smallest device on which nothing fails, nor on the larger ones that were tried, to 2 MiB.
   // It cannot be below the live bytes at the peak. A larger one need not suffice because a smaller

@@ -24,7 +24,7 @@ namespace {
 struct WhatIfCommandOptions {
   std::string file;
   std::optional<int32_t> device;
-  std::string capacity;
+  std::string capacity, recorded_capacity;
   std::vector<std::string> drops, halves;
   std::vector<std::string> flushes;
   std::vector<std::pair<std::string, std::string>> frees;  // stack, where
@@ -132,7 +132,10 @@ base::Error noSuchDevice(int32_t ordinal, const Traces& traces) {
 int run(WhatIfCommandOptions& options) {
   takeEdits(options);
   if (!options.capacity.empty()) options.wish.capacity_bytes = base::parseSize(options.capacity);
-  if (options.wish.fraction && !options.wish.capacity_bytes)
+  if (!options.recorded_capacity.empty())
+    options.wish.recorded_capacity_bytes = base::parseSize(options.recorded_capacity);
+  if (options.wish.fraction && !options.wish.capacity_bytes &&
+      !options.wish.recorded_capacity_bytes)
     return usageError("--fraction is a share of the device memory, so it needs --capacity",
                       "Add it, e.g. --capacity 80GiB");
   if (options.wish.verify_only &&
@@ -142,13 +145,15 @@ int run(WhatIfCommandOptions& options) {
   if (options.wish.verify_only &&
       ((options.wish.capacity_bytes && !options.wish.fraction) || options.wish.driver_call_us))
     return usageError("--verify replays only on the recorded device",
-                      "Omit --driver-call, and --capacity without --fraction");
+                      "Omit --driver-call and --capacity; --recorded-capacity and "
+                      "--recorded-fraction describe that device");
   for (std::string& conf : options.wish.confs) {
     // As printed, so that it can be copied.
     constexpr std::string_view kVariable = "PYTORCH_CUDA_ALLOC_CONF=";
     if (conf.starts_with(kVariable)) conf.erase(0, kVariable.size());
     std::erase_if(conf, [](char c) { return c == ' ' || c == '\t'; });
   }
+  options.wish.with_fit = true;
   Opened opened = openTraces({options.file});
   for (const std::string& conf : options.wish.confs)
     if (auto refusal = refusalOf(conf, opened))
@@ -233,13 +238,25 @@ void addWhatIfCommand(CLI::App& app, int& exit_code) {
       ->type_name("STEP|PHASE");
   command
       ->add_option("--capacity", options->capacity,
-                   "Memory available to the process, e.g. 80GiB "
-                   "(default: inferred from the out-of-memory event)")
+                   "Memory available to the process in the replays, e.g. 80GiB "
+                   "(default: as recorded)")
       ->check(size(replay::kMiB, base::kMaxSizeBytes, "1 MiB to 1 PiB, with its unit, as in 80GiB"))
       ->type_name("SIZE");
   command
       ->add_option("--fraction", options->wish.fraction,
-                   "Limit set by set_per_process_memory_fraction, 0 to 1; needs --capacity")
+                   "Limit of set_per_process_memory_fraction in the replays, 0 to 1, of --capacity "
+                   "(default: as recorded; with --capacity: none)")
+      ->check(number(0, 1))
+      ->type_name("F");
+  command
+      ->add_option("--recorded-capacity", options->recorded_capacity,
+                   "Memory of the recorded device (default: inferred from the recording)")
+      ->check(size(replay::kMiB, base::kMaxSizeBytes, "1 MiB to 1 PiB, with its unit, as in 80GiB"))
+      ->type_name("SIZE");
+  command
+      ->add_option("--recorded-fraction", options->wish.recorded_fraction,
+                   "Limit of set_per_process_memory_fraction in the recorded program "
+                   "(default: inferred from the recording)")
       ->check(number(0, 1))
       ->type_name("F");
   command

@@ -158,5 +158,7 @@ std::vector<TableFunction> verdictFunctions(const AnalysedTrace& trace);
 TableFunction privatePoolsFunction(const AnalysedTrace& trace);
 // proven, replays, replays_at.
 std::vector<TableFunction> replayFunctions(const AnalysedTrace& trace);
+// fit_factor, fit_factor_at, empty_cache_effect, release_pool_effect, release_pool_cache_effect.
+std::vector<TableFunction> changeFunctions(const AnalysedTrace& trace);
 
 }  // namespace tidegauge::query

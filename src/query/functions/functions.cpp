@@ -181,6 +181,7 @@ std::vector<TableFunction> tableFunctions(const AnalysedTrace& trace,
   for (TableFunction& answer : verdictFunctions(trace)) functions.push_back(std::move(answer));
   functions.push_back(privatePoolsFunction(trace));
   for (TableFunction& answer : replayFunctions(trace)) functions.push_back(std::move(answer));
+  for (TableFunction& answer : changeFunctions(trace)) functions.push_back(std::move(answer));
   return functions;
 }
 

@@ -153,6 +153,22 @@ std::optional<Sentence> rangeSentence(const analysis::WhatIf& report, const std:
   return sentence;
 }
 
+Sentence fitSentence(const analysis::FitFactor& fit, const std::string& from) {
+  Sentence sentence;
+  sentence.sql = fmt::format(
+      "SELECT factor, batch, batch_of, step, scaling_bytes, constant_bytes, parameter_bytes, "
+      "optimizer_bytes, gradient_bytes, communication_bytes, older_bytes, never_freed_bytes, "
+      "least_factor FROM {}",
+      from);
+  for (const std::string& text : fitSentences(fit)) sentence.parts.push_back(plain(text));
+  return sentence;
+}
+
+std::string fitTable(int device, std::optional<uint64_t> capacity_bytes) {
+  return capacity_bytes ? fmt::format("fit_factor_at({}, {})", device, *capacity_bytes)
+                        : fmt::format("fit_factor({})", device);
+}
+
 Grid gridOf(const analysis::WhatIf& report, const std::string& from) {
   Grid grid;
   grid.heads = {"failed", "peak reserved", "unused at peak", "driver calls", "settings"};
@@ -217,6 +233,8 @@ Section replaySection(const SectionContext& context) {
   section.sentences.push_back(report.best_helps ? bestSentence(report, from)
                                                 : noneSentence(report, from));
   if (auto range = rangeSentence(report, from)) section.sentences.push_back(std::move(*range));
+  if (report.fit && report.fit->is_proven)
+    section.sentences.push_back(fitSentence(*report.fit, fitTable(device, context.capacity_bytes)));
   // A grid of equal rows shows nothing.
   if (report.best_helps || report.own.mostOoms() > 0) section.grid = gridOf(report, from);
   const replay::Verification& it = report.verified;
@@ -230,8 +248,12 @@ Section replaySection(const SectionContext& context) {
       {"final_segments_differing", it.final_differences},
       {"best", report.best_helps ? json(report.candidates.front().conf) : json()},
       {"sql", fmt::format("SELECT * FROM {}", proven)},
+      {"fit", fitJson(report.fit)},
       {"rows", json::array()},
       {"rows_sql", fmt::format("SELECT * FROM {}", from)}};
+  if (report.fit)
+    section.json["fit"]["sql"] =
+        fmt::format("SELECT * FROM {}", fitTable(device, context.capacity_bytes));
   section.json["rows"].push_back(rowJson(report, report.own, 0));
   for (size_t i = 0; i < report.candidates.size(); ++i)
     section.json["rows"].push_back(rowJson(report, report.candidates[i], i + 1));

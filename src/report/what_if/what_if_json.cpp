@@ -15,6 +15,10 @@ json entryJson(const model::Trace& trace, model::Action action, uint64_t address
   return it;
 }
 
+template <class Value>
+json orNull(const std::optional<Value>& value) {
+  return value ? json(*value) : json();
+}
 json stepOrNull(const std::optional<analysis::Step>& step) { return step ? json(*step) : json(); }
 
 json replayedJson(const Replayed& it) {
@@ -61,6 +65,28 @@ json replayedJson(const Replayed& it) {
 
 }  // namespace
 
+json fitJson(const std::optional<analysis::FitFactor>& fit) {
+  if (!fit) return {};
+  return {{"proven", fit->is_proven},
+          {"step", fit->step},
+          {"request_bytes", fit->request_bytes},
+          {"request_scales", fit->request_scales},
+          {"factor", fit->factor ? json(*fit->factor) : json()},
+          {"batch", fit->factor ? json(fit->batch) : json()},
+          {"batch_of", analysis::FitFactor::kBatchOf},
+          {"scaling_bytes", fit->scaling_bytes},
+          {"constant_bytes", fit->constant_bytes},
+          {"constant",
+           {{"older_bytes", fit->older_bytes},
+            {"parameter_bytes", fit->parameter_bytes},
+            {"optimizer_bytes", fit->optimizer_bytes},
+            {"communication_bytes", fit->communication_bytes},
+            {"gradient_bytes", fit->gradient_bytes},
+            {"never_freed_bytes", fit->never_freed_bytes}}},
+          {"peak_reserved_bytes", fit->factor ? json(fit->peak_reserved_bytes) : json()},
+          {"replays", fit->replays}};
+}
+
 json verifyJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
                 const replay::Verification& it) {
   json first;
@@ -106,6 +132,7 @@ json whatIfJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceA
       report.capacity_source == analysis::CapacitySource::kGiven         ? json("given")
       : report.capacity_source == analysis::CapacitySource::kOutOfMemory ? json("out_of_memory")
       : report.capacity_source == analysis::CapacitySource::kRefused     ? json("refused")
+      : report.capacity_source == analysis::CapacitySource::kRecorded    ? json("recorded")
                                                                          : json();
   it["fraction"] = report.fraction ? json(*report.fraction) : json();
   it["proven"] = report.isProven();
@@ -118,7 +145,10 @@ json whatIfJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceA
                               {"ooms", report.helps_from->ooms}};
   it["recorded"] = {{"peak_reserved_bytes", report.recorded_peak_bytes},
                     {"ooms", report.recorded_ooms},
-                    {"own_is_as_recorded", report.ownIsAsRecorded()}};
+                    {"own_is_as_recorded", report.ownIsAsRecorded()},
+                    {"capacity_bytes", orNull(report.recorded_capacity_bytes)},
+                    {"fraction", orNull(report.recorded_fraction)}};
+  it["fit"] = fitJson(report.fit);
   it["not_simulated"] = report.verified.settings.not_simulated;
   it["own"] = replayedJson(report.own);
   it["edits"] = json::array();

@@ -83,7 +83,7 @@ void verified(TextPage& page, const model::Trace& trace, const model::Device& de
   if (it.first_divergence && analysis::hasIdleThreshold(it.settings))
     page.paragraph(
         "garbage_collection_threshold is set, and no memory fraction is known. If the program set "
-        "one, add --capacity and --fraction.");
+        "one, add --recorded-capacity and --recorded-fraction.");
   if (it.checked_until < device.steps())
     page.paragraph(
         fmt::format("The replay differs, or memory was released, too often to compare all events. "
@@ -178,6 +178,16 @@ std::optional<uint64_t> ownCapBytes(const analysis::WhatIf& report) {
   return cap_bytes;
 }
 
+std::string recordedWords(const analysis::WhatIf& report) {
+  std::string available = base::humanBytes(report.availableBytes().value_or(0));
+  if (report.fraction)
+    return fmt::format(
+        "The recorded program set a memory fraction of {:g}, so {} were available "
+        "to it.",
+        *report.fraction, available);
+  return fmt::format("{} were available to the recorded program.", available);
+}
+
 }  // namespace
 
 std::string whatIfText(const analysis::AnalysedTrace& analysed,
@@ -215,6 +225,8 @@ std::string whatIfText(const analysis::AnalysedTrace& analysed,
         "Its memory fraction of {:g} limited it to {}{}, or slightly more.",
         *report.verified.settings.fraction, base::humanBytes(*least),
         report.capacity_source == analysis::CapacitySource::kOutOfMemory ? " of that" : ""));
+  if (report.capacity_source == analysis::CapacitySource::kRecorded)
+    page.paragraph(recordedWords(report));
   if (report.capacity_source == analysis::CapacitySource::kGiven)
     page.paragraph(fmt::format(
         "The replay uses {} for this process{}.",

@@ -35,6 +35,15 @@ std::string failsWords(const analysis::Replayed& it);
 // "3", "0 to 2".
 std::string failedWords(const analysis::Replayed& it);
 
+// {"proven", "factor", "batch", "scaling_bytes", …}; null: no request fails.
+nlohmann::json fitJson(const std::optional<analysis::FitFactor>& fit);
+// "0.81": the replay proved this share itself, so it is not a rounded figure.
+std::string factorWords(const analysis::FitFactor& fit);
+// "parameters 138 MiB, optimizer 277 MiB", largest first.
+std::string constantWords(const analysis::FitFactor& fit);
+// How much less the program would have to hold; empty: not proven.
+std::vector<std::string> fitSentences(const analysis::FitFactor& fit);
+
 // The sentences about it, most useful first; each ends with a full stop.
 std::vector<std::string> whatIfSentences(const model::Trace& trace, const analysis::WhatIf& report);
 

@@ -201,7 +201,7 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
     sentences.push_back(fmt::format(
         "In the recording, peak reserved memory was {} and {} failed. The replay differs, so "
         "something had an effect that the file does not contain, such as a memory fraction or "
-        "other processes. Set it with --fraction and --capacity.",
+        "other processes. Set it with --recorded-fraction and --recorded-capacity.",
         base::humanBytes(report.recorded_peak_bytes),
         report.recorded_ooms == 0 ? "no request" : base::counted(report.recorded_ooms, "request")));
   for (const std::string& pair : report.verified.settings.not_simulated)
@@ -236,6 +236,9 @@ std::vector<std::string> whatIfSentences(const model::Trace& trace,
       if (it.is_wished && !it.stopped_at &&
           !(report.best_helps && &it == &report.candidates.front()))
         sentences.push_back(wishedSentence(report, it));
+  if (report.fit && !is_impossible && report.edits.empty())
+    for (std::string& sentence : fitSentences(*report.fit))
+      sentences.push_back(std::move(sentence));
   if (own.mostOoms() > 0 && !own.min_capacity_bytes && !report.best_helps && report.edits.empty() &&
       !is_impossible && !is_poor && report.availableBytes())
     sentences.push_back(

@@ -14,7 +14,7 @@
 namespace tidegauge::analysis {
 namespace {
 
-class ProgramEditTest : public testing::Test {
+class ProgramEditTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const char* source = std::getenv("TIDEGAUGE_SOURCE_DIR");

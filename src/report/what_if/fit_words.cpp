@@ -1,0 +1,65 @@
+// Advice with a size, in words: from which share of what scales on the program fits.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/format.h"
+#include "base/sizes.h"
+#include "report/what_if/what_if_text.h"
+
+namespace tidegauge::report {
+
+std::string factorWords(const analysis::FitFactor& fit) {
+  return fmt::format("{:g}", fit.factor.value_or(0));
+}
+
+std::string constantWords(const analysis::FitFactor& fit) {
+  std::vector<std::pair<uint64_t, const char*>> parts{
+      {fit.parameter_bytes, "parameters"},
+      {fit.optimizer_bytes, "the optimizer"},
+      {fit.gradient_bytes, "gradients"},
+      {fit.communication_bytes, "communication"},
+      {fit.older_bytes, "memory older than the recording"},
+      {fit.never_freed_bytes, "memory that is never freed"}};
+  std::erase_if(parts, [](const auto& part) { return part.first == 0; });
+  std::ranges::stable_sort(parts, std::greater<>(), &std::pair<uint64_t, const char*>::first);
+  std::string words;
+  for (const auto& [bytes, name] : parts)
+    words += fmt::format("{}{} for {}", words.empty() ? "" : ", ", base::humanBytes(bytes), name);
+  return words;
+}
+
+std::vector<std::string> fitSentences(const analysis::FitFactor& fit) {
+  if (!fit.is_proven) return {};
+  std::string scaling = base::humanBytes(fit.scaling_bytes),
+              constant = base::humanBytes(fit.constant_bytes);
+  if (fit.scaling_bytes == 0) {  // nothing but the request itself is known to scale
+    if (!fit.factor || !fit.request_scales) return {};
+    return {
+        fmt::format("The first request that fails (step {}) would fit from {} of its size on; "
+                    "{} stay constant{}.",
+                    base::withCommas(fit.step), factorWords(fit), constant,
+                    fit.constant_bytes == 0 ? "" : ": " + constantWords(fit))};
+  }
+  std::string what = fmt::format(
+      "Where the first request fails (step {}), {} are taken to scale with the batch and {} to "
+      "stay constant{}.",
+      base::withCommas(fit.step), scaling, constant,
+      fit.constant_bytes == 0 ? "" : ": " + constantWords(fit));
+  if (!fit.factor)
+    return {
+        fmt::format("A smaller batch does not help: a request fails even with 0.01 of today's "
+                    "activations. {}",
+                    what)};
+  std::string batch;
+  if (fit.batch > 0)
+    batch = fmt::format(": a batch of {} instead of {}, if they scale with it", fit.batch,
+                        analysis::FitFactor::kBatchOf);
+  return {
+      fmt::format("With its own settings, the program fits from {} of today's activations "
+                  "on{}. {}",
+                  factorWords(fit), batch, what)};
+}
+
+}  // namespace tidegauge::report
