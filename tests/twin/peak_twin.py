@@ -68,8 +68,9 @@ def differences(path, binary):
     for of in shown["devices"]:
         device = of["device"]
         for kind in ("requested", "active", "allocated", "reserved"):
-            least = max(of[end][f"{kind}_bytes"] for end in ("initial", "final"))
-            if of["peak"][kind]["bytes"] < least:
+            most = of["peak"][kind]["bytes"]
+            ends = [of[end][f"{kind}_bytes"] for end in ("initial", "final")]
+            if most is not None and any(end is not None and most < end for end in ends):
                 yield f"device {device}: {kind}: the peak is below the start or the end"
         whole = all(i["holds"] for i in of["identities"]) and not of["allocations_by_provenance"]["lost"]
         odd = {i["kind"] for i in shown["issues"]} - {"free_without_alloc", "unknown_key"}
