@@ -392,9 +392,9 @@ class Brief {
       }
       std::string ooms =
           it.ooms.empty() ? "no request failed" : counted(it.ooms.size(), "out-of-memory event");
-      out.paragraph(fmt::format(
-          "{}: peak active {}, peak reserved {}; {}.", analysis::deviceLabel(it.device->device),
-          boundedActive(it.peak), boundedReserved(it.peak, it.peak.reserved.bytes), ooms));
+      out.paragraph(fmt::format("{}: peak active {}, peak reserved {}; {}.",
+                                analysis::deviceLabel(it.device->device), boundedActive(it.peak),
+                                boundedReserved(it.peak, it.peak.reserved.bytes), ooms));
       out.evidence(
           fmt::format("SELECT peak_active_bytes, peak_reserved_bytes{1}, (SELECT count(*) FROM "
                       "ooms({0})) AS ooms FROM devices WHERE device = {0}",

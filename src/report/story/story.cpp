@@ -441,8 +441,7 @@ Story makeStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
   } else {
     addPeak(analysed, summary, story);
   }
-  for (Sentence& lack : lackSentences(analysed, summary))
-    story.add(Topic::kLacks, std::move(lack));
+  for (Sentence& lack : lackSentences(analysed, summary)) story.add(Topic::kLacks, std::move(lack));
   addLowerBound(analysed, summary, story);
   addUnseenBlocks(analysed, story);
   addHolders(analysed, summary, story);

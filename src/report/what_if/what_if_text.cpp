@@ -188,16 +188,8 @@ std::string recordedWords(const analysis::WhatIf& report) {
   return fmt::format("{} were available to the recorded program.", available);
 }
 
-}  // namespace
-
-std::string whatIfText(const analysis::AnalysedTrace& analysed,
-                       const analysis::DeviceAnalysis& device, const analysis::WhatIf& report,
-                       const WhatIfPage& options) {
-  TextPage page(options.columns, options.colour);
-  page.heading(analysis::deviceLabel(device.device) + ": " +
-               (options.verify_only ? "Replay" : "What if"));
-  verified(page, analysed.trace, device.device, report.verified);
-  if (options.verify_only || report.verified.events_checked == 0) return page.take();
+// What the process could have, and why.
+void available(TextPage& page, const analysis::WhatIf& report) {
   if (report.capacity_source == analysis::CapacitySource::kOutOfMemory)
     page.paragraph(fmt::format(
         "{} were available to this process: what it held plus what the driver had free at the "
@@ -238,10 +230,11 @@ std::string whatIfText(const analysis::AnalysedTrace& analysed,
                                              base::counted(report.own.rescued, "request"),
                                              report.own.rescued == 1 ? "fits" : "fit")
                                : std::string()));
-  page.blank();
-  table(page, report);
-  page.blank();
-  for (const std::string& sentence : whatIfSentences(analysed.trace, report)) {
+}
+
+// The answer: the best setting, and what to know about it.
+void answer(TextPage& page, const model::Trace& trace, const analysis::WhatIf& report) {
+  for (const std::string& sentence : whatIfSentences(trace, report)) {
     // Text to copy is kept in one piece.
     size_t setting = sentence.find("PYTORCH_CUDA_ALLOC_CONF=");
     if (setting != std::string::npos &&
@@ -252,6 +245,26 @@ std::string whatIfText(const analysis::AnalysedTrace& analysed,
       page.bullet(sentence);
     }
   }
+}
+
+}  // namespace
+
+std::string whatIfText(const analysis::AnalysedTrace& analysed,
+                       const analysis::DeviceAnalysis& device, const analysis::WhatIf& report,
+                       const WhatIfPage& options) {
+  TextPage page(options.columns, options.colour);
+  page.heading(analysis::deviceLabel(device.device) + ": " +
+               (options.verify_only ? "Replay" : "What if"));
+  if (options.verify_only || report.verified.events_checked == 0) {
+    verified(page, analysed.trace, device.device, report.verified);
+    return page.take();
+  }
+  answer(page, analysed.trace, report);
+  page.blank();
+  table(page, report);
+  page.blank();
+  verified(page, analysed.trace, device.device, report.verified);
+  available(page, report);
   return page.take();
 }
 
