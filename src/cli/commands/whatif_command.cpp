@@ -6,6 +6,7 @@
 
 #include "analysis/layout/allocator_rules.h"
 #include "analysis/summary.h"
+#include "analysis/what_if/replay_proof.h"
 #include "analysis/what_if/what_if.h"
 #include "base/sizes.h"
 #include "base/text_layout.h"
@@ -153,7 +154,6 @@ int run(WhatIfCommandOptions& options) {
     if (conf.starts_with(kVariable)) conf.erase(0, kVariable.size());
     std::erase_if(conf, [](char c) { return c == ' ' || c == '\t'; });
   }
-  options.wish.with_fit = true;
   Opened opened = openTraces({options.file});
   for (const std::string& conf : options.wish.confs)
     if (auto refusal = refusalOf(conf, opened))
@@ -173,6 +173,9 @@ int run(WhatIfCommandOptions& options) {
             analysis::deviceLabel(device->device)));
         continue;
       }
+      // Some 15 more replays: for a long recording only if the user asked for a search anyway.
+      options.wish.with_fit =
+          options.wish.min_capacity || device->totals.steps() <= analysis::kMaxProofSteps;
       auto report = analysis::whatIf(*trace, *device, options.wish);
       if (!report.ok()) {  // not every device needs to have it
         refused.emplace_back(analysis::deviceLabel(device->device), report.error());
