@@ -4,6 +4,8 @@
 #include <string>
 #include <tuple>
 
+#include "analysis/what_if/advised_change.h"
+#include "analysis/what_if/proven_program.h"
 #include "model/lives/missing_actions.h"
 
 namespace tidegauge::analysis {
@@ -99,11 +101,37 @@ class Prover {
     auto what_if = whatIf(analysed_, device_, wish_);
     if (!what_if.ok()) return std::nullopt;  // Tidegauge's own settings are always valid
     ReplayProof proof{std::move(what_if).value()};
+    addPoolEffects();
     addEffects(proof.what_if);
     return proof;
   }
 
  private:
+  // What releasing a pool does. Its live blocks stay: who lives there decides about them.
+  void addPoolEffects() {
+    bool names_pool = std::ranges::any_of(
+        advice_, [](const Advice& a) { return a.kind == AdviceKind::kReleasePool; });
+    if (!names_pool) return;
+    WhatIfWish wish;
+    wish.capacity_bytes = wish_.capacity_bytes;
+    ProvenProgram program(analysed_, device_, wish);
+    for (Advice& a : advice_) {
+      if (a.kind != AdviceKind::kReleasePool || !a.step) continue;
+      auto effect = analysis::effectOf(
+          program,
+          {.what = AdvisedChange::What::kReleasePoolCache, .step = *a.step, .pool = a.pool});
+      if (!effect.ok() || !effect.value().is_proven) continue;
+      const ChangeEffect& it = effect.value();
+      a.effect = AdviceEffect{.helps = it.helps(),
+                              .ooms_before = it.ooms_before,
+                              .ooms_after = it.ooms_after,
+                              .least_ooms_after = it.ooms_after,
+                              .peak_reserved_before_bytes = it.peak_reserved_bytes_before,
+                              .peak_reserved_after_bytes = it.peak_reserved_bytes_after,
+                              .forecast_from = it.forecast_from};
+    }
+  }
+
   void addEffects(const WhatIf& report) {
     if (!report.isProven() || report.own.stopped_at) return;
     for (size_t i = 0; i < advice_.size(); ++i) {

@@ -258,6 +258,11 @@ class Brief {
       advice(out, i, is_proven);
       ++told;
     }
+    // A smaller batch has a size.
+    if (!is_proven && judgement_->proof) {
+      SectionContext context{analysed_, summary(), 1, options_.capacity_bytes, &*judgement_->proof};
+      if (auto fit = fitSentence(context)) out.sentence(*fit);
+    }
     std::vector<std::string> disproved;
     for (const analysis::Advice& one : all)
       if (one.isDisproved()) disproved.push_back(shortName(one));

@@ -19,6 +19,9 @@ Section churnSection(const SectionContext& context);
 Section wallSection(const SectionContext& context);
 Section replaySection(const SectionContext& context);
 
+// How much less of what scales with the batch would fit, found by replay. Absent: not proven, or
+// nothing was replayed.
+std::optional<Sentence> fitSentence(const SectionContext& context);
 std::string replaysTable(int device, std::optional<uint64_t> capacity_bytes);
 
 }  // namespace tidegauge::report

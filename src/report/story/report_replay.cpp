@@ -222,6 +222,14 @@ std::string replaysTable(int device, std::optional<uint64_t> capacity_bytes) {
                         : fmt::format("replays({})", device);
 }
 
+std::optional<Sentence> fitSentence(const SectionContext& context) {
+  if (context.proof == nullptr || !context.proof->what_if.fit) return std::nullopt;
+  const analysis::FitFactor& fit = *context.proof->what_if.fit;
+  if (!fit.is_proven) return std::nullopt;
+  int device = context.summary.device->device.ordinal;
+  return fitSentence(fit, fitTable(device, context.capacity_bytes));
+}
+
 Section replaySection(const SectionContext& context) {
   Section section{.key = "replay", .title = "Replay: the effect of other settings", .json = {}};
   if (context.proof == nullptr) return section;
