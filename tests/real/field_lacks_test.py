@@ -118,6 +118,14 @@ class MissingKinds(unittest.TestCase):
         self.assertIn("skip_actions", words)
         for kind in skipped:
             self.assertIn(kind, words)
+        # Nor does the short report hide it, and a replay of such lives proves nothing.
+        short = " ".join(run("report", path).split())
+        self.assertIn("The recording lacks " + " and ".join(skipped) if len(skipped) < 3 else
+                      "The recording lacks ", short)
+        if lacks["peak_active_bound"] != "exact":
+            self.assertIn("These figures follow from lives that are drawn, not recorded.", words)
+        if lacks["peak_active_bound"] != "exact" or bound != "exact":
+            self.assertNotIn("In a replay", words + short)
 
     def test_the_files_of_the_field(self):
         truth = Truth(load(self.folder / "full.pickle"))

@@ -106,6 +106,16 @@ std::vector<Sentence> lackSentences(const analysis::AnalysedTrace& analysed,
   return sentences;
 }
 
+std::optional<Sentence> drawnLives(const analysis::DeviceSummary& summary) {
+  if (!summary.peak.active_bounds) return std::nullopt;
+  const model::Device& device = summary.device->device;
+  return Sentence{
+      {plain("The recording lacks "), strong(kindsOf(device.missing)),
+       plain(" events. These figures follow from lives that are drawn, not recorded.")},
+      {},
+      fmt::format("SELECT missing_actions FROM devices WHERE device = {}", device.ordinal)};
+}
+
 std::string boundedActive(const PeakReport& peak) {
   if (!peak.active_bounds) return humanBytes(peak.active.bytes);
   bool no_most = peak.active_bounds->at_most_bytes == model::kUnknownBytes;

@@ -4,6 +4,7 @@
 //   "≤: at most, because …"
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ std::vector<std::string> lackWords(const analysis::PeakReport& peak, bool knows_
 // For the story of a device: which kinds are missing, and what follows from that.
 std::vector<Sentence> lackSentences(const analysis::AnalysedTrace& analysed,
                                     const analysis::DeviceSummary& summary);
+
+// For the sections that follow from the lives of blocks; absent if all are recorded.
+std::optional<Sentence> drawnLives(const analysis::DeviceSummary& summary);
 
 // "at most 127 MiB and at least 63.0 MiB", "at least 54.0 MiB", "113 MiB"
 std::string boundedActive(const analysis::PeakReport& peak);

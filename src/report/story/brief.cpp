@@ -359,7 +359,7 @@ class Brief {
     for (const analysis::Advice& one : judgement_->advice)
       if (isOdd(one)) all.push_back({{plain(adviceText(analysed_, one))}, {}});
     if (const Sentence* refused = firstOf("refused")) all.push_back(*refused);
-    if (!summary().growth.stacks.empty()) {
+    if (!summary().growth.stacks.empty() && !summary().peak.active_bounds) {
       std::vector<Section> growth = growthSections(context);
       all.push_back(growth.front().sentences.front());
     }
