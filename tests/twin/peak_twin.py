@@ -73,7 +73,7 @@ def differences(path, binary):
             if most is not None and any(end is not None and most < end for end in ends):
                 yield f"device {device}: {kind}: the peak is below the start or the end"
         whole = all(i["holds"] for i in of["identities"]) and not of["allocations_by_provenance"]["lost"]
-        odd = {i["kind"] for i in shown["issues"]} - {"free_without_alloc", "unknown_key"}
+        odd = {i["kind"] for i in shown["issues"]} - {"free_without_alloc", "unknown_key", "no_stacks"}
         if device < 0 or of["events"] == 0 or not whole or odd:
             continue
         for kind, (start, most, step) in truth(snapshot, device).items():

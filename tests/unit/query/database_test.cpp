@@ -25,7 +25,9 @@ using testing::TraceBuilder;
 // Device 0: a segment, three allocations (one freed, one pending, one live), an OOM; device 1: one.
 model::Trace smallTrace() {
   TraceBuilder b;
-  b.settings().items = {{"max_split_size", "-1"}};
+  b.settings().items = {{"max_split_size", "-1"}, {"expandable_segments", "False"}};
+  b.settings().asked = {{"expandable_segments", "True", "False", true},
+                        {"backend", "native", "", false}};
   b.time(5'000'000);
   b.segmentAlloc(0x100000, 2 << 20);                                             // 0
   b.stack({"log_softmax@loss.py:30", "step@train.py:12"}).alloc(0x100000, 700);  // 1
@@ -134,7 +136,8 @@ TEST_F(DatabaseTest, StacksFramesAndText) {
 TEST_F(DatabaseTest, SmallTables) {
   EXPECT_EQ(ask("SELECT name, device, begin_step, end_step, depth FROM annotations"),
             "train 0 1 5 0");
-  EXPECT_EQ(ask("SELECT * FROM settings"), "max_split_size -1");
+  EXPECT_EQ(ask("SELECT * FROM settings"),
+            "max_split_size -1  NULL; expandable_segments False True 0; backend  native NULL");
   EXPECT_EQ(ask("SELECT id, raw FROM streams"), "0 0");
   EXPECT_EQ(ask("SELECT id, first, second FROM pools"), "0 0 0");
 }

@@ -31,6 +31,7 @@ model::Trace everything() {
   b.block(15 * kMiB, BlockState::kInactive);
   b.settings().present = true;
   b.settings().items.emplace_back("max_split_size", "-1");
+  b.settings().asked.push_back({"expandable_segments", "True", "False", true});
   return b.build();
 }
 
@@ -110,6 +111,7 @@ TEST(ReportJson, InvalidUtf8IsReplacedEverywhere) {
   b.settings().present = true;
   b.settings().conf = bad;
   b.settings().items.emplace_back(bad, bad);
+  b.settings().asked.push_back({bad, bad, bad, true});
   model::Trace trace = b.build();
   trace.source = {.name = bad, .format = bad, .container = bad};
   trace.issues.add({.kind = model::IssueKind::kUnknownKey, .detail = bad});
