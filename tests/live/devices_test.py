@@ -95,7 +95,7 @@ class Devices(live.LiveTest):
         figure = told["recording"]["process"]["drivers_figure"]
         self.assertEqual((figure["used_bytes"], figure["recorded_bytes"], figure["untracked_bytes"]),
                          (506 * MIB, 6 * MIB, 500 * MIB))
-        text = " ".join(subprocess.run(words, capture_output=True, text=True, check=True).stdout.split())
+        text = " ".join(subprocess.run([*words, "--full"], capture_output=True, text=True, check=True).stdout.split())
         self.assertIn("The driver says that it used 506 MiB at most", text)
         self.assertIn("and 500 MiB are its contexts, modules and memory without a recorded call.", text)
         # Which of its devices the calls' memory lies on nobody knows: it was on two of them.

@@ -67,7 +67,7 @@ class Older(live.LiveTest):
         done = subprocess.run([live.BINARY, "report", "--json", path], capture_output=True, text=True,
                               check=False, timeout=live.LIMIT_S)
         self.assertEqual(done.returncode, 0, done.stderr)
-        text = subprocess.run([live.BINARY, "report", path], capture_output=True, text=True, check=True,
+        text = subprocess.run([live.BINARY, "report", "--full", path], capture_output=True, text=True, check=True,
                               timeout=live.LIMIT_S).stdout
         return json.loads(done.stdout), text
 

@@ -42,7 +42,7 @@ class Unwatched(LiveTest):
         for device in said["devices"]:
             for section in MEMORY_SECTIONS:
                 self.assertIn("cuMemAlloc_v2", device[section]["incomplete"][0])
-        text = ask("report", run.path)
+        text = ask("report", "--full", run.path)
         self.assertIn("(incomplete)", text)
         self.assertIn("cuMemAlloc_v2 of libcuda.so.1", text)
 

@@ -261,7 +261,7 @@ describe("a recorder that was killed", { skip, timeout: 120_000 }, () => {
       assert.match(await pill(page).innerText(), /no new data/);
       assert.ok((await shownEvents(page)) > before);
       assert.deepEqual(page.complaints, []);
-      assert.match(run(["report", path]).stdout, /without the recorder's end/);
+      assert.match(run(["report", "--full", path]).stdout, /without the recorder's end/);
     } finally {
       await browser?.close();
       await server?.stop();

@@ -106,8 +106,8 @@ Table totalsTable(const AnalysedTrace& analysed) {
   Table table;
   table.name = "totals";
   table.doc =
-      "One row per step: the sums of memory after it. The state before the first event is in devices "
-      "(initial_…).";
+      "One row per step: the sums of memory after it. The state before the first event is in "
+      "devices (initial_…).";
   setDeviceRows(table, trace, &model::Device::event_begin, &model::Device::event_end);
   addDevice(table);
   Column& step = add(table, ColumnKind::kStep, "step", "the sums are those after this event",

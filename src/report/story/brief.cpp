@@ -259,7 +259,8 @@ class Brief {
       ++told;
     }
     // A smaller batch has a size.
-    if (!is_proven && judgement_->proof) {
+    bool is_unmapped = judgement_->verdict && judgement_->verdict->not_on_device_bytes > 0;
+    if (!is_proven && judgement_->proof && !is_unmapped) {
       SectionContext context{analysed_, summary(), 1, options_.capacity_bytes, &*judgement_->proof};
       if (auto fit = fitSentence(context)) out.sentence(*fit);
     }
