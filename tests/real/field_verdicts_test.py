@@ -162,6 +162,17 @@ class Field(unittest.TestCase):
                     if one["replayed"] and not one["replayed"]["helps"] and one["setting"]:
                         self.assertNotIn(one["setting"], before)
 
+    def test_each_report_is_one_page(self):
+        paths = [*FIELD.rglob("*.pickle"), *(FIELD.parent / "snapshots").glob("*.zst")]
+        self.assertGreater(len(paths), 30)
+        for path in paths:
+            with self.subTest(path.name):
+                lines = self.run_report(path).splitlines()
+                self.assertLessEqual(len(lines), 40)
+                for line in lines:  # a line to copy is never broken
+                    if "PYTORCH_CUDA_ALLOC_CONF=" not in line:
+                        self.assertLessEqual(len(line), 100, line)
+
     # ---- each report ----------------------------------------------------------------------------
 
     def test_a_pool_is_named_with_what_it_holds(self):
