@@ -114,19 +114,28 @@ void startWithWhole(const analysis::WholeRecording& whole, const std::string& pa
   out.write("\n");
 }
 
-// Keeps the largest processes of a recording.
-void keepBiggest(const analysis::WholeRecording& whole, std::vector<ReportPart>& parts, size_t most,
-                 Output& out) {
-  out.write(
-      parts.size() > most
-          ? fmt::format("  The report describes the {} with the highest peak{}; --pid PID shows "
-                        "another.\n\n\n",
-                        most == 1 ? std::string("one") : std::to_string(most), most == 1 ? "" : "s")
-          : "\n\n");
+bool ranOutOfMemory(const ReportPart& part) {
+  const std::vector<model::Action>& actions = part.trace->trace.events.action;
+  return std::ranges::find(actions, model::Action::kOom) != actions.end();
+}
+
+// Keeps the largest processes of a recording; if only one is described, the largest that ran out of
+// memory.
+void keepMostImportant(const analysis::WholeRecording& whole, std::vector<ReportPart>& parts,
+                       size_t most, Output& out) {
   std::vector<ReportPart> order;
-  for (size_t row : report::biggestFirst(whole)) {
-    if (order.size() < most) order.push_back(parts[whole.processes[row].trace]);
-  }
+  for (size_t row : report::biggestFirst(whole)) order.push_back(parts[whole.processes[row].trace]);
+  auto failed = std::ranges::find_if(order, ranOutOfMemory);
+  bool has_failed = most == 1 && failed != order.end();
+  if (has_failed) std::rotate(order.begin(), failed, failed + 1);
+  std::string which = has_failed  ? "one that ran out of memory"
+                      : most == 1 ? "one with the highest peak"
+                                  : fmt::format("{} with the highest peaks", most);
+  out.write(
+      order.size() > most
+          ? fmt::format("  The report describes the {}; --pid PID shows another.\n\n\n", which)
+          : "\n\n");
+  if (order.size() > most) order.resize(most);
   parts = std::move(order);
 }
 
@@ -148,7 +157,7 @@ int writeText(std::vector<ReportPart> parts, const ReportOptions& options, int e
     startWithWhole(whole, options.files[0], text, options.full ? kMaxProcesses : kFewProcesses,
                    out);
     if (whole.processes.size() > 1)
-      keepBiggest(whole, parts, options.full ? kMaxDescribed : 1, out);
+      keepMostImportant(whole, parts, options.full ? kMaxDescribed : 1, out);
   }
   std::vector<std::string> paths;
   for (const ReportPart& part : parts) paths.push_back(part.trace->trace.source.name);
