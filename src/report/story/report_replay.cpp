@@ -227,7 +227,8 @@ std::optional<Sentence> fitSentence(const SectionContext& context) {
   const analysis::FitFactor& fit = *context.proof->what_if.fit;
   if (!fit.is_proven) return std::nullopt;
   int device = context.summary.device->device.ordinal;
-  return fitSentence(fit, fitTable(device, context.capacity_bytes));
+  Sentence sentence = fitSentence(fit, fitTable(device, context.capacity_bytes));
+  return sentence.parts.empty() ? std::nullopt : std::optional(std::move(sentence));
 }
 
 Section replaySection(const SectionContext& context) {
@@ -241,8 +242,7 @@ Section replaySection(const SectionContext& context) {
   section.sentences.push_back(report.best_helps ? bestSentence(report, from)
                                                 : noneSentence(report, from));
   if (auto range = rangeSentence(report, from)) section.sentences.push_back(std::move(*range));
-  if (report.fit && report.fit->is_proven)
-    section.sentences.push_back(fitSentence(*report.fit, fitTable(device, context.capacity_bytes)));
+  if (auto fit = fitSentence(context)) section.sentences.push_back(std::move(*fit));
   // A grid of equal rows shows nothing.
   if (report.best_helps || report.own.mostOoms() > 0) section.grid = gridOf(report, from);
   const replay::Verification& it = report.verified;
