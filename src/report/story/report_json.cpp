@@ -345,7 +345,7 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
   return all;
 }
 
-json brimJson(const DeviceSummary& summary) {
+json brimJson(const DeviceSummary& summary, const analysis::Judgement& judgement) {
   if (summary.ooms.empty()) return nullptr;
   const analysis::OomReport& oom = summary.ooms[summary.worst_oom];
   if (!oom.known()) return nullptr;  // a picture of the missing bytes needs both
@@ -354,6 +354,7 @@ json brimJson(const DeviceSummary& summary) {
           {"reserved_bytes", oom.totals.reserved_bytes},
           {"active_bytes", oom.totals.active_bytes},
           {"free_bytes", oom.free->bytes},
+          {"held_bytes", judgement.verdict->held_bytes},
           {"holes", oom.free->holes},
           {"largest_hole_bytes", oom.free->largest_bytes},
           {"over_bytes", oom.overBytes()},
@@ -513,7 +514,7 @@ json overviewJson(const AnalysedTrace& analysed, int32_t device_ordinal) {
           {"story", sentencesJson(sentences)},
           {"advice", adviceJson(analysed, judgement.advice)},
           {"findings", findings},
-          {"brim", brimJson(summary)},
+          {"brim", brimJson(summary, judgement)},
           {"holders", holdersJson(analysed, device_ordinal,
                                   summary.at_oom ? *summary.at_oom : summary.peak.holders, at)},
           {"phases", phasesJson(analysed, summary)},

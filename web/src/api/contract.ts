@@ -166,6 +166,8 @@ export interface FailedRequest {
   reserved_bytes: number;
   active_bytes: number;
   free_bytes: number;
+  /** of these, in private pools, where this request could not use them */
+  held_bytes: number;
   holes: number;
   largest_hole_bytes: number;
   over_bytes: number;

@@ -167,11 +167,15 @@ function tornEdge(s: Surface, x: number, width: number, bottom: number): void {
 }
 
 function verdict(of: FailedRequest): string {
-  if (of.free_bytes >= of.requested_bytes) {
+  const usable = of.free_bytes - of.held_bytes;
+  if (usable >= of.requested_bytes) {
     return "In one piece, the free memory would have been enough.";
   }
-  if (of.free_bytes + of.device_free_bytes >= of.requested_bytes) {
+  if (usable + of.device_free_bytes >= of.requested_bytes) {
     return "The free pieces and the driver's memory together would have been enough.";
+  }
+  if (of.free_bytes + of.device_free_bytes >= of.requested_bytes) {
+    return `Private pools keep ${bytesText(of.held_bytes)} of the free memory from this request.`;
   }
   return "All free memory together would not have been enough.";
 }
