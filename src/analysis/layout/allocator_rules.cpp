@@ -1,5 +1,8 @@
 #include "analysis/layout/allocator_rules.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -51,6 +54,39 @@ std::string_view confValue(std::string_view conf, std::string_view key) {
   size_t first = value.find_first_not_of(kSpaces);
   if (first == std::string_view::npos) return {};
   return value.substr(first, value.find_last_not_of(kSpaces) + 1 - first);
+}
+
+std::vector<std::string> confItems(std::string_view conf) {
+  std::vector<std::string> items(1);
+  int depth = 0;
+  for (char c : conf) {
+    if (c == ' ') continue;
+    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+    if (c == ',' && depth == 0) {
+      items.emplace_back();
+    } else {
+      items.back() += c;
+    }
+  }
+  std::erase(items, std::string());
+  return items;
+}
+
+std::string changedConf(std::string_view own, std::string_view change) {
+  auto keyOf = [](const std::string& item) { return item.substr(0, item.find(':')); };
+  std::vector<std::string> items = confItems(own);
+  auto remove = [&](const std::string& key) {
+    std::erase_if(items, [&](const std::string& item) { return keyOf(item) == key; });
+  };
+  for (const std::string& item : confItems(change)) {
+    std::string key = keyOf(item);
+    remove(key);
+    if (item.size() <= key.size() + 1) continue;
+    if (item == "expandable_segments:True") remove("max_split_size_mb");
+    if (key == "max_split_size_mb") remove("expandable_segments");
+    items.push_back(item);
+  }
+  return fmt::format("{}", fmt::join(items, ","));
 }
 
 bool confNames(std::string_view conf, std::string_view key) {

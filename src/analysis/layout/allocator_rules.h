@@ -10,7 +10,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/trace.h"
 
@@ -63,6 +65,11 @@ AllocatorRules rulesOf(const model::Trace& trace);
 std::optional<double> confNumber(std::string_view conf, std::string_view key);
 // The text after a key, to the next comma, without spaces; empty if the key is missing.
 std::string_view confValue(std::string_view conf, std::string_view key);
+// Its items: "a:1, b:[256:1,512:2]" → "a:1", "b:[256:1,512:2]".
+std::vector<std::string> confItems(std::string_view conf);
+// `own` with the items of `change`: each replaces the item of its key, and "key:" removes it.
+// expandable_segments:True and max_split_size_mb remove each other, because they conflict.
+std::string changedConf(std::string_view own, std::string_view change);
 // True if the conf contains the key.
 bool confNames(std::string_view conf, std::string_view key);
 // Size of a segment for 1 to 10 MiB, and page of expandable segments of the large pool.

@@ -1,13 +1,13 @@
 #include "analysis/what_if/advised_change.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <map>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "analysis/layout/allocator_rules.h"
 #include "analysis/what_if/what_if_runs.h"
 #include "base/format.h"
 
@@ -20,42 +20,6 @@ using Change = AdvisedChange::What;
 
 base::Error noSuchPlace(std::string what, std::string hint) {
   return {base::ErrorKind::kUsage, std::move(what), std::nullopt, std::move(hint)};
-}
-
-// "a:1,b:[2:3,>:4]" → {a:1, b:[2:3,>:4]}
-std::vector<std::string> pairsIn(const std::string& conf) {
-  std::vector<std::string> pairs(1);
-  int depth = 0;
-  for (char c : conf) {
-    if (c == ' ') continue;
-    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
-    if (c == ',' && depth == 0) {
-      pairs.emplace_back();
-    } else {
-      pairs.back() += c;
-    }
-  }
-  std::erase(pairs, std::string());
-  return pairs;
-}
-
-std::string keyOf(const std::string& pair) { return pair.substr(0, pair.find(':')); }
-
-// The recording's own string, changed.
-std::string changedConf(const std::string& own, const std::string& change) {
-  std::vector<std::string> pairs = pairsIn(own);
-  auto remove = [&](const std::string& key) {
-    std::erase_if(pairs, [&](const std::string& pair) { return keyOf(pair) == key; });
-  };
-  for (const std::string& pair : pairsIn(change)) {
-    std::string key = keyOf(pair);
-    remove(key);
-    if (pair.size() <= key.size() + 1) continue;
-    if (pair == "expandable_segments:True") remove("max_split_size_mb");
-    if (key == "max_split_size_mb") remove("expandable_segments");
-    pairs.push_back(pair);
-  }
-  return fmt::format("{}", fmt::join(pairs, ","));
 }
 
 // What another program would ask for: the same, with something before the requests of a step on.
