@@ -40,25 +40,11 @@ std::optional<replay::Settings> advised(replay::Settings settings, const Advice&
   }
 }
 
-// The items of a conf: "a:1,b:[256:1,512:2]" → "a:1", "b:[256:1,512:2]".
-std::vector<std::string> itemsOf(const std::string& conf) {
-  std::vector<std::string> items(conf.empty() ? 0 : 1);
-  int depth = 0;
-  for (char c : conf) {
-    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
-    if (c == ',' && depth == 0)
-      items.emplace_back();
-    else
-      items.back() += c;
-  }
-  return items;
-}
-
 // The items of `conf` that `own` does not have.
 std::string changesOf(const std::string& own, const std::string& conf) {
-  std::vector<std::string> known = itemsOf(own);
+  std::vector<std::string> known = confItems(own);
   std::string changes;
-  for (const std::string& item : itemsOf(conf)) {
+  for (const std::string& item : confItems(conf)) {
     if (std::ranges::find(known, item) != known.end()) continue;
     changes += (changes.empty() ? "" : ",") + item;
   }
@@ -128,6 +114,7 @@ class Prover {
                               .least_ooms_after = it.ooms_after,
                               .peak_reserved_before_bytes = it.peak_reserved_bytes_before,
                               .peak_reserved_after_bytes = it.peak_reserved_bytes_after,
+                              .peak_is_at_least = it.ooms_after < it.ooms_before,
                               .forecast_from = it.forecast_from};
     }
   }
@@ -182,7 +169,7 @@ class Prover {
     a.evidence = {{"ooms_before", effect.ooms_before, Evidence::Unit::kCount, "replay"},
                   {"ooms_after", effect.ooms_after, Evidence::Unit::kCount, "replay"}};
     a.effect = std::move(effect);
-    advice_.push_back(std::move(a));
+    advice_.insert(advice_.begin(), std::move(a));  // before those that are less good
   }
 
   const AnalysedTrace& analysed_;
