@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/sizes.h"
 #include "report/words/holder_names.h"
+#include "report/words/peak_words.h"
 #include "report/words/pool_names.h"
 
 namespace tidegauge::report {
@@ -253,25 +254,6 @@ class AdviceSentences {
   const Advice& advice_;
 };
 
-// `conf` with the value of one key replaced, or added.
-std::string withValue(std::string_view conf, std::string_view key, std::string_view value) {
-  std::string changed;
-  bool found = false;
-  for (size_t at = 0; at < conf.size();) {
-    size_t end = std::min(conf.find(',', at), conf.size());
-    std::string_view item = conf.substr(at, end - at);
-    size_t begin = item.find_first_not_of(" \t\n\r");
-    bool is_key = begin != std::string_view::npos && item.substr(begin).starts_with(key) &&
-                  item.size() > begin + key.size() && item[begin + key.size()] == ':';
-    if (!changed.empty()) changed += ',';
-    changed += is_key ? fmt::format("{}:{}", key, value) : std::string(item);
-    found |= is_key;
-    at = end + 1;
-  }
-  if (!found) changed += fmt::format("{}{}:{}", changed.empty() ? "" : ",", key, value);
-  return changed;
-}
-
 std::string fails(uint64_t ooms) {
   if (ooms == 0) return "no request fails";
   return counted(ooms, "request") + (ooms == 1 ? " fails" : " fail");
@@ -295,8 +277,7 @@ std::string copyLine(const analysis::AnalysedTrace& analysed, const Advice& advi
     case AdviceKind::kMemoryFraction:
       if (advice.setting.empty()) return {};
       return fmt::format("{}{}", kVariable,
-                         withValue(analysed.trace.settings.conf, "per_process_memory_fraction",
-                                   advice.setting.substr(advice.setting.find(':') + 1)));
+                         analysis::changedConf(analysed.trace.settings.conf, advice.setting));
     case AdviceKind::kNotInEffect:
       return {};
     default:
@@ -326,13 +307,9 @@ std::optional<Sentence> effectSentence(const Advice& advice, size_t place,
                           effect.ooms_before == 1 ? "one" : withCommas(effect.ooms_before));
     text += ", and ";
   }
-  std::vector<std::string> sizes = {humanBytes(effect.peak_reserved_after_bytes),
-                                    humanBytes(effect.peak_reserved_before_bytes)};
-  const char* at_least = effect.peak_is_at_least ? " or more" : "";
-  text += effect.peak_reserved_after_bytes == effect.peak_reserved_before_bytes
-              ? fmt::format("peak reserved memory is {}{}, as before.", sizes[0], at_least)
-              : fmt::format("peak reserved memory is {}{} instead of {}.", sizes[0], at_least,
-                            sizes[1]);
+  text += peakReservedWords(effect.peak_reserved_after_bytes, effect.peak_reserved_before_bytes,
+                            effect.peak_is_at_least) +
+          ".";
   sentence.parts = {plain(std::move(text))};
   return sentence;
 }

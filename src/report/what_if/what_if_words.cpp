@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/format.h"
-#include "base/sizes.h"
 #include "base/text_layout.h"
 #include "report/what_if/what_if_text.h"
+#include "report/words/peak_words.h"
 
 namespace tidegauge::report {
 
@@ -39,8 +39,9 @@ std::string mibWords(uint64_t bytes) {
   return fmt::format("{} MiB", base::withCommas(bytes / replay::kMiB));
 }
 
-// A request that fits now is freed at once, so later ones may need more.
-const char* orMore(const Replayed& it) { return it.rescued > 0 ? " or more" : ""; }
+std::string peakWords(const analysis::WhatIf& report, const Replayed& it) {
+  return peakReservedWords(it.peakReservedBytes(), report.own.peakReservedBytes(), it.rescued > 0);
+}
 
 std::string nameOf(const Replayed& it) {
   return it.conf.empty() ? "default settings" : withSpaces(it.conf);
@@ -48,35 +49,24 @@ std::string nameOf(const Replayed& it) {
 
 std::string bestSentence(const analysis::WhatIf& report) {
   const Replayed &own = report.own, &best = report.candidates.front();
-  std::vector<std::string> sizes{base::humanBytes(own.peakReservedBytes()),
-                                 base::humanBytes(best.peakReservedBytes())};
-  // Equal texts get a finer unit.
-  if (sizes[0] == sizes[1])
-    sizes = base::inOneUnit({own.peakReservedBytes(), best.peakReservedBytes()});
-  bool is_real = report.ownIsAsRecorded();
+  std::string peak = peakWords(report, best);
   if (own.mostOoms() == 0)
-    return fmt::format("The result is best with {}: peak reserved memory is {} instead of {}.",
-                       nameOf(best), sizes[1], sizes[0]);
+    return fmt::format("The result is best with {}: {}.", nameOf(best), peak);
   return fmt::format(
-      "The result is best with {}: {} ({} {}), and peak reserved memory is {}{} instead of {}.",
-      nameOf(best), failsWords(best), failedWords(own),
-      is_real ? "did in the recording" : "would with its own settings", sizes[1], orMore(best),
-      sizes[0]);
+      "The result is best with {}: {} ({} {}), and {}.", nameOf(best), failsWords(best),
+      failedWords(own),
+      report.ownIsAsRecorded() ? "did in the recording" : "would with its own settings", peak);
 }
 
 // For a requested setting.
 std::string wishedSentence(const analysis::WhatIf& report, const Replayed& it) {
-  return fmt::format(
-      "With {}, {} ({} with its own settings), and peak reserved memory is {}{} instead of {}.",
-      nameOf(it), failsWords(it), failedWords(report.own), base::humanBytes(it.peakReservedBytes()),
-      orMore(it), base::humanBytes(report.own.peakReservedBytes()));
+  return fmt::format("With {}, {} ({} with its own settings), and {}.", nameOf(it), failsWords(it),
+                     failedWords(report.own), peakWords(report, it));
 }
 
 std::string editSentence(const analysis::WhatIf& report, const analysis::ReplayedEdit& it) {
   const Replayed &own = report.own, &other = it.replayed;
-  std::string text = fmt::format(
-      "{}: peak reserved memory is {} instead of {}", analysis::words(it.edit),
-      base::humanBytes(other.peakReservedBytes()), base::humanBytes(own.peakReservedBytes()));
+  std::string text = fmt::format("{}: {}", analysis::words(it.edit), peakWords(report, other));
   if (own.mostOoms() > 0 || other.mostOoms() > 0)
     text += fmt::format(
         "; {} ({} {})", failsWords(other), failedWords(own),
