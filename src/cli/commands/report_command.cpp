@@ -52,7 +52,8 @@ struct ReportOptions {
     return capacity.empty() ? std::nullopt : base::parseSize(capacity);
   }
   size_t top = 12;
-  std::string with{};  // a recording of the same process
+  bool has_top = false;  // the user gave it
+  std::string with{};    // a recording of the same process
   std::optional<uint32_t> pid{};
 };
 
@@ -144,6 +145,7 @@ int writeText(std::vector<ReportPart> parts, const ReportOptions& options, int e
   text.colour = usesColours();
   text.columns = pageColumns();
   text.holders = options.top;
+  if (options.has_top) text.brief_holders = options.top;
   text.full = options.full;
   text.evidence = options.sql;
   text.capacity_bytes = options.capacityBytes();
@@ -265,14 +267,18 @@ void addReportCommand(CLI::App& app, int& exit_code) {
           "--with", options->with,
           "Recording of the same process; the report then includes memory held outside PyTorch")
       ->type_name("RECORDING");
-  command->add_option("--top", options->top, "Number of rows per table, 1 to 100,000")
-      ->check(wholeNumber(1, 100'000))
-      ->type_name("N")
-      ->capture_default_str();
+  CLI::Option* top =
+      command->add_option("--top", options->top, "Number of rows per table, 1 to 100,000")
+          ->check(wholeNumber(1, 100'000))
+          ->type_name("N")
+          ->capture_default_str();
   addPidOption(*command, options->pid);
   addSelectionOptions(*command, options->selection);
   command->footer(kReportFooter);
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, top, &exit_code] {
+    options->has_top = top->count() > 0;
+    exit_code = run(*options);
+  });
 }
 
 }  // namespace tidegauge::cli
