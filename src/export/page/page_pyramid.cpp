@@ -7,7 +7,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "report/words/distinct_ids.h"
+#include "export/page/distinct_ids.h"
 #include "view/timeline/stack_tile.h"
 
 namespace tidegauge::exporting {
@@ -27,7 +27,7 @@ void forgetEngineTime(std::string& tile) {
   if (tile.size() >= kHeadBytes) tile.replace(kEngineTimeAt, sizeof(double), sizeof(double), '\0');
 }
 
-void collectDrawn(std::string_view tile, report::DistinctIds& drawn) {
+void collectDrawn(std::string_view tile, DistinctIds& drawn) {
   for (size_t at = kHeadBytes; at + sizeof(view::Quad) <= tile.size(); at += sizeof(view::Quad)) {
     view::Quad quad;
     std::memcpy(&quad, tile.data() + at, sizeof quad);
@@ -37,7 +37,7 @@ void collectDrawn(std::string_view tile, report::DistinctIds& drawn) {
 
 struct Level {
   PagePack pack;
-  report::DistinctIds drawn;
+  DistinctIds drawn;
   bool fits = false;
 };
 

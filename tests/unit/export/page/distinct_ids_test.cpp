@@ -1,8 +1,8 @@
-#include "report/words/distinct_ids.h"
+#include "export/page/distinct_ids.h"
 
 #include <gtest/gtest.h>
 
-namespace tidegauge::report {
+namespace tidegauge::exporting {
 namespace {
 
 TEST(DistinctIds, EachOnceInOrder) {
@@ -24,4 +24,4 @@ TEST(DistinctIds, RepetitionTakesNoRoomAndOrderIsMadeSeldom) {
 }
 
 }  // namespace
-}  // namespace tidegauge::report
+}  // namespace tidegauge::exporting

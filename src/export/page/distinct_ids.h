@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace tidegauge::report {
+namespace tidegauge::exporting {
 
 class DistinctIds {
  public:
@@ -46,4 +46,4 @@ class DistinctIds {
   size_t sorts_ = 0;
 };
 
-}  // namespace tidegauge::report
+}  // namespace tidegauge::exporting
