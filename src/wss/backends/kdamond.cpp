@@ -43,7 +43,18 @@ int writeWhenFree(const std::string& path, std::string_view word) {
   return error_number;
 }
 
+base::Error watchesNoProcesses() {
+  return missingFeature("the DAMON of this kernel does not watch processes",
+                        "It needs a kernel built with CONFIG_DAMON_VADDR");
+}
+
 }  // namespace
+
+base::Status Kdamond::tryIt() {
+  TG_RETURN_IF_ERROR(check());
+  auto started = start(getpid(), 100'000'000);
+  return started.ok() ? base::okStatus() : base::Status(std::move(started.error()));
+}
 
 base::Status Kdamond::check(const std::string& root) {
   if (access((root + kKdamonds).c_str(), F_OK) != 0 && errno == ENOENT)
@@ -108,7 +119,11 @@ base::Result<std::unique_ptr<Kdamond>> Kdamond::start(pid_t pid, int64_t interva
   }
   std::unique_ptr<Kdamond> kdamond(new Kdamond(pid, lock, root));
   TG_RETURN_IF_ERROR(kdamond->configure(interval_ns));
-  TG_RETURN_IF_ERROR(kdamond->order("on"));
+  // Without CONFIG_DAMON_VADDR the kernel accepts the name of these operations, and then rejects
+  // this (seen on Linux 6.18).
+  int error_number = writeWhenFree(kdamond->file("state"), "on");
+  if (error_number == EINVAL) return watchesNoProcesses();
+  if (error_number != 0) TG_RETURN_IF_ERROR(kdamond->order("on"));
   return kdamond;
 }
 
@@ -143,9 +158,7 @@ bool Kdamond::isOurs() const {
 
 base::Status Kdamond::configure(int64_t interval_ns) {
   TG_RETURN_IF_ERROR(set("contexts/nr_contexts", "1"));
-  if (!set("contexts/0/operations", "vaddr").ok())
-    return missingFeature("the DAMON of this kernel does not watch processes",
-                          "It needs a kernel built with CONFIG_DAMON_VADDR");
+  if (!set("contexts/0/operations", "vaddr").ok()) return watchesNoProcesses();
   TG_RETURN_IF_ERROR(setIntervals(interval_ns));
   TG_RETURN_IF_ERROR(set("contexts/0/targets/nr_targets", "1"));
   TG_RETURN_IF_ERROR(set("contexts/0/targets/0/pid_target", fmt::format("{}", pid_)));

@@ -35,6 +35,9 @@ class Kdamond {
   static std::vector<std::string> limitsOfOthers();
   // Whether one can be started: there is none yet. Only reads. `root`: prefix of /sys; for tests.
   static base::Status check(const std::string& root = {});
+  // Whether it works here: starts one for this process, and ends it. check() cannot know whether
+  // the kernel watches processes.
+  static base::Status tryIt();
   static base::Result<std::unique_ptr<Kdamond>> start(pid_t pid, int64_t interval_ns,
                                                       const std::string& root = {});
   Kdamond(const Kdamond&) = delete;

@@ -91,7 +91,7 @@ base::Status checkBackend(std::string_view name) {
   if (name == "pte") return checkPte();
   if (name == "mglru") return MglruBackend::check();
   if (name == "idle") return IdleBackend::check();
-  if (name == "damon") return Kdamond::check();
+  if (name == "damon") return Kdamond::tryIt();
   if (name == "write") return WriteBackend::check();
   return SmapsBackend::check();
 }
