@@ -132,6 +132,9 @@ struct WhatIf {
   // Of the wish.
   std::optional<uint64_t> recorded_capacity_bytes;
   std::optional<double> recorded_fraction;
+  // The device has a MemPool whose own allocator may have unmapped memory that PyTorch counts.
+  // A capacity from an out-of-memory event is then an upper bound.
+  bool may_be_unmapped = false;
   // What the file shows under its limit: the most that was reserved, and the failures.
   uint64_t recorded_peak_bytes = 0, recorded_ooms = 0;
   Replayed own;

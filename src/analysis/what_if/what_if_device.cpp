@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "analysis/oom/private_pools.h"
 #include "replay/limit.h"
 
 namespace tidegauge::analysis {
@@ -107,6 +108,12 @@ void onUnknownDevice(const AnalysedTrace& analysed, const DeviceAnalysis& device
                   ceiling.value_or(0), report.verified.refused_at_bytes);
 }
 
+bool mayBeUnmapped(const model::Trace& trace, const model::Device& device) {
+  for (uint64_t row = device.segment_begin; row < device.segment_end; ++row)
+    if (mayHaveOwnAllocator(trace, trace.segments.pool[row])) return true;
+  return false;
+}
+
 }  // namespace
 
 WhatIf provenOn(const AnalysedTrace& analysed, const DeviceAnalysis& device,
@@ -116,6 +123,7 @@ WhatIf provenOn(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   const model::Events& events = analysed.trace.events;
   for (size_t row = device.device.event_begin; row < device.device.event_end; ++row)
     report.recorded_ooms += events.action[row] == model::Action::kOom;
+  report.may_be_unmapped = mayBeUnmapped(analysed.trace, device.device);
   replay::VerifyOptions options;
   options.settings = replay::settingsOf(analysed.trace);
   // If no file contains the size of the device, the effect of its fraction is inferred like an

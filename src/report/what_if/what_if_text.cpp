@@ -192,9 +192,13 @@ std::string recordedWords(const analysis::WhatIf& report) {
 void available(TextPage& page, const analysis::WhatIf& report) {
   if (report.capacity_source == analysis::CapacitySource::kOutOfMemory)
     page.paragraph(fmt::format(
-        "{} were available to this process: what it held plus what the driver had free at the "
-        "out-of-memory event.",
-        base::humanBytes(*report.capacity_bytes)));
+        "{}{} were available to this process: what it held plus what the driver had free at the "
+        "out-of-memory event.{}",
+        report.may_be_unmapped ? "At most " : "", base::humanBytes(*report.capacity_bytes),
+        report.may_be_unmapped ? " Memory of a MemPool counts here, even if the pool's own "
+                                 "allocator has unmapped it. --recorded-capacity gives the size of "
+                                 "the device."
+                               : ""));
   if (report.limit_bytes)
     page.paragraph(
         fmt::format(fmt::runtime(report.verified.settings.gc_threshold > 0
