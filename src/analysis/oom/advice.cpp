@@ -117,6 +117,11 @@ std::string_view name(AdviceKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
+std::string_view name(Evidence::Unit unit) {
+  constexpr std::array<std::string_view, 3> kNames = {"bytes", "count", "percent"};
+  return kNames[static_cast<size_t>(unit)];
+}
+
 std::vector<Advice> adviceOn(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                              const OomVerdict& verdict) {
   Adviser adviser(analysed, device);

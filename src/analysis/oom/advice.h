@@ -52,6 +52,8 @@ struct Evidence {
   std::string source;  // where it comes from, in words
 };
 
+std::string_view name(Evidence::Unit unit);  // "bytes", "count", "percent"
+
 // What a replay of the recorded program with this advice shows.
 struct AdviceEffect {
   bool helps = false;

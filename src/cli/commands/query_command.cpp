@@ -99,7 +99,7 @@ void sayIncomplete(const model::Trace& trace) {
   if (trace.work == nullptr) return;
   model::Incomplete gaps = model::gapsOf(*trace.work);
   if (!gaps.any()) return;
-  report::Finding finding = report::incompleteFinding(gaps);
+  report::Sentence finding = report::incompleteSentence(gaps);
   complain(base::printable(report::plainText(finding.parts) + ": " + finding.sql));
 }
 

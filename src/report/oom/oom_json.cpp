@@ -161,14 +161,13 @@ json verdictJson(const AnalysedTrace& analysed, const OomVerdict& verdict) {
 }
 
 json adviceJson(const AnalysedTrace& analysed, const std::vector<analysis::Advice>& advice) {
-  constexpr const char* kUnits[] = {"bytes", "count", "percent"};
   json rows = json::array();
   for (const analysis::Advice& one : advice) {
     json evidence = json::array();
     for (const analysis::Evidence& e : one.evidence) {
       evidence.push_back({{"name", e.name},
                           {"value", e.value},
-                          {"unit", kUnits[static_cast<size_t>(e.unit)]},
+                          {"unit", analysis::name(e.unit)},
                           {"source", clean(e.source)}});
     }
     rows.push_back({{"kind", analysis::name(one.kind)},

@@ -14,6 +14,7 @@
 #include "report/oom/oom_story.h"
 #include "report/recording/lack_words.h"
 #include "report/recording/recording_report.h"
+#include "report/story/finding_words.h"
 #include "report/story/labelled_page.h"
 #include "report/story/level_chart.h"
 #include "report/story/report_parts.h"
@@ -299,10 +300,9 @@ class Brief {
       std::vector<Section> growth = growthSections(context);
       all.push_back(growth.front().sentences.front());
     }
-    for (const Finding& finding : story_.findings) {
+    for (const analysis::Finding& finding : story_.findings) {
       if (finding.in_story) continue;
-      Sentence sentence{finding.parts, finding.link, finding.sql};
-      if (finding.bytes) sentence.parts.push_back(plain(": " + humanBytes(*finding.bytes)));
+      Sentence sentence = findingSentence(analysed_, summary(), finding);
       sentence.parts.push_back(plain("."));
       all.push_back(std::move(sentence));
     }

@@ -8,6 +8,7 @@
 #include "model/recorded_work.h"
 #include "report/oom/oom_json.h"
 #include "report/recording/recording_report.h"
+#include "report/story/finding_words.h"
 #include "report/story/report_parts.h"
 #include "report/story/story.h"
 #include "report/words/holders_json.h"
@@ -259,21 +260,29 @@ std::string provenanceSql(int device) {
   return fmt::format("SELECT {} FROM allocations WHERE device = {}", columns, device);
 }
 
-// The sentences of the report, with the findings.
-json storyJson(const Story& story) {
-  std::vector<Sentence> findings;
-  for (const Finding& finding : story.findings) {
-    Sentence sentence{finding.parts, finding.link, finding.sql};
-    if (finding.bytes) {
-      base::ByteUnit unit = finding.unit.value_or(base::unitFor(*finding.bytes));
-      sentence.parts.push_back({": " + base::humanBytes(*finding.bytes, unit)});
-    }
-    findings.push_back(std::move(sentence));
+json findingsJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
+                  const std::vector<analysis::Finding>& findings) {
+  std::vector<Sentence> sentences;
+  for (const analysis::Finding& finding : findings)
+    sentences.push_back(findingSentence(analysed, summary, finding));
+  json rows = evidenceJson(sentences);
+  for (size_t i = 0; i < findings.size(); ++i) {
+    rows[i]["kind"] = analysis::name(findings[i].kind);
+    rows[i]["severity"] = analysis::name(findings[i].severity);
+    json& figures = rows[i]["figures"] = json::array();
+    for (const analysis::Evidence& figure : findings[i].figures)
+      figures.push_back(
+          {{"name", figure.name}, {"value", figure.value}, {"unit", analysis::name(figure.unit)}});
   }
+  return rows;
+}
+
+// The sentences of the report, with the findings.
+json storyJson(const AnalysedTrace& analysed, const DeviceSummary& summary, const Story& story) {
   Sentence headline{{{story.headline}}, {}, story.headline_sql};
   return {{"headline", evidenceJson({headline})[0]},
           {"sentences", evidenceJson(story.all())},
-          {"findings", evidenceJson(findings)}};
+          {"findings", findingsJson(analysed, summary, story.findings)}};
 }
 
 json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
@@ -325,7 +334,7 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
       {"phases_total", summary.phases_total},
       {"identities", identitiesJson(summary)},
       {"identities_sql", fmt::format("SELECT * FROM identities({})", device.ordinal)},
-      {"story", storyJson(story)},
+      {"story", storyJson(analysed, summary, story)},
       {"sql",
        fmt::format(
            "SELECT device, name AS label, at_least, only_state, events, allocations, segments, "
@@ -459,6 +468,11 @@ json sessionFileJson(const AnalysedTrace& analysed, size_t file_id, const std::s
       ceiling = std::max(ceiling, oom.ceilingBytes());  // absent counts as the least
     }
     const model::Device& d = device->device;
+    json gaps = json::array();
+    for (model::Step gap : d.gaps) {
+      if (gaps.size() == 1000) break;
+      gaps.push_back({{"step", gap}, {"time_us", timeJson(*device, gap)}});
+    }
     bool timed = device->time.present();
     devices.push_back({{"ordinal", d.ordinal},
                        {"kind", d.kind == model::DeviceKind::kGpu ? "gpu" : "pinned_host"},
@@ -476,6 +490,7 @@ json sessionFileJson(const AnalysedTrace& analysed, size_t file_id, const std::s
                        {"final", totalsJson(d, totals.last())},
                        {"ceiling_bytes", orNull(ceiling)},
                        {"oom_count", oom_count},
+                       {"gaps", gaps},
                        {"ooms", ooms}});
   }
   file["devices"] = devices;
@@ -493,14 +508,15 @@ json overviewJson(const AnalysedTrace& analysed, int32_t device_ordinal) {
   if (!summary.growth.stacks.empty()) {
     sentences.push_back(growthSections({analysed, summary}).front().sentences.front());
   }
-  constexpr const char* kSeverities[] = {"high", "medium", "low"};
   json findings = json::array();
-  for (const Finding& finding : story.findings) {
-    findings.push_back({{"severity", kSeverities[static_cast<size_t>(finding.severity)]},
-                        {"parts", partsJson(finding.parts)},
-                        {"bytes", finding.bytes ? json(*finding.bytes) : json()},
-                        {"unit", finding.unit ? json(base::name(*finding.unit)) : json()},
-                        {"link", linkJson(finding.link)}});
+  for (const analysis::Finding& finding : story.findings) {
+    FindingWords words = findingWords(analysed, summary, finding);
+    findings.push_back({{"kind", analysis::name(finding.kind)},
+                        {"severity", analysis::name(finding.severity)},
+                        {"parts", partsJson(words.parts)},
+                        {"bytes", words.bytes ? json(*words.bytes) : json()},
+                        {"unit", words.unit ? json(base::name(*words.unit)) : json()},
+                        {"link", linkJson(words.link)}});
   }
   constexpr const char* kKinds[] = {"oom", "peak", "state"};
   const char* at = summary.at_oom ? "oom" : summary.only_state ? "end" : "peak";

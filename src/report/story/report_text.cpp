@@ -14,6 +14,7 @@
 #include "report/recording/recording_report.h"
 #include "report/recording/settings_words.h"
 #include "report/story/brief.h"
+#include "report/story/finding_words.h"
 #include "report/story/report_parts.h"
 #include "report/story/story.h"
 #include "report/words/file_names.h"
@@ -131,7 +132,7 @@ class Report {
                            judgement.proof ? &*judgement.proof : nullptr};
     for (const Section& each : sectionsOf(context)) section(each);
     phases(summary);
-    findings(story);
+    findings(summary, story);
     advice(judgement.advice, ordinalOf(*summary.device));
     identities(summary);
   }
@@ -358,17 +359,14 @@ class Report {
               fmt::format("{}{}", indent, name));
   }
 
-  void findings(const Story& story) {
+  void findings(const DeviceSummary& summary, const Story& story) {
     if (story.findings.empty()) return;
     page_.blank();
     page_.heading("Findings", 2);
-    for (const Finding& finding : story.findings) {
-      std::string text = plainText(finding.parts);
-      if (finding.bytes)
-        text +=
-            ": " + humanBytes(*finding.bytes, finding.unit.value_or(base::unitFor(*finding.bytes)));
-      page_.bullet(text);
-      evidence(finding.sql, finding.link, 4);
+    for (const analysis::Finding& finding : story.findings) {
+      Sentence sentence = findingSentence(analysed_, summary, finding);
+      page_.bullet(plainText(sentence.parts));
+      evidence(sentence.sql, sentence.link, 4);
     }
   }
 

@@ -9,6 +9,7 @@
 #include "model/recorded_work.h"
 #include "report/oom/oom_story.h"
 #include "report/recording/lack_words.h"
+#include "report/story/finding_words.h"
 #include "report/story/report_parts.h"
 #include "report/words/holder_names.h"
 #include "report/words/incomplete_words.h"
@@ -27,7 +28,6 @@ using base::inOneUnit;
 using base::inUnit;
 using base::sharedUnit;
 using base::withCommas;
-using Severity = Finding::Severity;
 
 void addUnseenBlocks(const AnalysedTrace& analysed, Story& story) {
   if (!seesOnlySegments(analysed.trace)) return;
@@ -52,17 +52,6 @@ void addLowerBound(const AnalysedTrace& analysed, const DeviceSummary& summary, 
                    summary.device->device.ordinal)});
 }
 
-// A window of the timeline around a step: the last twentieth before it, a little after.
-Link timelineAround(const DeviceSummary& summary, Step step) {
-  Step steps = summary.device->totals.steps();
-  Step width = std::max<Step>(20, steps / 20);
-  Step begin = step > width ? step - width : 0;
-  Step end = std::min<Step>(steps, step + width / 10 + 2);
-  return {"timeline", "Timeline", {{"x0", std::to_string(begin)}, {"x1", std::to_string(end)}}};
-}
-
-Link timeline() { return {"timeline", "Timeline", {}}; }
-
 int ordinalOf(const DeviceSummary& summary) { return summary.device->device.ordinal; }
 Step lastStep(const DeviceSummary& summary) {
   Step steps = summary.device->totals.steps();
@@ -79,15 +68,6 @@ std::string leftUnknown(const analysis::OomVerdict& verdict) {
   return words + fmt::format(" ({} at most)", base::sizeOrZero(*verdict.most_driver_bytes));
 }
 
-std::string whichOom(const DeviceSummary& summary) {
-  const OomReport& oom = summary.ooms[summary.worst_oom];
-  std::string at = " at step " + withCommas(oom.step);
-  if (summary.ooms.size() == 1) return "Out of memory" + at;
-  return fmt::format("Out of memory: {} failed. Size of the {},{}",
-                     counted(analysis::refusedRequests(summary.ooms), "request"),
-                     oom.overBytes() > 0 ? "one with the largest shortage" : "largest", at);
-}
-
 void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
             const analysis::OomVerdict& verdict, Story& story) {
   const OomReport& oom = summary.ooms[summary.worst_oom];
@@ -95,17 +75,16 @@ void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
   story.eyebrow = "Out of memory";
   story.step = oom.step;
   const analysis::FreeSums& free = *oom.free;  // computed for the worst in any case
-  std::initializer_list<uint64_t> compared = {oom.requested_bytes.value_or(0),
-                                              oom.device_free_bytes.value_or(0), free.bytes};
-  std::optional<base::ByteUnit> unit = sharedUnit(compared);
-  std::vector<std::string> sizes = inOneUnit(compared);
+  std::optional<base::ByteUnit> unit = headlineUnit(oom);
   story.headline = fmt::format(
-      "The program requested {}. {}", oom.requested_bytes ? sizes[0] : "an unknown size",
-      !oom.device_free_bytes        ? leftUnknown(verdict)
-      : *oom.device_free_bytes == 0 ? "The driver had nothing free"
-                                    : fmt::format("The driver had {} free", sizes[1]));
+      "The program requested {}. {}",
+      oom.requested_bytes ? inUnit(*oom.requested_bytes, unit) : "an unknown size",
+      !oom.device_free_bytes ? leftUnknown(verdict)
+      : *oom.device_free_bytes == 0
+          ? "The driver had nothing free"
+          : fmt::format("The driver had {} free", inUnit(*oom.device_free_bytes, unit)));
   if (free.bytes > 0) {
-    story.headline += fmt::format(", and {} were free inside segments", sizes[2]);
+    story.headline += fmt::format(", and {} were free inside segments", inUnit(free.bytes, unit));
   }
   story.headline += ".";
   story.headline_sql =
@@ -144,29 +123,6 @@ void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
     from.link = timelineAround(summary, oom.step);
     from.sql = oomSql(summary, "stack_id, label");
     story.add(Topic::kWhat, std::move(from));
-  }
-  story.findings.push_back(
-      {Severity::kHigh,
-       {plain(whichOom(summary))},
-       oom.requested_bytes,
-       timelineAround(summary, oom.step),
-       unit,
-       oomSql(
-           summary,
-           fmt::format("step, requested_bytes, (SELECT sum(ifnull(refusals, 1)) FROM ooms({})) AS "
-                       "refused_requests",
-                       ordinalOf(summary))),
-       true});
-  if (oom.given_back_segments > 0) {
-    story.findings.push_back({Severity::kMedium,
-                              {plain(fmt::format("Cached memory that the allocator returned to the "
-                                                 "driver before the request failed, in {}",
-                                                 counted(oom.given_back_segments, "segment")))},
-                              oom.given_back_bytes,
-                              timelineAround(summary, oom.step),
-                              {},
-                              oomSql(summary, "given_back_segments, given_back_bytes"),
-                              true});
   }
 }
 
@@ -273,135 +229,20 @@ void addUnused(const DeviceSummary& summary, Story& story) {
     sentence.sql = sql_of_free("not_live_bytes, reserved_bytes, pinned_bytes");
     story.add(Topic::kRest, std::move(sentence));
   }
-  if (summary.final_free.pinned_bytes > 0) {
-    story.findings.push_back(
-        {Severity::kMedium,
-         {plain(fmt::format("Free memory at the end that active blocks keep from the driver, in {}",
-                            counted(summary.final_free.pinned_segments, "segment")))},
-         summary.final_free.pinned_bytes,
-         timeline(),
-         {},
-         sql_of_free("pinned_segments, pinned_bytes"),
-         true});
-  }
 }
 
-void addOlder(const DeviceSummary& summary, Story& story) {
-  if (summary.only_state) return;  // no peak is known, and everything is older than the recording
-  uint64_t older = summary.at_peak.older_bytes;
-  auto countOf = [&](model::Provenance provenance) {
-    return summary.allocations_by_provenance[static_cast<size_t>(provenance)];
-  };
-  // Bytes at the peak, and all blocks.
-  auto both = [&](std::string_view provenances) {
-    return fmt::format(
-        "SELECT (SELECT ifnull(sum(block_bytes), 0) FROM live_at({0}, {1}) WHERE "
-        "provenance IN ({2})) AS peak_bytes, count(*) AS blocks FROM "
-        "allocations WHERE device = {0} AND provenance IN ({2})",
-        ordinalOf(summary), summary.peak.active.place(), provenances);
-  };
-  uint64_t count =
-      countOf(model::Provenance::kBeforeRecording) + countOf(model::Provenance::kGhost);
-  if (older > 0) {
-    story.findings.push_back(
-        {Severity::kMedium,
-         {plain(fmt::format("Memory at the peak that was allocated before the recording "
-                            "({} in the whole recording)",
-                            blocks(count)))},
-         older,
-         sqlLink("SELECT id, address_id(address, version) AS address, block_bytes, "
-                 "provenance, free_completed_step\nFROM allocations\nWHERE provenance IN "
-                 "('before_recording', 'ghost')\nORDER BY block_bytes DESC"),
-         {},
-         both("'before_recording', 'ghost'")});
-  }
-  if (uint64_t lost = countOf(model::Provenance::kLost); lost > 0) {
-    story.findings.push_back(
-        {Severity::kMedium,
-         {plain(fmt::format("Memory at the peak without a recorded alloc or free event "
-                            "({} in the whole recording)",
-                            blocks(lost)))},
-         summary.at_peak.lost_bytes,
-         sqlLink("SELECT * FROM allocations WHERE provenance = 'lost' ORDER BY "
-                 "block_bytes DESC"),
-         {},
-         both("'lost'")});
-  }
-  if (summary.peak.uncertain_bytes > 0 && !summary.peak.active_bounds) {
-    story.findings.push_back(
-        {Severity::kLow,
-         {plain("Some block sizes are inferred from their requests, so the true active peak may be "
-                "higher; by at most")},
-         summary.peak.uncertain_bytes,
-         {},
-         {},
-         fmt::format("SELECT peak_uncertain_bytes FROM devices WHERE device = {}",
-                     ordinalOf(summary))});
-  }
-}
-
-// Settings with which a refused request leaves no event. Source: CUDACachingAllocator, PyTorch
-// 2.15.
-void addSilentRefusals(const AnalysedTrace& analysed, Story& story) {
-  const model::AllocatorSettings& settings = analysed.trace.settings;
-  // Only PyTorch 2.15 and later write this setting.
-  bool is_new = std::ranges::any_of(settings.items,
-                                    [](const auto& it) { return it.first == "max_cached_size"; });
-  const char* why = nullptr;
-  if (analysis::confValue(settings.conf, "throw_on_cudamalloc_oom") == "True")
-    why = "throw_on_cudamalloc_oom is set, and with it";
-  else if (settings.expandable_segments && is_new)
-    why = "expandable segments are in use, and with them this version of PyTorch lets";
-  if (why == nullptr) return;
-  bool lets = std::string_view(why).ends_with("lets");
-  story.findings.push_back(
-      {Severity::kLow,
-       {plain(fmt::format("Refused requests may be missing: {} a request {} without an "
-                          "out-of-memory event",
-                          why, lets ? "fail" : "fails"))},
-       {},
-       {}});
-}
-
-void addChecks(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
-  for (const analysis::Identity& identity : summary.identities) {
-    if (identity.holds) continue;
-    // High: the other numbers cannot be trusted more than these. The text gives the difference.
-    story.findings.push_back({Severity::kHigh,
-                              {plain("The file contradicts itself: "), plain(identity.text)},
-                              std::nullopt,
-                              sqlLink("SELECT * FROM issues"),
-                              {},
-                              fmt::format("SELECT * FROM identities({}) WHERE name = '{}'",
-                                          ordinalOf(summary), identity.name)});
-  }
-  bool has_step = summary.device->totals.steps() > 0;
-  if (summary.only_state && story.kind != Story::Kind::kOom) {
-    story.kind = Story::Kind::kState;
-    story.eyebrow = "Final state only";
-    story.step.reset();
-    story.at_start = false;
-    story.findings.push_back(
-        {Severity::kMedium,
-         {plain(has_step ? "Only one event was recorded, as with enabled=\"state\"; so no peak is "
-                           "known"
-                         : "No events were recorded on this device")},
-         {},
-         {}});
-  }
-  const std::vector<model::Issue>& issues = analysed.trace.issues.all();
-  bool overflow = std::any_of(issues.begin(), issues.end(), [&](const model::Issue& issue) {
-    return issue.kind == model::IssueKind::kRingOverflow &&
-           (issue.device == model::Issue::kNoDevice ||
-            issue.device == summary.device->device.ordinal);
-  });
-  if (overflow) {
-    story.findings.push_back(
-        {Severity::kMedium,
-         {plain("The ring buffer was probably full, so the oldest events are missing")},
-         {},
-         sqlLink("SELECT * FROM issues")});
-  }
+// Instead of the story of a peak.
+void tellState(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
+  story.kind = Story::Kind::kState;
+  story.eyebrow = "Final state only";
+  story.headline =
+      fmt::format("{} were active and {} were reserved when the file was written.",
+                  humanBytes(summary.final.active_bytes), humanBytes(summary.final.reserved_bytes));
+  story.headline_sql =
+      fmt::format("SELECT final_active_bytes, final_reserved_bytes FROM devices WHERE device = {}",
+                  ordinalOf(summary));
+  addHolders(analysed, summary, story);
+  story.add(Topic::kRest, whyNoEvents(analysed, summary.device->device));
 }
 
 }  // namespace
@@ -436,41 +277,29 @@ std::optional<uint64_t> firstStep(const AnalysedTrace& analysed, const model::Is
 Story makeStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
                 const analysis::Judgement& judgement) {
   Story story;
-  if (judgement.verdict) {
-    addOom(analysed, summary, *judgement.verdict, story);
-  } else {
-    addPeak(analysed, summary, story);
-  }
-  for (Sentence& lack : lackSentences(analysed, summary)) story.add(Topic::kLacks, std::move(lack));
-  addLowerBound(analysed, summary, story);
-  addUnseenBlocks(analysed, story);
-  addHolders(analysed, summary, story);
-  addUnused(summary, story);
-  addOlder(summary, story);
-  addChecks(analysed, summary, story);
-  addSilentRefusals(analysed, story);
-  if (story.kind == Story::Kind::kState) {
-    story.headline = fmt::format("{} were active and {} were reserved when the file was written.",
-                                 humanBytes(summary.final.active_bytes),
-                                 humanBytes(summary.final.reserved_bytes));
-    story.headline_sql = fmt::format(
-        "SELECT final_active_bytes, final_reserved_bytes FROM devices WHERE device = {}",
-        ordinalOf(summary));
-    story.sentences.clear();
-    addHolders(analysed, summary, story);
-    story.add(Topic::kRest, whyNoEvents(analysed, summary.device->device));
-  }
   model::Incomplete incomplete = incompleteOf(analysed);
-  if (incomplete.any())
-    story.findings.insert(story.findings.begin(), incompleteFinding(incomplete));
+  story.findings =
+      analysis::findingsOf(analysed, summary, incomplete, judgement.verdict.has_value());
+  if (summary.only_state && !judgement.verdict) {
+    tellState(analysed, summary, story);
+  } else {
+    if (judgement.verdict)
+      addOom(analysed, summary, *judgement.verdict, story);
+    else
+      addPeak(analysed, summary, story);
+    for (Sentence& lack : lackSentences(analysed, summary))
+      story.add(Topic::kLacks, std::move(lack));
+    addLowerBound(analysed, summary, story);
+    addUnseenBlocks(analysed, story);
+    addHolders(analysed, summary, story);
+    addUnused(summary, story);
+  }
   // A request that ran out of memory is a fact of one call.
   if (story.kind != Story::Kind::kOom && incomplete.touches(kOfMemory) &&
       story.headline.ends_with('.')) {
     story.headline.pop_back();
     story.headline += markOf(incomplete, kOfMemory) + ".";
   }
-  std::stable_sort(story.findings.begin(), story.findings.end(),
-                   [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
   return story;
 }
 

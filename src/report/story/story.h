@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/findings.h"
 #include "analysis/judgement.h"
 #include "analysis/summary.h"
 #include "report/words/sentence.h"
@@ -33,7 +34,7 @@ struct Story {
   std::string headline;
   std::string headline_sql;
   std::vector<StorySentence> sentences;
-  std::vector<Finding> findings;  // worst first
+  std::vector<analysis::Finding> findings;  // most severe first
 
   void add(Topic topic, Sentence sentence) { sentences.push_back({std::move(sentence), topic}); }
   std::vector<Sentence> of(Topic topic) const;

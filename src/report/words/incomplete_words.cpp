@@ -53,20 +53,16 @@ nlohmann::json incompleteRows(const model::Incomplete& incomplete) {
   return rows;
 }
 
-Finding incompleteFinding(const model::Incomplete& incomplete) {
+Sentence incompleteSentence(const model::Incomplete& incomplete) {
   std::string figures;
   for (std::string_view name : incomplete.figures().names())
     figures += (figures.empty() ? "" : ", ") + std::string(name);
-  Finding finding;
-  finding.severity = Finding::Severity::kHigh;
   bool at_least = incomplete.isAtLeast(incomplete.figures());
-  finding.parts = {plain(at_least ? "At least: figures of " : "Incomplete: figures of "),
-                   strong(figures),
-                   plain(at_least ? " may be too low (" : " may be too low or too high ("),
-                   plain(whyIncomplete(incomplete, model::FigureSet::all())), plain(")")};
-  finding.link = sqlLink(kIncompleteSql);
-  finding.sql = kIncompleteSql;
-  return finding;
+  return {{plain(at_least ? "At least: figures of " : "Incomplete: figures of "), strong(figures),
+           plain(at_least ? " may be too low (" : " may be too low or too high ("),
+           plain(whyIncomplete(incomplete, model::FigureSet::all())), plain(")")},
+          sqlLink(kIncompleteSql),
+          kIncompleteSql};
 }
 
 }  // namespace tidegauge::report

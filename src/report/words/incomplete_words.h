@@ -35,7 +35,7 @@ nlohmann::json incompleteList(const model::Incomplete& incomplete, model::Figure
 // [{"figures": ["memory", "blocks"], "reason": "lost: …", "at_least": false}]
 nlohmann::json incompleteRows(const model::Incomplete& incomplete);
 
-// The finding of the story; with SQL for the same rows.
-Finding incompleteFinding(const model::Incomplete& incomplete);
+// "Incomplete: figures of memory, blocks may be too low or too high (lost: …)"
+Sentence incompleteSentence(const model::Incomplete& incomplete);
 
 }  // namespace tidegauge::report

@@ -11,8 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/format.h"
-
 namespace tidegauge::report {
 
 struct Part {
@@ -31,17 +29,6 @@ struct Sentence {
   std::vector<Part> parts;
   std::optional<Link> link;
   std::string sql{};  // its result contains every number of the sentence
-};
-
-struct Finding {
-  enum class Severity : uint8_t { kHigh, kMedium, kLow };
-  Severity severity = Severity::kLow;
-  std::vector<Part> parts;
-  std::optional<uint64_t> bytes;
-  std::optional<Link> link;
-  std::optional<base::ByteUnit> unit{};  // of the headline, if it states the same bytes
-  std::string sql{};                     // its result contains every number of the finding
-  bool in_story = false;                 // the sentences say the same
 };
 
 std::string plainText(const std::vector<Part>& parts);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "report/oom/advice_words.h"
+#include "report/story/finding_words.h"
 #include "support/bytes.h"
 #include "support/trace_builder.h"
 
@@ -16,6 +17,7 @@ using testing::TraceBuilder;
 struct Told {
   Story story;
   std::vector<analysis::Advice> advice;
+  std::vector<FindingWords> findings;
   std::string text;  // headline, sentences and findings
 };
 Told tell(TraceBuilder& b) {
@@ -29,7 +31,10 @@ Told tell(TraceBuilder& b) {
   for (const Sentence& sentence : told.story.sentences) {
     told.text += plainText(sentence.parts) + "\n";
   }
-  for (const Finding& finding : told.story.findings) told.text += plainText(finding.parts) + "\n";
+  for (const analysis::Finding& finding : told.story.findings) {
+    told.findings.push_back(findingWords(analysed, summary, finding));
+    told.text += plainText(findingSentence(analysed, summary, finding).parts) + "\n";
+  }
   return told;
 }
 bool says(const Told& told, const std::string& text) {
@@ -83,7 +88,7 @@ TEST(Story, OneNumberKeepsItsUnitWhereverItStands) {
   EXPECT_TRUE(says(
       told, "The request could never fit: it is 4,972 MiB more than the process could have had"))
       << told.text;
-  EXPECT_EQ(told.story.findings.at(0).unit, base::ByteUnit::kMiB);
+  EXPECT_EQ(told.findings.at(0).unit, base::ByteUnit::kMiB);
 }
 
 TEST(Story, SaysWhoPinsAndWhatToTry) {
@@ -156,7 +161,7 @@ TEST(Story, ARequestOfUnknownSizeIsSaidToBe) {
   EXPECT_EQ(told.story.headline,
             "The program requested an unknown size. The driver had 1.00 GiB free.");
   EXPECT_FALSE(says(told, "a limit of the process"));
-  EXPECT_FALSE(told.story.findings.at(0).bytes.has_value());
+  EXPECT_FALSE(told.findings.at(0).bytes.has_value());
 }
 
 TEST(Story, FarApartSizesShareTheirUnitToo) {
@@ -241,7 +246,7 @@ TEST(Story, TheWorstOfSeveralIsReported) {
       says(told,
            "Out of memory: 3 requests failed. Size of the one with the largest shortage, at "
            "step 1"));
-  EXPECT_EQ(told.story.findings[0].severity, Finding::Severity::kHigh);
+  EXPECT_EQ(told.story.findings[0].severity, analysis::Finding::Severity::kHigh);
 }
 
 TEST(Story, HoldersAndTheFreePartsAroundThem) {
