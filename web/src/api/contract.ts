@@ -48,6 +48,8 @@ export interface DeviceInfo {
   final: Totals;
   ceiling_bytes: number | null;
   oom_count: number;
+  /** steps before which events are missing; the first 1,000 */
+  gaps: { step: number; time_us: number | null }[];
   /** the first 1,000 */
   ooms: Oom[];
 }
@@ -139,6 +141,8 @@ export interface Sentence {
 }
 
 export interface Finding extends Sentence {
+  /** "lost", "out_of_memory", …: analysis/findings.h */
+  kind: string;
   severity: "high" | "medium" | "low";
   bytes: number | null;
   /** of the headline, if it names the same bytes */

@@ -155,6 +155,11 @@ export function vertical(
   stroke(s, [Math.round(x) + 0.5, y0, Math.round(x) + 0.5, y1], colour, dash, width);
 }
 
+/** Where events of a recording are missing. */
+export function gapLine(s: Surface, x: number, top: number, bottom: number): void {
+  vertical(s, x, top, bottom, s.token("ink-2"), [2, 3]);
+}
+
 function stroke(
   s: Surface,
   [x0, y0, x1, y1]: [number, number, number, number],

@@ -29,6 +29,7 @@ function lane(file: number, ordinal: number, bytes = GIB, failed = false): Lane 
     final: TOTALS,
     ceiling_bytes: null,
     oom_count: 0,
+    gaps: [],
     ooms: failed ? [OOM] : [],
   };
   return { key: `${file}/${ordinal}`, file, name: `f${file}`, device };

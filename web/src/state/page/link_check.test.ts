@@ -22,6 +22,7 @@ function device(ordinal: number, more: Partial<DeviceInfo> = {}): DeviceInfo {
     final: TOTALS,
     ceiling_bytes: null,
     oom_count: 0,
+    gaps: [],
     ooms: [],
     ...more,
   };

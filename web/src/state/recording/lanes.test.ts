@@ -21,6 +21,7 @@ function lane(file: number, events: number, first: number | null, last: number |
     final: TOTALS,
     ceiling_bytes: null,
     oom_count: 0,
+    gaps: [],
     ooms: [],
   };
   return { key: `${file}/0`, file, name: `rank${file}`, device };

@@ -8,6 +8,7 @@ import { font, horizontal, label, plate, type Surface, vertical } from "../../ui
 import { clip, drawBack } from "../picture/layers/back_layer";
 import { drawBands } from "../picture/layers/bands";
 import { drawCeiling, drawLines, drawPeak, drawTornEdge } from "../picture/layers/front_layer";
+import { drawGaps } from "../picture/layers/gaps";
 import { drawOoms, drawPlates } from "../picture/layers/ooms";
 import { drawSelected, veilHovered } from "../picture/layers/selected";
 import { drawAxis } from "../picture/layers/x_axis";
@@ -57,6 +58,7 @@ export function drawLaneFront(s: Surface, frame: LaneFrame, lanesBottom: number)
     if (frame.y[0] > 0) drawTornEdge(s, frame);
     horizontal(s, plot.left, plot.right, plot.bottom, s.token("axis"));
     drawBands(s, frame);
+    drawGaps(s, frame);
     if (words) drawOoms(s, frame);
     else drawOomLines(s, frame);
     drawPlaces(s, frame);

@@ -10,6 +10,7 @@ import { bytesText, integer } from "../../text/units";
 import { Canvas } from "../../ui/canvas";
 import {
   font,
+  gapLine,
   hatch,
   horizontal,
   label,
@@ -85,6 +86,7 @@ function drawLines(s: Surface, { list, of }: Drawn): void {
     });
   }
   drawPeak(s, { list, of, toX, toY, left, ceiling });
+  for (const { step } of of.gaps) gapLine(s, toX(step), top, bottom);
   for (const oom of of.ooms) {
     vertical(s, toX(oom.step + 0.5), 4, bottom, s.token("danger"), [], 1.5);
   }

@@ -6,6 +6,7 @@ import { highestWithin } from "../tiles/line_sampler";
 import { type Frame, fromX, toX, toY } from "../window/frame";
 import { clip, traceLine, traceTop } from "./back_layer";
 import { drawBands } from "./bands";
+import { drawGaps } from "./gaps";
 import { drawOoms } from "./ooms";
 import { drawSelected, veilHovered } from "./selected";
 import { drawAxis } from "./x_axis";
@@ -23,6 +24,7 @@ export function drawFront(s: Surface, frame: Frame): void {
   s.c.restore();
   if (frame.y[0] > 0) drawTornEdge(s, frame);
   drawBands(s, frame);
+  drawGaps(s, frame);
   drawOoms(s, frame);
   drawAxis(s, frame);
 }

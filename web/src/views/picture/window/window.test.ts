@@ -36,6 +36,7 @@ function deviceWith(first: number | null, last: number | null): DeviceInfo {
     final: TOTALS,
     ceiling_bytes: null,
     oom_count: 0,
+    gaps: [],
     ooms: [],
   };
 }
