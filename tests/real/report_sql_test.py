@@ -46,8 +46,7 @@ class Report(unittest.TestCase):
 
     def test_a_wrong_number_is_found(self):
         path = ROOT / "examples" / "oom.pickle.zst"
-        database = sentences.Database(BINARY, path)
-        with self.assertRaises(sentences.Mismatch):
+        with sentences.Database(BINARY, path) as database, self.assertRaises(sentences.Mismatch):
             sentences.in_result("12,345 blocks", database, "SELECT events FROM file")
 
     def test_examples(self):
@@ -65,10 +64,10 @@ class Report(unittest.TestCase):
                     self.check(path)
                     for capacity in ("80GiB", "64MiB"):  # the second is less than there was
                         given = ["--capacity", capacity]
-                        database = sentences.Database(BINARY, path)
-                        sentences.check_text(database, *given)
-                        sentences.check_text(database, "--full", *given)
-                        sentences.check_json(database, *given)
+                        with sentences.Database(BINARY, path) as database:
+                            sentences.check_text(database, *given)
+                            sentences.check_text(database, "--full", *given)
+                            sentences.check_json(database, *given)
 
     def test_real_files(self):
         if not SHARED.is_dir():

@@ -113,8 +113,9 @@ class Recording(unittest.TestCase):
         above, sql = found[0]
         self.assertIn("3 processes called for memory, launched or copied", above[0])
         self.assertIn("FROM all_processes", sql)
-        for line in above:
-            sentences.in_result(line, sentences.Database(BINARY, path), sql)
+        with sentences.Database(BINARY, path) as database:
+            for line in above:
+                sentences.in_result(line, database, sql)
         rows = json.loads(tidegauge("query", path, "SELECT pid, peak_bytes, live_bytes FROM all_processes ORDER BY "
                                     "pid", "--format", "json"))
         truth = json.loads(subprocess.run([MAKE, path.with_name("again"), "1", "2000"], check=True,
