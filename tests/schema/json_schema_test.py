@@ -6,6 +6,7 @@ they are there. A command with a schema is asked for all of them; a schema that 
 
     TIDEGAUGE_BINARY=build/dev/tidegauge python3 tests/schema/json_schema_test.py
 """
+import functools
 import json
 import os
 import pathlib
@@ -38,6 +39,7 @@ GENERATED = (["--workload", "train", "--leak", "1MiB", "--events", "4000", "--an
 COMMANDS = {"report": 1, "frag": 1, "diff": 2, "whatif": 1}
 
 
+@functools.cache
 def schema_of(command):
     """The validator of a command, or None if it has no schema."""
     path = ROOT / "docs" / "schema" / f"{command}.schema.json"
