@@ -76,8 +76,9 @@ class Finder {
     if (summary_.at_peak.older_bytes > 0)
       atPeak(FindingKind::kOlder, older, summary_.at_peak.older_bytes,
              "'before_recording', 'ghost'");
-    if (uint64_t lost = countOf(model::Provenance::kLost); lost > 0)
-      atPeak(FindingKind::kLost, lost, summary_.at_peak.lost_bytes, "'lost'");
+    if (summary_.at_peak.lost_bytes > 0)
+      atPeak(FindingKind::kLost, countOf(model::Provenance::kLost), summary_.at_peak.lost_bytes,
+             "'lost'");
     if (summary_.peak.uncertain_bytes > 0 && !summary_.peak.active_bounds)
       add({.kind = FindingKind::kUncertainPeak,
            .figures = {bytes("peak_uncertain_bytes", summary_.peak.uncertain_bytes)},
@@ -111,6 +112,7 @@ class Finder {
 
   // Source: CUDACachingAllocator, PyTorch 2.15.
   void onSettings() {
+    if (allocatorOf(summary_.device->device) != AllocatorKind::kCaching) return;
     const model::AllocatorSettings& settings = analysed_.trace.settings;
     // Only PyTorch 2.15 and later write this setting.
     bool is_new = std::ranges::any_of(settings.items,

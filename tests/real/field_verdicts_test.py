@@ -37,6 +37,56 @@ def oom(**fields):
     return lambda snapshot: oom_of(snapshot).update(fields)
 
 
+def without(*fields):
+    def change(snapshot):
+        for field in fields:
+            oom_of(snapshot).pop(field)
+    return change
+
+
+def live_block_in_the_pool(snapshot):
+    """One segment of 600 MiB in graph pool 3, of which the first 2 MiB are live."""
+    trace = next(trace for trace in snapshot["device_traces"] if trace)
+    kept, other = (s for s in snapshot["segments"] if s["segment_pool_id"] == (3, 0))
+    address = kept["address"]
+    events = [event for event in trace if event.get("addr") != other["address"]]
+    for event in events:
+        if event.get("addr") == address:
+            event["size"] = 600 * MIB
+    of_it = [event for event in events if event.get("addr") == address]
+    alloc = next(event for event in of_it if event["action"] == "alloc")
+    events.insert(events.index(of_it[-1]) + 1, {**alloc, "size": 2 * MIB})
+    for place, event in enumerate(events):
+        event["time_us"] = events[0]["time_us"] + 7 * place
+    trace[:] = events
+    snapshot["segments"].remove(other)
+    free = {**kept["blocks"][0], "size": 598 * MIB}
+    live = {**free, "size": 2 * MIB, "requested_size": 2 * MIB, "state": "active_allocated"}
+    if "address" in free:
+        free["address"] = address + 2 * MIB
+    kept.update(blocks=[live, free], total_size=600 * MIB, allocated_size=2 * MIB,
+                active_size=2 * MIB, requested_size=2 * MIB)
+
+
+def second_stack_in_the_pool(snapshot):
+    """Two of five blocks of MemPool 1 come from model.py:99 layer1b."""
+    moved = set()
+
+    def move(holder):
+        if holder.get("frames"):
+            holder["frames"] = [{**holder["frames"][0], "line": 99, "name": "layer1b"}, *holder["frames"][1:]]
+
+    for trace in snapshot["device_traces"]:
+        of_pool = [e for e in trace if e["action"] == "alloc" and tuple(e["pool_id"]) == (0, 1)]
+        for event in of_pool[::5] + of_pool[1::5]:
+            move(event)
+            moved.add(event["addr"])
+    for segment in snapshot["segments"]:
+        for block in segment["blocks"]:
+            if block.get("address", segment["address"]) in moved:
+                move(block)
+
+
 def pool(new, old=None):
     """Moves a private pool, or only `old`, to another pool."""
     def change(snapshot):
@@ -94,6 +144,8 @@ TABLE = {
         ("it could fit an empty device", oom(size=60_000_000_000), [], ["capacity"]),
         ("it could fit this device", same, ["--capacity", "128GiB"], ["capacity"]),
         ("it cannot fit this device", same, ["--capacity", "80GiB"], ["never_fits"]),
+        ("nor if the driver's bytes are unknown", without("device_free"), ["--capacity", "80GiB"],
+         ["never_fits"]),
     ],
     "11-sleep-mode/asleep.pickle": [
         ("as recorded", same, [], ["capacity"]),
@@ -172,6 +224,44 @@ class Field(unittest.TestCase):
                 for line in lines:  # a line to copy is never broken
                     if "PYTORCH_CUDA_ALLOC_CONF=" not in line:
                         self.assertLessEqual(len(line), 100, line)
+
+    def test_a_pool_with_a_live_block_is_released_with_it(self):
+        device = self.device(self.changed("05-leaked-graph-pool/leaked.pickle", live_block_in_the_pool))
+        advice = next(one for one in device["advice"] if one["kind"] == "release_pool")
+        self.assertEqual({e["name"]: e["value"] for e in advice["evidence"]}["pool_live_bytes"], 2 * MIB)
+        self.assertTrue(advice["replayed"]["helps"])
+        self.assertEqual(advice["replayed"]["ooms"], 0)
+
+    def test_a_limit_that_explains_nothing_is_not_raised(self):
+        name = "18-policy-and-fraction/fraction.pickle"
+        kinds = {}
+        for fraction in ("0.5", "0.547", "0.9"):
+            path = self.changed(name, conf(f"per_process_memory_fraction:{fraction}"))
+            kinds[fraction] = {one["kind"]: one["setting"] for one in self.device(path)["advice"]}
+        self.assertEqual(kinds["0.5"]["memory_fraction"], "per_process_memory_fraction:0.55")
+        self.assertEqual(kinds["0.547"]["memory_fraction"], "per_process_memory_fraction:0.56")
+        self.assertNotIn("memory_fraction", kinds["0.9"])
+        text = self.text(name, change=conf("per_process_memory_fraction:0.9"))
+        self.assertIn("no fixed limit explains it: the settings allow 6,962 MiB", text)
+        self.assertNotIn("reserved earlier", text)
+
+    def test_no_stack_of_an_unmapped_pool_is_the_largest_holder(self):
+        path = self.changed("11-sleep-mode/asleep.pickle", second_stack_in_the_pool)
+        text = " ".join(self.run_report(path, "--capacity", "80GiB").split())
+        self.assertIn("model.py:99 layer1b ‹ train.py:30 step (unmapped)", text)
+        self.assertNotIn("The largest holder is model.py:99", text)
+        self.assertNotIn("the memory available to this process", text)
+
+    def test_a_line_to_copy_keeps_the_other_settings_without_a_replay(self):
+        path = self.changed("07-expandable-asked/not-asked.pickle", conf("garbage_collection_threshold:0.6"))
+        self.assertIn("PYTORCH_CUDA_ALLOC_CONF=garbage_collection_threshold:0.6,expandable_segments:True",
+                      self.run_report(path, "--no-replay"))
+
+    def test_a_rule_of_the_device_is_not_one_of_pinned_memory(self):
+        path = self.changed("12-pinned-rounding/pinned.pickle", conf("throw_on_cudamalloc_oom:True"))
+        for device in json.loads(self.run_report(path, "--json"))["devices"]:
+            kinds = [one["kind"] for one in device["story"]["findings"]]
+            self.assertEqual("silent_refusals" in kinds, device["device"] >= 0, device["device"])
 
     # ---- each report ----------------------------------------------------------------------------
 

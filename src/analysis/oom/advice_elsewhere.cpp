@@ -29,9 +29,14 @@ void onOtherPool(Adviser& c, const OomVerdict& v) {
 }
 
 void onHeldInPools(Adviser& c, const OomVerdict& v) {
+  uint64_t most_bytes = 0;
+  for (const PoolShare& share : v.pools) most_bytes = std::max(most_bytes, share.free_bytes);
   for (const PoolShare& share : v.pools) {
-    // A pool with little to give does not change the outcome.
-    if (share.free_bytes < v.held_bytes / 10 || share.free_bytes == 0) continue;
+    // A pool with little to give does not change the outcome, but the first of equal ones may.
+    bool is_largest =
+        share.free_bytes == most_bytes &&
+        std::ranges::find(c.advice, AdviceKind::kReleasePool, &Advice::kind) == c.advice.end();
+    if (share.free_bytes == 0 || (share.free_bytes < v.held_bytes / 10 && !is_largest)) continue;
     Advice& a = c.add(AdviceKind::kReleasePool);
     a.step = v.step;
     a.pool = share.pool;
@@ -41,6 +46,7 @@ void onHeldInPools(Adviser& c, const OomVerdict& v) {
          "its whole free segments and pages, " + atEvent(v));
     rest(a, "pool_live_bytes", share.live_bytes, Unit::kBytes, "its blocks, " + atEvent(v));
     rest(a, "pool_blocks", share.live_blocks, Unit::kCount, "its blocks, " + atEvent(v));
+    rest(a, "held_bytes", v.held_bytes, Unit::kBytes, "free in private pools, " + atEvent(v));
   }
 }
 
@@ -58,8 +64,8 @@ void onOthers(Adviser& c, const OomVerdict& v, uint64_t bytes) {
 }
 
 void onCap(Adviser& c, const OomVerdict& v) {
-  // A fraction that the settings do not have, and that no fixed limit explains, is a guess.
-  if (v.cap->fraction || v.cap->isFixed()) {
+  // Where no fixed limit explains the refusal, a larger one is a guess.
+  if (v.cap->isFixed()) {
     Advice& a = c.add(AdviceKind::kMemoryFraction);
     rest(a, "driver_bytes", *v.driver_bytes, Unit::kBytes, "out-of-memory event");
     rest(a, "wanted_bytes", *v.wanted_bytes, Unit::kBytes, "segment for the request");
@@ -67,10 +73,12 @@ void onCap(Adviser& c, const OomVerdict& v) {
     if (v.cap->fraction) {
       auto device_bytes = static_cast<double>(v.total_bytes.value_or(v.least_total_bytes));
       double needed = static_cast<double>(v.cap->below_bytes) / device_bytes * 100;
-      rest(a, "fraction_percent", static_cast<uint64_t>(*v.cap->fraction * 100 + 0.5),
-           Unit::kPercent, "per_process_memory_fraction of the settings");
-      if (needed <= 100) {
-        auto percent = std::min<uint64_t>(static_cast<uint64_t>(needed) + 1, 100);
+      auto now_percent = static_cast<uint64_t>(*v.cap->fraction * 100 + 0.5);
+      rest(a, "fraction_percent", now_percent, Unit::kPercent,
+           "per_process_memory_fraction of the settings");
+      // Above the present one in whole percent, too.
+      auto percent = std::max(static_cast<uint64_t>(needed), now_percent) + 1;
+      if (percent <= 100) {
         rest(
             a, "needed_percent", percent, Unit::kPercent,
             v.total_bytes ? "needed / size of the device" : "needed / the most that was available");

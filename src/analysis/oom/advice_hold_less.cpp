@@ -26,10 +26,7 @@ constexpr uint64_t kMinSplitBytes = 64 * kMiB;
 
 // In a pool whose allocator may have unmapped it, so freeing it may return nothing.
 bool mayBeUnmapped(const OomVerdict& v, const model::Trace& trace, const StackGroup& group) {
-  return std::ranges::any_of(v.pools, [&](const PoolShare& share) {
-    return share.stack == group.stack && share.stack_bytes == group.block_bytes &&
-           mayHaveOwnAllocator(trace, share.pool);
-  });
+  return bytesInOwnAllocators(trace, v.pools, group.stack) >= group.block_bytes;
 }
 
 }  // namespace

@@ -242,6 +242,14 @@ class Judge {
         add(Verdict::kCapacity, request - could_have, true);
       }
     }
+    // The driver's bytes are unknown, but the device is too small in any case.
+    if (!bytes_were_there && !v_.driver_bytes && v_.total_bytes) {
+      if (v_.least_request_bytes > *v_.total_bytes)
+        add(Verdict::kNeverFits, request - *v_.total_bytes, true);
+      else if (uint64_t most = plus(v_.free_bytes, v_.most_driver_bytes.value_or(UINT64_MAX));
+               most < request)
+        add(Verdict::kCapacity, request - most, true);
+    }
     if (v_.driver_bytes && !driver_had_it) addOthers(request, could_have);
   }
 
@@ -251,6 +259,7 @@ class Judge {
     bool whole = v_.wanted_bytes && plus(driver, v_.held_whole_bytes) >= *v_.wanted_bytes;
     uint64_t with_held = plus(plus(v_.pieces.bytes, driver), v_.held_bytes);
     if (whole || (!pieces_were_enough && with_held >= request))
+      // Without a whole segment, what the pools keep may be in pieces.
       add(Verdict::kHeldInPool, v_.held_bytes, whole && v_.uncertain_bytes == 0);
   }
 
@@ -292,6 +301,7 @@ class Judge {
     CapBounds cap;
     cap.least_bytes = device_.totals.span(0, v_.step + 1).reserved_max;
     cap.least_bytes = std::max(cap.least_bytes, device_.totals.initial().reserved_bytes);
+    cap.most_reserved_bytes = cap.least_bytes;
     if (const auto& fraction = v_.free.rules.memory_fraction; fraction && *fraction < 1) {
       cap.fraction = fraction;
       auto device_bytes = static_cast<double>(v_.total_bytes.value_or(mostEver()));

@@ -71,6 +71,7 @@ struct CapBounds {
   // The most that was ever reserved. If the settings have a fraction: at least that of the device,
   // or of the least that the device can be.
   uint64_t least_bytes = 0;
+  uint64_t most_reserved_bytes = 0;  // ever, up to the event
   uint64_t below_bytes = 0;          // reserved + the segment that it refused
   std::optional<double> fraction{};  // per_process_memory_fraction of the settings
   std::optional<bool> would_fit{};   // L + R under the limit; absent: not known, or no fixed limit

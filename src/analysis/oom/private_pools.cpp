@@ -38,6 +38,7 @@ std::vector<PoolShare> privatePools(const model::Trace& trace, const SegmentedLa
   std::vector<PoolShare> shares;
   for (auto& [pool, of] : held) {
     for (const auto& [stack, bytes] : of.by_stack) {
+      of.share.by_stack.emplace_back(StackId(stack), bytes);
       if (bytes <= of.share.stack_bytes) continue;
       of.share.stack = StackId(stack);
       of.share.stack_bytes = bytes;
@@ -54,6 +55,17 @@ bool mayHaveOwnAllocator(const model::Trace& trace, model::PoolId pool) {
   if (!pool.valid() || pool.index() >= trace.pools.size()) return false;
   const model::Pool& named = trace.pools[pool.index()];
   return named.first == 0 && named.second != 0;
+}
+
+uint64_t bytesInOwnAllocators(const model::Trace& trace, const std::vector<PoolShare>& pools,
+                              StackId stack) {
+  uint64_t sum = 0;
+  for (const PoolShare& share : pools) {
+    if (!mayHaveOwnAllocator(trace, share.pool)) continue;
+    for (const auto& [holder, bytes] : share.by_stack)
+      if (holder == stack) sum += bytes;
+  }
+  return sum;
 }
 
 }  // namespace tidegauge::analysis

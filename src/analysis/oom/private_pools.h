@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "analysis/layout/segment_contents.h"
@@ -28,6 +29,7 @@ struct PoolShare {
   uint64_t segments = 0;
   StackId stack{};  // holds most of the live bytes; invalid: nothing lives, or no stack is known
   uint64_t stack_bytes = 0;
+  std::vector<std::pair<StackId, uint64_t>> by_stack{};  // live bytes of each stack, by its number
   uint64_t reservedBytes() const { return live_bytes + free_bytes; }
 };
 
@@ -37,5 +39,8 @@ std::vector<PoolShare> privatePools(const model::Trace& trace, const SegmentedLa
 // A MemPool, and not the pool of a graph: it may have an allocator of its own, which can unmap its
 // memory while PyTorch still counts it (vLLM's sleep mode).
 bool mayHaveOwnAllocator(const model::Trace& trace, model::PoolId pool);
+// Of the live bytes of a stack, those in such pools.
+uint64_t bytesInOwnAllocators(const model::Trace& trace, const std::vector<PoolShare>& pools,
+                              StackId stack);
 
 }  // namespace tidegauge::analysis

@@ -93,7 +93,8 @@ class Prover {
   }
 
  private:
-  // What releasing a pool does. Its live blocks stay: who lives there decides about them.
+  // What releasing a pool does: first with its live blocks kept, and if that does not help, without
+  // them. One of several pools that does not help alone is not disproved: they may help together.
   void addPoolEffects() {
     bool names_pool = std::ranges::any_of(
         advice_, [](const Advice& a) { return a.kind == AdviceKind::kReleasePool; });
@@ -103,10 +104,16 @@ class Prover {
     ProvenProgram program(analysed_, device_, wish);
     for (Advice& a : advice_) {
       if (a.kind != AdviceKind::kReleasePool || !a.step) continue;
-      auto effect = analysis::effectOf(
-          program,
-          {.what = AdvisedChange::What::kReleasePoolCache, .step = *a.step, .pool = a.pool});
+      AdvisedChange change{
+          .what = AdvisedChange::What::kReleasePoolCache, .step = *a.step, .pool = a.pool};
+      auto effect = analysis::effectOf(program, change);
+      if (effect.ok() && !effect.value().helps() && a.value("pool_live_bytes") > 0) {
+        change.what = AdvisedChange::What::kReleasePool;
+        effect = analysis::effectOf(program, change);
+      }
       if (!effect.ok() || !effect.value().is_proven) continue;
+      bool is_one_of_several = a.value("pool_free_bytes") < a.value("held_bytes");
+      if (!effect.value().helps() && is_one_of_several) continue;
       const ChangeEffect& it = effect.value();
       a.effect = AdviceEffect{.helps = it.helps(),
                               .ooms_before = it.ooms_before,
@@ -156,6 +163,7 @@ class Prover {
   void addBest(const WhatIf& report) {
     const Replayed& best = report.candidates.front();
     AdviceEffect effect = effectOf(report, best);
+    if (!canSet(best.conf)) return;
     std::erase_if(advice_, [](const Advice& a) { return a.kind == AdviceKind::kNoSettingHelps; });
     bool is_as_good = std::ranges::any_of(advice_, [&](const Advice& a) {
       if (!a.effect || !a.effect->helps) return false;
@@ -170,6 +178,16 @@ class Prover {
                   {"ooms_after", effect.ooms_after, Evidence::Unit::kCount, "replay"}};
     a.effect = std::move(effect);
     advice_.insert(advice_.begin(), std::move(a));  // before those that are less good
+  }
+
+  // The fraction is a key only since torch 2.9, which writes it into the settings. Before, it is a
+  // call, which whatif names.
+  bool canSet(const std::string& conf) const {
+    constexpr std::string_view kFraction = "per_process_memory_fraction";
+    const model::AllocatorSettings& settings = analysed_.trace.settings;
+    return !confNames(conf, kFraction) || confNames(settings.conf, kFraction) ||
+           std::ranges::any_of(settings.items,
+                               [](const auto& item) { return item.first == kFraction; });
   }
 
   const AnalysedTrace& analysed_;

@@ -274,10 +274,6 @@ std::string copyLine(const analysis::AnalysedTrace& analysed, const Advice& advi
     case AdviceKind::kEmptyCache:
     case AdviceKind::kFlushBeforeCapture:
       return "torch.cuda.empty_cache()";
-    case AdviceKind::kMemoryFraction:
-      if (advice.setting.empty()) return {};
-      return fmt::format("{}{}", kVariable,
-                         analysis::changedConf(analysed.trace.settings.conf, advice.setting));
     case AdviceKind::kNotInEffect:
       return {};
     default:
@@ -285,7 +281,9 @@ std::string copyLine(const analysis::AnalysedTrace& analysed, const Advice& advi
   }
   if (advice.effect && (!advice.setting.empty() || !advice.effect->conf.empty()))
     return fmt::format("{}{}", kVariable, advice.effect->conf);
-  return advice.setting.empty() ? std::string() : fmt::format("{}{}", kVariable, advice.setting);
+  if (advice.setting.empty()) return {};
+  return fmt::format("{}{}", kVariable,
+                     analysis::changedConf(analysed.trace.settings.conf, advice.setting));
 }
 
 std::optional<Sentence> effectSentence(const Advice& advice, size_t place,

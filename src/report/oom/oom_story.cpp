@@ -114,11 +114,13 @@ Parts onCap(const OomVerdict& v) {
   if (!v.cap) return parts;
   std::vector<std::string> sizes = inOneUnit({v.cap->least_bytes, v.cap->below_bytes});
   if (!v.cap->isFixed()) {
+    bool had_it = v.cap->most_reserved_bytes == v.cap->least_bytes;
     append(parts,
            {plain(" Memory was probably freed after the refusal, by this or another process, "
-                  "because no fixed limit explains it: the process had "),
-            strong(sizes[0]), plain(" reserved earlier, and a request that would have reached "),
-            strong(sizes[1]),
+                  "because no fixed limit explains it: "),
+            plain(had_it ? "the process had " : "the settings allow "), strong(sizes[0]),
+            plain(had_it ? " reserved earlier" : ""),
+            plain(", and a request that would have reached "), strong(sizes[1]),
             plain(" failed here. A memory fraction explains it only if the "
                   "program set it in between.")});
     return parts;
@@ -185,7 +187,7 @@ Parts onRow(const OomVerdict& v, const analysis::VerdictRow& row) {
 }
 
 std::string whyUnknown(const OomVerdict& v) {
-  if (!v.request_bytes) return "The file does not contain the requested size.";
+  if (!v.request_bytes) return "The file does not contain a plausible size of the request.";
   if (v.most_driver_bytes) {
     std::string words = fmt::format(
         "The file does not contain the free memory of the driver. It was {} at most, because the "
@@ -286,7 +288,7 @@ std::vector<Sentence> verdictSentences(const OomVerdict& v) {
   for (const analysis::VerdictRow& row : v.rows) {
     Sentence sentence{{strong(title(row.verdict))}, oomPage(v.step), verdictSql(v, row)};
     append(sentence.parts, onRow(v, row));
-    if (!row.certain && !ofDriver(v)) {
+    if (!row.certain && !ofDriver(v) && v.uncertain_bytes > 0) {
       sentence.parts.push_back(
           plain(fmt::format(" The sizes of blocks from before the recording are uncertain by up to "
                             "{} in total, which could change this verdict.",
@@ -389,11 +391,13 @@ Sentence sumSentence(const OomVerdict& v) {
   if (v.otherBytes()) append(sentence.parts, {plain(" + "), strong(sizes[3]), plain(" elsewhere")});
   bool is_sum = !ofDriver(v) || v.driver_bytes;
   if (is_sum) append(sentence.parts, {plain(" = "), strong(sizes[4])});
-  append(sentence.parts, {plain(v.otherBytes()   ? ", the whole device."
-                                : v.cap          ? ", the memory available without the limit."
-                                : v.driver_bytes ? ", the memory available to this process."
-                                : ofDriver(v)    ? "."
-                                                 : " reserved.")});
+  append(sentence.parts,
+         {plain(v.otherBytes()              ? ", the whole device."
+                : v.not_on_device_bytes > 0 ? "."
+                : v.cap && v.cap->isFixed() ? ", the memory available without the limit."
+                : v.driver_bytes            ? ", the memory available to this process."
+                : ofDriver(v)               ? "."
+                                            : " reserved.")});
   if (v.not_on_device_bytes > 0) {
     append(sentence.parts, {plain(" The device has "), strong(humanBytes(*v.total_bytes)),
                             plain(", which is less than this sum.")});

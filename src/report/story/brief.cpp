@@ -21,6 +21,7 @@
 #include "report/story/story.h"
 #include "report/words/file_names.h"
 #include "report/words/holder_names.h"
+#include "report/words/pool_names.h"
 #include "report/words/text_page.h"
 
 namespace tidegauge::report {
@@ -236,11 +237,15 @@ class Brief {
     return advice.kind == analysis::AdviceKind::kNotInEffect;
   }
 
-  static std::string shortName(const analysis::Advice& advice) {
+  std::string shortName(const analysis::Advice& advice) const {
     if (!advice.setting.empty()) return advice.setting;
+    if (advice.kind == analysis::AdviceKind::kReleasePool)
+      return "release of " + poolName(analysed_.trace, advice.pool);
     if (advice.kind == analysis::AdviceKind::kEmptyCache && advice.step)
       return fmt::format("empty_cache() at step {}", withCommas(*advice.step));
-    return std::string(analysis::name(advice.kind));
+    std::string words(analysis::name(advice.kind));
+    std::ranges::replace(words, '_', ' ');
+    return words;
   }
 
   void who(LabelledPage& out, size_t most) const {
@@ -282,12 +287,11 @@ class Brief {
   // Memory that a MemPool's own allocator may have unmapped is not on the device.
   std::string inPool(const analysis::StackGroup& group) const {
     if (!judgement_->verdict) return {};
-    for (const analysis::PoolShare& share : judgement_->verdict->pools) {
-      if (share.stack == group.stack && share.stack_bytes == group.block_bytes &&
-          analysis::mayHaveOwnAllocator(analysed_.trace, share.pool))
-        return judgement_->verdict->not_on_device_bytes > 0 ? " (unmapped)" : " (MemPool)";
-    }
-    return {};
+    const analysis::OomVerdict& verdict = *judgement_->verdict;
+    if (!group.stack.valid() || analysis::bytesInOwnAllocators(analysed_.trace, verdict.pools,
+                                                               group.stack) < group.block_bytes)
+      return {};
+    return verdict.not_on_device_bytes > 0 ? " (unmapped)" : " (MemPool)";
   }
 
   void odd(LabelledPage& out, size_t most) const {

@@ -112,8 +112,7 @@ Section wallSection(const SectionContext& context) {
     if (section.sentences.empty()) {
       section.sentences.push_back(
           {{plain("Neither active nor reserved memory grows over the recording."),
-            plain(wasRefused(context) ? " Yet memory was refused, because the device was full or "
-                                        "one request was too large."
+            plain(wasRefused(context) ? " Yet memory was refused; the out-of-memory event says why."
                                       : "")},
            {},
            fmt::format("SELECT what, grows FROM {}", from)});

@@ -24,9 +24,10 @@ std::string constantWords(const analysis::FitFactor& fit) {
       {fit.never_freed_bytes, "memory that is never freed"}};
   std::erase_if(parts, [](const auto& part) { return part.first == 0; });
   std::ranges::stable_sort(parts, std::greater<>(), &std::pair<uint64_t, const char*>::first);
+  if (parts.size() == 1) return fmt::format(" ({})", parts.front().second);
   std::string words;
   for (const auto& [bytes, name] : parts)
-    words += fmt::format("{}{} for {}", words.empty() ? "" : ", ", base::humanBytes(bytes), name);
+    words += fmt::format("{}{} for {}", words.empty() ? ": " : ", ", base::humanBytes(bytes), name);
   return words;
 }
 
@@ -37,16 +38,15 @@ std::vector<std::string> fitSentences(const analysis::FitFactor& fit) {
   if (fit.scaling_bytes == 0) {  // nothing but the request itself is known to scale
     if (!fit.factor || !fit.request_scales) return {};
     return {
-        fmt::format("The first request that fails (step {}) would fit from {} of its size on; "
-                    "{} stay constant{}.",
-                    base::withCommas(fit.step), factorWords(fit), constant,
-                    fit.constant_bytes == 0 ? "" : ": " + constantWords(fit))};
+        fmt::format("The first request that fails (step {0}) would fit if it, and what was "
+                    "allocated and freed before it, were at most {1} of their size; {2} stay "
+                    "constant{3}.",
+                    base::withCommas(fit.step), factorWords(fit), constant, constantWords(fit))};
   }
   std::string what = fmt::format(
       "Where the first request fails (step {}), {} are taken to scale with the batch and {} to "
       "stay constant{}.",
-      base::withCommas(fit.step), scaling, constant,
-      fit.constant_bytes == 0 ? "" : ": " + constantWords(fit));
+      base::withCommas(fit.step), scaling, constant, constantWords(fit));
   if (!fit.factor)
     return {
         fmt::format("A smaller batch does not help: a request fails even with 0.01 of today's "
@@ -54,8 +54,8 @@ std::vector<std::string> fitSentences(const analysis::FitFactor& fit) {
                     what)};
   std::string batch;
   if (fit.batch > 0)
-    batch = fmt::format(": a batch of {} instead of {}, if they scale with it", fit.batch,
-                        analysis::FitFactor::kBatchOf);
+    batch = fmt::format(": for example a batch of {} instead of {}, if they scale with it",
+                        fit.batch, analysis::FitFactor::kBatchOf);
   return {
       fmt::format("With its own settings, the program fits from {} of today's activations "
                   "on{}. {}",

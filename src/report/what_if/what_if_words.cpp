@@ -97,11 +97,15 @@ std::vector<std::string> howToSet(const Replayed& best, std::optional<double> kn
     return {best.conf.empty() ? std::string("To set it, omit PYTORCH_CUDA_ALLOC_CONF.")
                               : "To set it: PYTORCH_CUDA_ALLOC_CONF=" + inShell(best.conf)};
   }
-  return {"To set it: PYTORCH_CUDA_ALLOC_CONF=" + inShell(replay::confOf(others)),
-          fmt::format("Also call torch.cuda.set_per_process_memory_fraction({:g}) at the start of "
-                      "the program; since PyTorch 2.9, per_process_memory_fraction:{:g} in that "
-                      "variable has the same effect.",
-                      *fraction, *fraction)};
+  std::string rest = replay::confOf(others);
+  std::vector<std::string> sentences;
+  if (!rest.empty()) sentences.push_back("To set it: PYTORCH_CUDA_ALLOC_CONF=" + inShell(rest));
+  sentences.push_back(fmt::format(
+      "{} torch.cuda.set_per_process_memory_fraction({:g}) at the start of the program; since "
+      "PyTorch 2.9, per_process_memory_fraction:{:g} in {} has the same effect.",
+      rest.empty() ? "To set it, call" : "Also call", *fraction, *fraction,
+      rest.empty() ? "PYTORCH_CUDA_ALLOC_CONF" : "that variable"));
+  return sentences;
 }
 
 // Nothing that was tried is noticeably better.

@@ -87,7 +87,9 @@ TEST(AdviceWords, TheLineToCopyKeepsOtherSettings) {
   EXPECT_EQ(words.copy(a),
             "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64,per_process_memory_fraction:0.55");
   Advice b = advice(AdviceKind::kExpandable, {}, "expandable_segments:True");
-  EXPECT_EQ(words.copy(b), "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
+  EXPECT_EQ(words.copy(b),
+            "PYTORCH_CUDA_ALLOC_CONF=per_process_memory_fraction:0.5,expandable_segments:True")
+      << "not replayed; max_split_size_mb conflicts";
   b.effect =
       analysis::AdviceEffect{.helps = true, .conf = "expandable_segments:True,backend:native"};
   EXPECT_EQ(words.copy(b), "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,backend:native");

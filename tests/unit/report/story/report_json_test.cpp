@@ -273,5 +273,15 @@ TEST(SessionFileJson, CountsEveryOutOfMemoryAndListsTheFirst) {
   EXPECT_EQ(device["ooms"].size(), 1000U);
 }
 
+TEST(SessionFileJson, ListsTheStepsBeforeWhichEventsAreMissing) {
+  TraceBuilder b;
+  b.time(50).alloc(kA, kMiB).free(kA, kMiB).alloc(kA, kMiB);
+  model::Trace trace = b.build();
+  trace.devices[0].gaps = {3};
+  AnalysedTrace analysed(std::move(trace));
+  json device = sessionFileJson(analysed, 0, "x")["devices"][0];
+  EXPECT_EQ(device["gaps"], json::array({{{"step", 3}, {"time_us", 53}}}));
+}
+
 }  // namespace
 }  // namespace tidegauge::report
