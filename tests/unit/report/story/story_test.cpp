@@ -143,7 +143,8 @@ TEST(Story, TheSizeOfTheDeviceClosesTheSum) {
 TEST(Story, AnUnknownRequestGetsNoVerdict) {
   TraceBuilder b;
   b.oom(100 * kMiB, model::kUnknownBytes);
-  EXPECT_TRUE(says(tell(b), "No verdict. The file does not contain a plausible size of the request."));
+  EXPECT_TRUE(
+      says(tell(b), "No verdict. The file does not contain a plausible size of the request."));
 }
 
 TEST(Story, WhatHasNoStackIsNotPassedOver) {
