@@ -116,6 +116,9 @@ TEST(AdviceWords, TheEffectOfAReplay) {
   EXPECT_EQ(plainText(effectSentence(a, 1, "advice(0)")->parts),
             "In a replay with this setting, 1 request fails (one did), and peak reserved memory is "
             "4.00 GiB, as before.");
+  a.effect->forecast_from = 14967;
+  EXPECT_TRUE(plainText(effectSentence(a, 1, "advice(0)")->parts)
+                  .ends_with("as before. From step 14,967 on, this is a forecast."));
 }
 
 // Every kind has words that end with a full stop.
