@@ -308,7 +308,7 @@ std::optional<Sentence> effectSentence(const Advice& advice, size_t place,
   text += peakReservedWords(effect.peak_reserved_after_bytes, effect.peak_reserved_before_bytes,
                             effect.peak_is_at_least) +
           ".";
-  // The program would have gone on differently, and may need more than it did.
+  // The program would have continued differently, and may need more than it did.
   if (effect.forecast_from)
     text += fmt::format(" From step {} on, this is a forecast.", withCommas(*effect.forecast_from));
   sentence.parts = {plain(std::move(text))};
