@@ -20,7 +20,6 @@ it("keep what they select: it is numbered over the whole file", () => {
     peak: { requested: peak, active: peak, reserved: peak },
     ceiling_bytes: null,
     oom_count: 0,
-    gaps: [],
   } as DeviceInfo;
   const file = { id: 0, name: "a.pickle", devices: [device] } as unknown as FileInfo;
   const wanted = { ...START, view: "timeline", sel: 35, seg: 9 };
