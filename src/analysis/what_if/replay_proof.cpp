@@ -161,10 +161,13 @@ class Prover {
   }
 
   void addBest(const WhatIf& report) {
-    const Replayed& best = report.candidates.front();
-    AdviceEffect effect = effectOf(report, best);
-    if (!canSet(best.conf)) return;
     std::erase_if(advice_, [](const Advice& a) { return a.kind == AdviceKind::kNoSettingHelps; });
+    auto found = std::ranges::find_if(report.candidates, [&](const Replayed& tried) {
+      return helps(tried, report) && canSet(tried.conf);
+    });
+    if (found == report.candidates.end()) return;
+    const Replayed& best = *found;
+    AdviceEffect effect = effectOf(report, best);
     bool is_as_good = std::ranges::any_of(advice_, [&](const Advice& a) {
       if (!a.effect || !a.effect->helps) return false;
       uint64_t after = a.effect->peak_reserved_after_bytes;
@@ -187,7 +190,7 @@ class Prover {
     const model::AllocatorSettings& settings = analysed_.trace.settings;
     return !confNames(conf, kFraction) || confNames(settings.conf, kFraction) ||
            std::ranges::any_of(settings.items,
-                               [](const auto& item) { return item.first == kFraction; });
+                               [&](const auto& item) { return item.first == kFraction; });
   }
 
   const AnalysedTrace& analysed_;
