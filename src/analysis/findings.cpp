@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 
 #include "analysis/layout/allocator_rules.h"
 
@@ -27,9 +26,7 @@ class Finder {
 
   void onIncomplete(const model::Incomplete& incomplete) {
     if (!incomplete.any()) return;
-    add({.kind = FindingKind::kIncomplete,
-         .severity = Severity::kHigh,
-         .sql = "SELECT figures, reason, at_least FROM incomplete"});
+    add({.kind = FindingKind::kIncomplete, .severity = Severity::kHigh, .sql = kIncompleteSql});
   }
 
   void onWorstOom() {

@@ -18,6 +18,8 @@
 
 namespace tidegauge::analysis {
 
+inline constexpr const char* kIncompleteSql = "SELECT figures, reason, at_least FROM incomplete";
+
 enum class FindingKind : uint8_t {
   kIncomplete,      // the recorder lost or could not see something
   kOutOfMemory,     // the worst event

@@ -7,7 +7,7 @@ Judgement judgeOom(const AnalysedTrace& analysed, const DeviceSummary& summary, 
   const DeviceAnalysis& device = *summary.device;
   Judgement judgement;
   judgement.verdict.emplace(verdictOf(analysed, device, summary.ooms[oom],
-                                      verdictOptions(device, summary.ooms, total_bytes)));
+                                      verdictOptions(analysed, device, summary.ooms, total_bytes)));
   judgement.advice = adviceOn(analysed, device, *judgement.verdict);
   judgement.proof = proveAdvice(analysed, device, total_bytes, replays, judgement.advice);
   return judgement;

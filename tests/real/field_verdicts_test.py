@@ -17,6 +17,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from report_sql_test import sentences  # noqa: E402  # found beside this file
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FIELD = pathlib.Path(os.environ.get("TIDEGAUGE_SHARED", ROOT.parent / "shared")) / "data" / "field"
 BINARY = os.environ.get("TIDEGAUGE_BINARY", "build/dev/tidegauge")
@@ -146,6 +149,8 @@ TABLE = {
         ("it cannot fit this device", same, ["--capacity", "80GiB"], ["never_fits"]),
         ("nor if the driver's bytes are unknown", without("device_free"), ["--capacity", "80GiB"],
          ["never_fits"]),
+        ("it could fit an empty device, and those bytes are unknown",
+         both(oom(size=60_000_000_000), without("device_free")), ["--capacity", "80GiB"], ["capacity"]),
     ],
     "11-sleep-mode/asleep.pickle": [
         ("as recorded", same, [], ["capacity"]),
@@ -201,6 +206,35 @@ class Field(unittest.TestCase):
                     device = self.device(self.changed(name, change), *options)
                     verdict = device["ooms"][-1]["verdict"]
                     self.assertEqual([row["verdict"] for row in verdict["rows"]], wanted)
+
+    def test_each_number_of_a_changed_file_has_its_sql(self):
+        for name, rows in TABLE.items():
+            for what, change, options, _ in rows:
+                with self.subTest(f"{name}: {what}"), \
+                        sentences.Database(BINARY, self.changed(name, change)) as database:
+                    sentences.check_text(database, *options)
+                    sentences.check_json(database, *options)
+
+    def test_what_was_refused_twice_has_one_limit_or_none(self):
+        # Refused at 3,640 MiB reserved, and before that at 122 MiB: no limit does both.
+        def refused_early(snapshot):
+            conf("")(snapshot)
+            trace = next(trace for trace in snapshot["device_traces"] if trace)
+            trace.insert(20, {**oom_of(snapshot), "time_us": trace[20]["time_us"]})
+        path = self.changed("18-policy-and-fraction/fraction.pickle", refused_early)
+        text = " ".join(self.run_report(path).split())
+        self.assertIn("Refused although memory was free.", text)
+        self.assertIn("no fixed limit explains it: the process had 3,640 MiB reserved at some time", text)
+        self.assertNotIn("memory_fraction", [one["kind"] for one in self.device(path)["advice"]])
+
+    def test_what_the_driver_had_at_most_is_counted(self):
+        path = self.changed("09-larger-than-card/larger.pickle",
+                            both(oom(size=60_000_000_000), without("device_free")))
+        device = self.device(path, "--capacity", "80GiB")
+        most = 80 * GIB - device["ooms"][0]["reserved_bytes"]
+        self.assertEqual(device["ooms"][0]["verdict"]["lacking_bytes"], 60_000_000_000 - most)
+        text = " ".join(self.run_report(path, "--capacity", "80GiB").split())
+        self.assertIn("Even if all free memory were one range, 1.29 GiB would be missing.", text)
 
     def test_advice_that_a_replay_disproves_is_not_given(self):
         for name in TABLE:

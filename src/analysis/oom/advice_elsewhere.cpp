@@ -69,10 +69,11 @@ void onCap(Adviser& c, const OomVerdict& v) {
     Advice& a = c.add(AdviceKind::kMemoryFraction);
     rest(a, "driver_bytes", *v.driver_bytes, Unit::kBytes, "out-of-memory event");
     rest(a, "wanted_bytes", *v.wanted_bytes, Unit::kBytes, "segment for the request");
-    rest(a, "needed_bytes", v.cap->below_bytes, Unit::kBytes, "reserved + segment for the request");
+    rest(a, "needed_bytes", v.cap->needed_bytes, Unit::kBytes,
+         "reserved + segment for the request");
     if (v.cap->fraction) {
       auto device_bytes = static_cast<double>(v.total_bytes.value_or(v.least_total_bytes));
-      double needed = static_cast<double>(v.cap->below_bytes) / device_bytes * 100;
+      double needed = static_cast<double>(v.cap->needed_bytes) / device_bytes * 100;
       auto now_percent = static_cast<uint64_t>(*v.cap->fraction * 100 + 0.5);
       rest(a, "fraction_percent", now_percent, Unit::kPercent,
            "per_process_memory_fraction of the settings");

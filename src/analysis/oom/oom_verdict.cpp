@@ -43,7 +43,8 @@ class Judge {
         device_(device),
         oom_(oom),
         layout_(blocksAt(analysed.trace, device.device, device.live, oom_.step)),
-        v_{.step = oom_.step, .free = freeBlocks(analysed.trace, layout_)} {
+        v_{.step = oom_.step, .free = freeBlocks(analysed.trace, layout_)},
+        least_refused_bytes_(options.least_refused_bytes) {
     v_.total_bytes = options.total_bytes;
     v_.least_total_bytes = std::max({device.totals.peakReserved().bytes, options.seen_ceiling_bytes,
                                      oom.ceilingBytes().value_or(0)});
@@ -258,8 +259,8 @@ class Judge {
   void addHeld(uint64_t request, uint64_t driver, bool pieces_were_enough) {
     bool whole = v_.wanted_bytes && plus(driver, v_.held_whole_bytes) >= *v_.wanted_bytes;
     uint64_t with_held = plus(plus(v_.pieces.bytes, driver), v_.held_bytes);
+    // Without a whole segment, what the pools keep may be in pieces.
     if (whole || (!pieces_were_enough && with_held >= request))
-      // Without a whole segment, what the pools keep may be in pieces.
       add(Verdict::kHeldInPool, v_.held_bytes, whole && v_.uncertain_bytes == 0);
   }
 
@@ -299,9 +300,7 @@ class Judge {
 
   void boundCap() {
     CapBounds cap;
-    cap.least_bytes = device_.totals.span(0, v_.step + 1).reserved_max;
-    cap.least_bytes = std::max(cap.least_bytes, device_.totals.initial().reserved_bytes);
-    cap.most_reserved_bytes = cap.least_bytes;
+    cap.most_reserved_bytes = cap.least_bytes = device_.totals.peakReserved().bytes;
     if (const auto& fraction = v_.free.rules.memory_fraction; fraction && *fraction < 1) {
       cap.fraction = fraction;
       auto device_bytes = static_cast<double>(v_.total_bytes.value_or(mostEver()));
@@ -309,7 +308,8 @@ class Judge {
           std::max(cap.least_bytes, static_cast<uint64_t>(device_bytes * std::max(*fraction, 0.0)));
     }
     // The limit is tested against the size of a whole segment, even if pages would be mapped.
-    cap.below_bytes = plus(v_.reserved_bytes, v_.free.rules.segmentBytes(*v_.request_bytes));
+    cap.needed_bytes = plus(v_.reserved_bytes, v_.free.rules.segmentBytes(*v_.request_bytes));
+    cap.below_bytes = std::min(cap.needed_bytes, least_refused_bytes_);
     uint64_t needed = plus(v_.live_bytes, *v_.request_bytes);
     if (cap.isFixed()) {
       if (plus(needed, v_.uncertain_bytes) <= cap.least_bytes) cap.would_fit = true;
@@ -329,6 +329,7 @@ class Judge {
   SegmentedLayout layout_;
   OomVerdict v_;
   uint64_t elsewhere_bytes_ = 0;
+  uint64_t least_refused_bytes_;
 };
 
 }  // namespace
@@ -378,19 +379,27 @@ Unfit OomVerdict::whyUnfit(const model::Trace& trace, const FreeList& list,
 }
 
 uint64_t OomVerdict::lackingBytes() const {
-  if (!request_bytes || !driver_bytes) return 0;
-  return minusOrZero(*request_bytes, plus(free_bytes, *driver_bytes));
+  std::optional<uint64_t> driver = driver_bytes ? driver_bytes : most_driver_bytes;
+  if (!request_bytes || !driver) return 0;
+  return minusOrZero(*request_bytes, plus(free_bytes, *driver));
 }
 
-VerdictOptions verdictOptions(const DeviceAnalysis& device, const std::vector<OomReport>& ooms,
+VerdictOptions verdictOptions(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                              const std::vector<OomReport>& ooms,
                               std::optional<uint64_t> total_bytes) {
   VerdictOptions options{.total_bytes = total_bytes};
   if (!total_bytes && device.device.total_bytes != model::kUnknownBytes) {
     options.total_bytes = device.device.total_bytes;
   }
+  AllocatorRules rules = rulesOf(analysed.trace);
   for (const OomReport& oom : ooms) {
     options.seen_ceiling_bytes =
         std::max(options.seen_ceiling_bytes, oom.ceilingBytes().value_or(0));
+    if (!oom.known()) continue;
+    uint64_t segment_bytes = rules.segmentBytes(*oom.requested_bytes);
+    if (*oom.device_free_bytes >= segment_bytes)
+      options.least_refused_bytes =
+          std::min(options.least_refused_bytes, plus(oom.totals.reserved_bytes, segment_bytes));
   }
   return options;
 }

@@ -71,12 +71,13 @@ struct CapBounds {
   // The most that was ever reserved. If the settings have a fraction: at least that of the device,
   // or of the least that the device can be.
   uint64_t least_bytes = 0;
-  uint64_t most_reserved_bytes = 0;  // ever, up to the event
-  uint64_t below_bytes = 0;          // reserved + the segment that it refused
+  uint64_t most_reserved_bytes = 0;  // ever
+  uint64_t needed_bytes = 0;         // reserved + the segment that it refused
+  uint64_t below_bytes = 0;          // the least of these of all such events
   std::optional<double> fraction{};  // per_process_memory_fraction of the settings
   std::optional<bool> would_fit{};   // L + R under the limit; absent: not known, or no fixed limit
-  // False if more was reserved before than is refused now: then the limit was set later, or
-  // removed.
+  // False if more was reserved at some time than was refused at another: then the limit was set or
+  // removed in between, or there is none.
   bool isFixed() const { return least_bytes < below_bytes; }
 };
 
@@ -173,9 +174,12 @@ struct VerdictOptions {
   std::optional<uint64_t> total_bytes{};  // of the device
   // The largest ceiling of the device's other events: the device is at least that large.
   uint64_t seen_ceiling_bytes = 0;
+  // The least that a request would have reached that was refused although the driver had enough.
+  uint64_t least_refused_bytes = UINT64_MAX;
 };
 // For all out-of-memory events of a device; its size as the user gave it, else as recorded.
-VerdictOptions verdictOptions(const DeviceAnalysis& device, const std::vector<OomReport>& ooms,
+VerdictOptions verdictOptions(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                              const std::vector<OomReport>& ooms,
                               std::optional<uint64_t> total_bytes = {});
 
 OomVerdict verdictOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,

@@ -140,7 +140,7 @@ std::vector<AnswerColumn<VerdictOf>> verdictColumns() {
 std::vector<VerdictOf> verdictsOf(const AnalysedTrace& trace, const DeviceAnalysis& device,
                                   std::optional<uint64_t> capacity_bytes) {
   std::vector<OomReport> ooms = analysis::oomsOf(trace, device, analysis::kMaxOomLayouts);
-  analysis::VerdictOptions options = analysis::verdictOptions(device, ooms, capacity_bytes);
+  analysis::VerdictOptions options = analysis::verdictOptions(trace, device, ooms, capacity_bytes);
   std::vector<VerdictOf> rows;
   for (const OomReport& oom : ooms) {
     if (!oom.free) continue;

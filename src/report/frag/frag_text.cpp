@@ -197,11 +197,12 @@ class Writer {
     std::vector<std::string> sizes =
         base::inOneUnit({*oom.requested_bytes, *oom.device_free_bytes});
     driver_free_ = sizes[1];
-    analysis::OomVerdict verdict =
-        analysis::verdictOf(analysed_, *report_.device, oom,
-                            analysis::verdictOptions(*report_.device, ooms, report_.total_bytes));
+    analysis::OomVerdict verdict = analysis::verdictOf(
+        analysed_, *report_.device, oom,
+        analysis::verdictOptions(analysed_, *report_.device, ooms, report_.total_bytes));
     std::vector<std::string> reasons;
-    for (const analysis::VerdictRow& row : verdict.rows) reasons.push_back(title(row.verdict));
+    for (const analysis::VerdictRow& row : verdict.rows)
+      reasons.push_back(title(verdict, row.verdict));
     page_.paragraph(fmt::format(
         "The program ran out of memory at this step. It requested {}, and the driver had {} "
         "free. {}.",

@@ -119,9 +119,9 @@ Parts onCap(const OomVerdict& v) {
            {plain(" Memory was probably freed after the refusal, by this or another process, "
                   "because no fixed limit explains it: "),
             plain(had_it ? "the process had " : "the settings allow "), strong(sizes[0]),
-            plain(had_it ? " reserved earlier" : ""),
+            plain(had_it ? " reserved at some time" : ""),
             plain(", and a request that would have reached "), strong(sizes[1]),
-            plain(" failed here. A memory fraction explains it only if the "
+            plain(" failed. A memory fraction explains it only if the "
                   "program set it in between.")});
     return parts;
   }
@@ -286,7 +286,7 @@ Link oomPage(analysis::Step step) {
 std::vector<Sentence> verdictSentences(const OomVerdict& v) {
   std::vector<Sentence> sentences;
   for (const analysis::VerdictRow& row : v.rows) {
-    Sentence sentence{{strong(title(row.verdict))}, oomPage(v.step), verdictSql(v, row)};
+    Sentence sentence{{strong(title(v, row.verdict))}, oomPage(v.step), verdictSql(v, row)};
     append(sentence.parts, onRow(v, row));
     if (!row.certain && !ofDriver(v) && v.uncertain_bytes > 0) {
       sentence.parts.push_back(

@@ -291,7 +291,7 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
   TotalsSql sql(device.ordinal, "");
   json ooms = json::array();
   analysis::VerdictOptions options =
-      analysis::verdictOptions(*summary.device, summary.ooms, capacity_bytes);
+      analysis::verdictOptions(analysed, *summary.device, summary.ooms, capacity_bytes);
   for (const analysis::OomReport& oom : summary.ooms) {
     ooms.push_back(oomJson(analysed, *summary.device, oom, options));
   }
@@ -389,8 +389,8 @@ json rangeJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& de
   TotalsSql sql(device.device.ordinal, fmt::format("range_totals({}, {}, {})",
                                                    device.device.ordinal, range.first, range.last));
   json ooms = json::array();
-  analysis::VerdictOptions options =
-      analysis::verdictOptions(device, analysis::oomsOf(analysed, device, 0), capacity_bytes);
+  analysis::VerdictOptions options = analysis::verdictOptions(
+      analysed, device, analysis::oomsOf(analysed, device, 0), capacity_bytes);
   for (const analysis::OomReport& oom : summary.ooms) {
     ooms.push_back(oomJson(analysed, device, oom, options));
   }
@@ -436,7 +436,7 @@ json reportJson(const AnalysedTrace& analysed, const std::vector<Chosen>& chosen
   return {{"file", withSql(fileJson(analysed), "SELECT * FROM file")},
           {"recording", recordingJson(analysed)},
           {"incomplete", incompleteRows(incomplete)},
-          {"incomplete_sql", kIncompleteSql},
+          {"incomplete_sql", analysis::kIncompleteSql},
           {"devices", devices},
           {"issues", issuesJson(analysed)},
           {"issues_sql", "SELECT * FROM issues"},

@@ -278,7 +278,7 @@ class Report {
     for (const std::string& words : lackWords(peaks, knows_requests)) page_.faint(words, 2, 2);
     if (incomplete_.touches(kOfMemory)) {
       page_.paragraph(howIncomplete(incomplete_, kOfMemory));
-      evidence(kIncompleteSql, {});
+      evidence(analysis::kIncompleteSql, {});
     }
     if (peaks.uncertain_bytes > 0 && !peaks.active_bounds && has_steps) {
       page_.paragraph(fmt::format("Active and allocated peaks may be higher by at most {}.",

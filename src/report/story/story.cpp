@@ -22,11 +22,8 @@ using analysis::DeviceSummary;
 using analysis::OomReport;
 using analysis::Step;
 using base::blocks;
-using base::counted;
 using base::humanBytes;
-using base::inOneUnit;
 using base::inUnit;
-using base::sharedUnit;
 using base::withCommas;
 
 void addUnseenBlocks(const AnalysedTrace& analysed, Story& story) {
@@ -88,7 +85,13 @@ void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
   }
   story.headline += ".";
   story.headline_sql =
-      oomSql(summary, "step, seconds, requested_bytes, device_free_bytes, free_in_segments_bytes");
+      oom.device_free_bytes || !verdict.most_driver_bytes
+          ? oomSql(summary,
+                   "step, seconds, requested_bytes, device_free_bytes, free_in_segments_bytes")
+          : fmt::format(
+                "SELECT step, request_bytes, total_bytes - reserved_bytes AS "
+                "most_driver_bytes, free_bytes FROM {} WHERE step = {} LIMIT 1",
+                verdictTable(verdict), oom.step);
 
   auto addAll = [&](Topic topic, std::vector<Sentence> sentences) {
     for (Sentence& sentence : sentences) story.add(topic, std::move(sentence));

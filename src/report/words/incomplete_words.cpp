@@ -61,8 +61,8 @@ Sentence incompleteSentence(const model::Incomplete& incomplete) {
   return {{plain(at_least ? "At least: figures of " : "Incomplete: figures of "), strong(figures),
            plain(at_least ? " may be too low (" : " may be too low or too high ("),
            plain(whyIncomplete(incomplete, model::FigureSet::all())), plain(")")},
-          sqlLink(kIncompleteSql),
-          kIncompleteSql};
+          sqlLink(analysis::kIncompleteSql),
+          analysis::kIncompleteSql};
 }
 
 }  // namespace tidegauge::report

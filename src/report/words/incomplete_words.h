@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "analysis/summary.h"
+#include "analysis/findings.h"
 #include "model/incomplete.h"
 #include "report/words/sentence.h"
 
@@ -20,8 +20,6 @@ namespace tidegauge::report {
 inline constexpr model::FigureSet kOfMemory = {model::Figures::kMemory, model::Figures::kBlocks};
 inline constexpr model::FigureSet kOfHolders = {model::Figures::kMemory, model::Figures::kBlocks,
                                                 model::Figures::kCallSites};
-
-inline constexpr const char* kIncompleteSql = "SELECT figures, reason, at_least FROM incomplete";
 
 // For snapshots: everything is complete.
 model::Incomplete incompleteOf(const analysis::AnalysedTrace& analysed);

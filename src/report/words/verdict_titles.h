@@ -9,7 +9,9 @@
 
 namespace tidegauge::report {
 
-inline std::string title(analysis::Verdict verdict) {
+inline std::string title(const analysis::OomVerdict& of, analysis::Verdict verdict) {
+  if (verdict == analysis::Verdict::kCap && of.cap && !of.cap->isFixed())
+    return "Refused although memory was free";
   constexpr const char* kTitles[] = {"Fragmentation",
                                      "Cached in another pool or stream",
                                      "Capacity",

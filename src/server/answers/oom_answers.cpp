@@ -27,7 +27,7 @@ base::Result<Response> answerOom(const Question& question) {
                           [&](const analysis::OomReport& o) { return o.step == at; });
   json answer =
       report::oomPageJson(analysed, *place.device, ooms, static_cast<size_t>(oom - ooms.begin()),
-                          analysis::verdictOptions(*place.device, ooms));
+                          analysis::verdictOptions(analysed, *place.device, ooms));
   nameCallers(analysed, answer["verdict"]["pinned"]["rows"]);
   return jsonResponse(answer);
 }

@@ -23,7 +23,7 @@ struct Judged {
       : analysed(b.build()),
         ooms(oomsOf(analysed, *analysed.devices[0])),
         verdict(verdictOf(analysed, *analysed.devices[0], ooms.back(),
-                          verdictOptions(*analysed.devices[0], ooms, total_bytes))) {}
+                          verdictOptions(analysed, *analysed.devices[0], ooms, total_bytes))) {}
 
   std::vector<std::string> rows() const {
     std::vector<std::string> names;
@@ -55,7 +55,8 @@ TEST(OomVerdict, TheDeviceBoundsWhatTheDriverHadLeft) {
     AnalysedTrace analysed(std::move(trace));
     const DeviceAnalysis& device = *analysed.devices[0];
     std::vector<OomReport> ooms = oomsOf(analysed, device);
-    return verdictOf(analysed, device, ooms.back(), verdictOptions(device, ooms)).most_driver_bytes;
+    return verdictOf(analysed, device, ooms.back(), verdictOptions(analysed, device, ooms))
+        .most_driver_bytes;
   };
   EXPECT_EQ(most(120 * kMiB, model::kUnknownBytes), 20 * kMiB);
   EXPECT_EQ(most(100 * kMiB, model::kUnknownBytes), 0U);
