@@ -1,10 +1,10 @@
 # Precompiled headers, for the build with sanitizers alone: what the tests wait for most. The other builds
 # do without, and so prove that each file includes what it names.
 #
-#   tidegauge_precompile(TARGET SET)   SET: std, loops, json, cli or test, each with all of std
+#   tidegauge_precompile(TARGET SET)   SET: std, json, cli or test, each with all of std
 #
-# Whoever takes a set must compile as it does: no target has flags of its own but warnings, macros that no
-# header asks for, and those of its set.
+# Whoever takes a set must compile as it does: no target has flags of its own but warnings, and macros that
+# no header asks for.
 option(TIDEGAUGE_PRECOMPILED "Use precompiled headers" OFF)
 if(TIDEGAUGE_PRECOMPILED)
   add_compile_options(-pthread)  # some libraries ask for it, so all must
@@ -15,9 +15,6 @@ set(precompiled_std <algorithm> <array> <bit> <charconv> <chrono> <cmath> <cstdi
     <tuple> <unordered_map> <utility> <vector> <boost/unordered/unordered_flat_map.hpp> <fmt/format.h>
     <fmt/ranges.h>)
 set(precompiled_json ${precompiled_std} <nlohmann/json.hpp>)
-# Where the events go through: compiled without optimisation, the tests take longer than that saves.
-set(precompiled_loops ${precompiled_json})
-set(precompiled_options_loops -O1)
 set(precompiled_cli ${precompiled_json} <CLI/CLI.hpp>)
 set(precompiled_libraries_cli CLI11::CLI11)
 set(precompiled_test ${precompiled_std} <gmock/gmock.h> <gtest/gtest.h> <rapidcheck/gtest.h>)
@@ -32,9 +29,7 @@ function(tidegauge_precompile target set)
     add_library(precompiled_${set} OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
     target_link_libraries(precompiled_${set} PRIVATE fmt::fmt Threads::Threads Boost::headers
                           nlohmann_json::nlohmann_json ${precompiled_libraries_${set}})
-    target_compile_options(precompiled_${set} PRIVATE ${precompiled_options_${set}})
     target_precompile_headers(precompiled_${set} PRIVATE ${precompiled_${set}})
   endif()
-  target_compile_options(${target} PRIVATE ${precompiled_options_${set}})
   target_precompile_headers(${target} REUSE_FROM precompiled_${set})
 endfunction()

@@ -26,8 +26,9 @@ EXIT_UNREADABLE = 3
 
 
 class Twin:
-    def __init__(self, dump, folder):
+    def __init__(self, dump, folder, only_read):
         self.dump = dump
+        self.only_read = only_read
         self.folder = pathlib.Path(folder)
         self.failed = 0
         self.passed = 0
@@ -36,7 +37,7 @@ class Twin:
         return subprocess.run([self.dump, str(path), *options], capture_output=True)
 
     def compare(self, label, path, data):
-        expected = slow_reader.lines(data)
+        expected = None if self.only_read else slow_reader.lines(data)
         self.compare_lines(label, path, expected)
         self.compare_lines(f"{label}, careful", path, expected, "--careful")
 
@@ -44,6 +45,9 @@ class Twin:
         result = self.run(path, *options)
         if result.returncode != 0:
             return self.fail(label, result.stderr.decode(errors="replace").strip())
+        if expected is None:
+            self.passed += 1
+            return None
         actual = result.stdout.decode().split("\n")[:-1]
         for number, (want, got) in enumerate(zip(expected, actual)):
             if want != got:
@@ -116,11 +120,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dump", required=True, help="the reader_dump program")
     parser.add_argument("--generated", type=int, default=200)
+    parser.add_argument("--only-read", action="store_true",
+                        help="compare nothing: for a build with sanitizers, which finds other faults")
     parser.add_argument("--hostile", type=int, default=300)
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        twin = Twin(arguments.dump, folder)
+        twin = Twin(arguments.dump, folder, arguments.only_read)
         for path in arguments.files or shared_files():
             data = unpacked(path)
             twin.compare(path.name, path, data)
