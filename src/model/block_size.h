@@ -23,6 +23,6 @@ inline constexpr uint64_t kMaxRequestBytes = uint64_t{1} << 60;
 // The smallest block that can serve the request; impossible requests are unchanged. O(1).
 uint64_t roundedBytes(uint64_t requested_bytes, const AllocatorSettings& settings);
 // The same by roundup_power2_divisions alone.
-uint64_t roundedByDivisions(uint64_t requested_bytes, const std::array<uint32_t, 16>& divisions);
+uint64_t roundedByDivisions(uint64_t requested_bytes, const std::array<uint32_t, 16>& of_class);
 
 }  // namespace tidegauge::model

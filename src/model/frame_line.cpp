@@ -9,16 +9,16 @@ std::string_view lastPart(std::string_view path) { return path.substr(path.rfind
 
 }  // namespace
 
-std::string frameLine(const FramePlace& frame) {
-  std::string place = fmt::format("{:#x}", frame.offset);
-  if (!frame.file.empty()) {
-    place = lastPart(frame.file);
-    if (frame.line != 0) place += fmt::format(":{}", frame.line);
-  } else if (!frame.module.empty()) {
-    place = fmt::format("{}+{}", lastPart(frame.module), place);
+std::string frameLine(const FramePlace& place) {
+  std::string text = fmt::format("{:#x}", place.offset);
+  if (!place.file.empty()) {
+    text = lastPart(place.file);
+    if (place.line != 0) text += fmt::format(":{}", place.line);
+  } else if (!place.module.empty()) {
+    text = fmt::format("{}+{}", lastPart(place.module), text);
   }
-  if (frame.function.empty()) return place;
-  return fmt::format("{} {}", place, frame.function);
+  if (place.function.empty()) return text;
+  return fmt::format("{} {}", text, place.function);
 }
 
 }  // namespace tidegauge::model

@@ -86,12 +86,12 @@ FigureSet figuresNamed(std::string_view list) {
 FigureSet figuresOfLoss(std::string_view reason) { return find(kLossFigures, reason); }
 FigureSet figuresOfTable(std::string_view table) { return find(kTables, table); }
 
-std::string wordsOf(const Unwatched& it) {
-  std::string library = it.library.substr(it.library.rfind('/') + 1);
-  std::string where = it.function.empty() ? library
-                      : library.empty()   ? it.function
-                                          : it.function + " of " + library;
-  return where.empty() ? it.reason : where + ": " + it.reason;
+std::string wordsOf(const Unwatched& unwatched) {
+  std::string library = unwatched.library.substr(unwatched.library.rfind('/') + 1);
+  std::string where = unwatched.function.empty() ? library
+                      : library.empty()          ? unwatched.function
+                                                 : unwatched.function + " of " + library;
+  return where.empty() ? unwatched.reason : where + ": " + unwatched.reason;
 }
 
 void Incomplete::add(FigureSet figures, std::string words, bool is_older) {
@@ -175,8 +175,9 @@ Incomplete missingOf(const RecordedWork& work, bool with_older) {
 
 }  // namespace
 
-bool isOlder(const Unwatched& it) {
-  return !it.begin_ns && it.end_ns && it.library.empty() && it.function.empty();
+bool isOlder(const Unwatched& unwatched) {
+  return !unwatched.begin_ns && unwatched.end_ns && unwatched.library.empty() &&
+         unwatched.function.empty();
 }
 
 Incomplete incompleteOf(const RecordedWork& work) { return missingOf(work, true); }

@@ -51,7 +51,7 @@ class RecordingWriter::Impl {
   base::Status commit();
   base::Status finish(std::optional<int64_t> ended_ns);
   base::Result<bool> finishAlone(int64_t ended_ns);
-  void letReadersWait(bool on) { lockByte(lock_, model::kEndingLockByte, on); }
+  void letReadersWait(bool on) const { lockByte(lock_, model::kEndingLockByte, on); }
   uint64_t bytesBeside(const char* suffix) const {
     struct stat file {};
     return ::stat((path_ + suffix).c_str(), &file) == 0 ? static_cast<uint64_t>(file.st_size) : 0;

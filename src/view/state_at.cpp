@@ -122,6 +122,7 @@ class Builder {
     std::sort(keys.begin(), keys.end(),
               [](const Key& x, const Key& y) { return x.tied() < y.tied(); });
     std::vector<uint32_t> order;
+    order.reserve(keys.size());
     for (const Key& key : keys) order.push_back(key.index);
     return order;
   }

@@ -45,6 +45,6 @@ base::Result<std::vector<const DeviceAnalysis*>> diffDevices(const AnalysedTrace
 // such place.
 base::Result<DiffSide> diffSide(const AnalysedTrace& analysed,
                                 const std::vector<const DeviceAnalysis*>& devices,
-                                const std::string& place);
+                                const std::string& text);
 
 }  // namespace tidegauge::analysis

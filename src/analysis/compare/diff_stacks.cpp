@@ -93,6 +93,7 @@ std::vector<StackCandidate> candidates(const AnalysedTrace& analysed,
                                        const std::vector<StackOnSide>& side,
                                        const std::vector<size_t>& indices, StackMatch level) {
   std::vector<StackCandidate> found;
+  found.reserve(indices.size());
   for (size_t index : indices) {
     found.push_back({index, linesOf(analysed, side[index].stack, level), side[index].bytes});
   }

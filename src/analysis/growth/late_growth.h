@@ -55,7 +55,7 @@ class LateChecks {
   };
   LateChecks(const AnalysedTrace& analysed, const DeviceAnalysis& device,
              const SamplePoints& points, std::vector<Candidate> candidates);
-  bool isGrowth(size_t candidate) const;
+  bool isGrowth(size_t index) const;
 
  private:
   struct Own {                     // of a candidate

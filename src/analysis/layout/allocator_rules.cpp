@@ -104,9 +104,10 @@ AllocatorRules::AllocatorRules(const model::AllocatorSettings& settings)
       gc_threshold(confNumber(settings.conf, "garbage_collection_threshold")),
       memory_fraction(confNumber(settings.conf, "per_process_memory_fraction")),
       settings_(settings) {
-  double least = static_cast<double>(large_segment_bytes / kMiB);
+  uint64_t least_mib = large_segment_bytes / kMiB;
   max_non_split_rounding_bytes =
-      mebibytes(settings.conf, "max_non_split_rounding_mb", least).value_or(large_segment_bytes);
+      mebibytes(settings.conf, "max_non_split_rounding_mb", static_cast<double>(least_mib))
+          .value_or(large_segment_bytes);
 }
 
 bool lacksExpandable(const model::AllocatorSettings& settings) {

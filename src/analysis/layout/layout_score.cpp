@@ -27,7 +27,8 @@ double unusableIndex(std::span<const uint64_t> gaps, double mean_bytes,
   double pages = 0;
   for (uint64_t gap : gaps) {
     suitable += std::floor(static_cast<double>(gap) / target);
-    pages += static_cast<double>(gap / options.page_bytes + (gap % options.page_bytes != 0));
+    uint64_t touched = gap / options.page_bytes + (gap % options.page_bytes != 0);
+    pages += static_cast<double>(touched);
   }
   double theoretical = pages / (target / page);
   if (theoretical <= 0) return 0;

@@ -70,7 +70,7 @@ void LiveTrend::add(double time_s, const LayoutScore& score, uint64_t floor_byte
 
 std::optional<Forecast> LiveTrend::forecast() const {
   Forecast all = analysis::forecast(scores_);
-  return all.enough ? std::optional(std::move(all)) : std::nullopt;
+  return all.enough ? std::optional(all) : std::nullopt;
 }
 
 std::optional<double> LiveTrend::growth() const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "analysis/oom/advice_rules.h"
 #include "base/format.h"
@@ -24,8 +25,9 @@ void onSettings(Adviser& c) {
   bool gc = c.rules.gc_threshold && *c.rules.gc_threshold > 0 && *c.rules.gc_threshold < 1;
   if (gc && !c.rules.memory_fraction) {
     Advice& a = c.add(AdviceKind::kGcNeedsFraction);
-    rest(a, "gc_threshold_percent", static_cast<uint64_t>(*c.rules.gc_threshold * 100 + 0.5),
-         Evidence::Unit::kPercent, "PYTORCH_CUDA_ALLOC_CONF");
+    rest(a, "gc_threshold_percent",
+         static_cast<uint64_t>(std::llround(*c.rules.gc_threshold * 100)), Evidence::Unit::kPercent,
+         "PYTORCH_CUDA_ALLOC_CONF");
   }
   if (lacksExpandable(c.settings)) {
     Advice& a = c.add(AdviceKind::kNotInEffect, "expandable_segments:True");

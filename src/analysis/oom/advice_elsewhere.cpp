@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "analysis/oom/advice_rules.h"
 
@@ -74,7 +75,7 @@ void onCap(Adviser& c, const OomVerdict& v) {
     if (v.cap->fraction) {
       auto device_bytes = static_cast<double>(v.total_bytes.value_or(v.least_total_bytes));
       double needed = static_cast<double>(v.cap->needed_bytes) / device_bytes * 100;
-      auto now_percent = static_cast<uint64_t>(*v.cap->fraction * 100 + 0.5);
+      auto now_percent = static_cast<uint64_t>(std::llround(*v.cap->fraction * 100));
       rest(a, "fraction_percent", now_percent, Unit::kPercent,
            "per_process_memory_fraction of the settings");
       // Above the present one in whole percent, too.

@@ -32,8 +32,8 @@ base::Status assembleEvents(model::Trace& trace, Columns& columns, Value device_
                             Value host_traces);
 base::Status assembleSegments(model::Trace& trace, Columns& columns, Value segments,
                               Value host_segments);
-void assembleAnnotations(model::Trace& trace, Columns& columns, Value annotations);
-void assembleSettings(model::Trace& trace, Columns& columns, Value settings);
+void assembleAnnotations(model::Trace& trace, Columns& columns, Value list);
+void assembleSettings(model::Trace& trace, Columns& columns, Value dict);
 
 // The row of the device with this ordinal, added if new. Ordinal −1 is pinned host memory.
 model::Device& deviceRow(model::Trace& trace, int32_t ordinal);

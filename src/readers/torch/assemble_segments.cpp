@@ -55,7 +55,7 @@ class SegmentReader {
   void readHistory(BlockRow& block);
   model::BlockState stateOf(Value value);
   base::Status addBlocks(const SegmentRow& segment);
-  void addSegment(const SegmentRow& segment, uint64_t block_begin);
+  void addSegment(const SegmentRow& row, uint64_t block_begin);
   void reportStray(const SegmentRow& segment);
 
   model::Trace& trace_;

@@ -183,10 +183,9 @@ bool mayBecomeSnapshot(std::span<const uint8_t> start) {
   return offset && *offset + kLongestPart > start.size();
 }
 
-base::Result<model::Trace> readSnapshot(std::span<const uint8_t> input, std::string name,
+base::Result<model::Trace> readSnapshot(std::span<const uint8_t> input, const std::string& name,
                                         const ReadOptions& options) {
-  TG_ASSIGN_OR_RETURN(std::vector<model::Trace> traces,
-                      readSnapshots(input, std::move(name), options));
+  TG_ASSIGN_OR_RETURN(std::vector<model::Trace> traces, readSnapshots(input, name, options));
   return std::move(traces.front());
 }
 

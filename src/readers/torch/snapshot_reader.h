@@ -31,7 +31,7 @@ struct ReadOptions {
 
 // The first one. `name` is for people: the path, or the member of an archive. The input must only
 // outlive the call.
-base::Result<model::Trace> readSnapshot(std::span<const uint8_t> input, std::string name,
+base::Result<model::Trace> readSnapshot(std::span<const uint8_t> input, const std::string& name,
                                         const ReadOptions& options);
 
 // All snapshots of the input: a program may put several into one dict or list. At least one.

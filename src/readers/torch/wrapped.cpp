@@ -43,8 +43,9 @@ class SnapshotSearch {
                                [&](Value key, Value value) { pairs.emplace_back(key, value); });
     for (const auto& [key, value] : pairs) {
       if (!isContainer(value)) continue;
-      std::string name = values_.describe(key);
-      look(value, path.empty() ? name : path + "." + name, depth + 1);
+      std::string name = path.empty() ? std::string() : path + '.';
+      name += values_.describe(key);
+      look(value, name, depth + 1);
     }
   }
 

@@ -279,7 +279,7 @@ void Allocator::doneWaiting(BlockId id) {
 void Allocator::markDone(BlockId block) { done_.push_back(block); }
 
 void Allocator::processEvents() {
-  for (size_t i = 0; i < done_.size(); ++i) doneWaiting(done_[i]);
+  for (BlockId block : done_) doneWaiting(block);
   done_.clear();
 }
 

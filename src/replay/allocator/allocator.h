@@ -44,7 +44,7 @@ class Allocator {
   std::optional<BlockId> malloc(uint64_t request_bytes, StreamRank stream, OwnerIndex owner,
                                 uint32_t name = 0);
   // `is_shared`: record_stream shared it with other streams, so it is free only when they are done.
-  void free(BlockId block, bool is_shared);
+  void free(BlockId id, bool is_shared);
   // The other streams are done with it; takes effect when the next malloc begins.
   void markDone(BlockId block);
   void processEvents();
@@ -100,10 +100,10 @@ class Allocator {
   BlockId carve(BlockId from, uint64_t address, uint64_t bytes);
   // Removes it from the free set and marks it as used.
   BlockId take(BlockId block, uint64_t rounded_bytes, uint64_t request_bytes, uint32_t name);
-  void releaseSegment(BlockId block);           // one whole cudaMalloc segment
-  void mapPages(BlockId hole, uint64_t bytes);  // at the front of a hole
-  void unmapPages(BlockId block);               // the whole pages inside it
-  void beginCounting();                         // resets: adopted memory is not the program's doing
+  void releaseSegment(BlockId id);            // one whole cudaMalloc segment
+  void mapPages(BlockId id, uint64_t bytes);  // at the front of a hole
+  void unmapPages(BlockId id);                // the whole pages inside it
+  void beginCounting();                       // resets: adopted memory is not the program's doing
 
  private:
   // choosing
@@ -120,20 +120,20 @@ class Allocator {
   std::optional<BlockId> findFreeBlock(Pool& pool, StreamRank stream, uint64_t bytes);
   bool shouldSplit(const Block& block, uint64_t bytes) const;
   uint64_t growable(const Block& block) const;
-  BlockId handOut(BlockId block, uint64_t rounded_bytes, uint64_t request_bytes, uint32_t name);
+  BlockId handOut(BlockId id, uint64_t rounded_bytes, uint64_t request_bytes, uint32_t name);
 
   // returning to the pool
-  void freeBlock(BlockId block);
-  uint64_t merge(BlockId block, BlockId other);
+  void freeBlock(BlockId id);
+  uint64_t merge(BlockId id, BlockId other);
   std::set<FreeKey>& shelfOf(const Block& block);  // the shelf it belongs to
-  void insert(BlockId block);
-  void remove(BlockId block);
-  void linkPrev(BlockId block, BlockId prev);
-  void linkNext(BlockId block, BlockId next);
+  void insert(BlockId id);
+  void remove(BlockId id);
+  void linkPrev(BlockId id, BlockId prev);
+  void linkNext(BlockId id, BlockId next);
 
   // deferred frees
-  void wait(BlockId block);
-  void doneWaiting(BlockId block);
+  void wait(BlockId id);
+  void doneWaiting(BlockId id);
   void synchronize();
 
   // getting memory (allocator_memory.cpp)
@@ -157,8 +157,8 @@ class Allocator {
   bool releaseAvailable(const Want& want);
   void releaseCachedBlocks();
   void releaseBlocks(OwnerIndex owner, bool is_small);
-  void releaseBlock(BlockId block);
-  void unmapBlock(BlockId block);
+  void releaseBlock(BlockId id);
+  void unmapBlock(BlockId id);
   void dropSegment(SegmentIndex segment, OwnerIndex owner);
 
   void write(model::Action action, uint64_t address, uint64_t bytes, StreamRank stream,

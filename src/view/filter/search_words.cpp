@@ -61,9 +61,8 @@ std::optional<AddressWord> addressOf(std::string_view word) {
   }
   if (word.starts_with("0x")) {
     word.remove_prefix(2);
-  } else if (word.starts_with("b") && underscore != std::string_view::npos) {
-    word.remove_prefix(1);
-  } else if (word.starts_with("b7f") && word.size() == 13) {  // as PyTorch shows them
+  } else if ((word.starts_with("b") && underscore != std::string_view::npos) ||
+             (word.starts_with("b7f") && word.size() == 13)) {  // as PyTorch shows them
     word.remove_prefix(1);
   } else if (word.size() < 6) {
     return std::nullopt;

@@ -334,6 +334,7 @@ std::vector<uint32_t> orderOf(const Table& table, const TableColumn& column, boo
   }
   if (!column.number) {
     std::vector<std::pair<std::string, uint32_t>> texts;
+    texts.reserve(rows.size());
     for (uint32_t row : rows) texts.emplace_back(column.text(row), row);
     std::stable_sort(texts.begin(), texts.end(), [&](const auto& x, const auto& y) {
       return descending ? y.first < x.first : x.first < y.first;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -27,7 +28,7 @@ void addTo(uint64_t& sum, int64_t value) {
 Number perSecond(uint64_t value, int64_t ns, double unit) {
   if (ns <= 0) return std::nullopt;
   double rate = static_cast<double>(value) * 1e9 * unit / static_cast<double>(ns);
-  return static_cast<int64_t>(std::min(rate, 9e18) + 0.5);
+  return std::llround(std::min(rate, 9e18));
 }
 
 std::string functionName(const RecordedRun& run, int64_t id) {

@@ -293,7 +293,7 @@ FrameRow Columns::frameRow(Items items) {
 // <original code>". Small frames can combine a few long parts repeatedly, so all notes together may
 // not be much longer than the input.
 model::StringId Columns::noteOf(const NoteParts& parts) {
-  if (parts == NoteParts()) return {};
+  if (std::ranges::none_of(parts, &model::StringId::valid)) return {};
   auto [known, added] = notes_.try_emplace(
       {parts[0].value, parts[1].value, parts[2].value, parts[3].value}, model::StringId());
   if (!added) return known->second;

@@ -185,7 +185,8 @@ bool JsonReader::number() {
     if (error == std::errc::result_out_of_range) {
       // Like Python: too small is 0, too large is infinite.
       std::string_view digits(begin, static_cast<size_t>(rest - begin));
-      bool tiny = digits.find("e-") != digits.npos || digits.find("E-") != digits.npos;
+      bool tiny = digits.find("e-") != std::string_view::npos ||
+                  digits.find("E-") != std::string_view::npos;
       number = tiny ? 0 : negative ? -kInfinity : kInfinity;
     }
     machine_.push(values_.floating(number));
@@ -286,7 +287,7 @@ bool JsonReader::run(const BytesDone& bytes_done, JsonEnd& end) {
     bool opens = here() == '{' || here() == '[';
     if (!value()) return false;
     skipSpace();
-    bool empty = opens && here() == (open_.back() == Open::kObject ? '}' : ']');
+    bool empty = opens && here() == static_cast<uint8_t>(open_.back() == Open::kObject ? '}' : ']');
     if (opens && !empty) {
       if (open_.back() == Open::kObject && !key()) return false;
     } else if (!afterValue()) {
@@ -315,7 +316,8 @@ bool looksLikeJson(std::span<const uint8_t> input) {
   // "[" also starts a list in old pickles; the next byte distinguishes them.
   if (input[at] != '{' && input[at] != '[') return false;
   for (++at; at < input.size() && isSpace(input[at]);) ++at;
-  return at == input.size() || std::memchr("\"{}[]-0123456789tfnNI", input[at], 21) != nullptr;
+  constexpr std::string_view kNext = "\"{}[]-0123456789tfnNI";
+  return at == input.size() || kNext.find(static_cast<char>(input[at])) != std::string_view::npos;
 }
 
 bool readJson(std::span<const uint8_t> input, Machine& machine, Values& values,

@@ -38,7 +38,7 @@ bool Machine::takeMark(uint64_t offset, size_t& begin) {
 }
 
 Items Machine::itemsFrom(size_t begin) const {
-  return {&stack_.data()[begin].value, stack_.size() - begin, sizeof(Entry)};
+  return {&(stack_.data() + begin)->value, stack_.size() - begin, sizeof(Entry)};
 }
 
 // ---- containers ---------------------------------------------------------------------------------

@@ -35,7 +35,8 @@ base::Result<base::ByteBuffer> bytesOf(std::string_view base64, UnpackBudget& bu
 // The array after "local_files =", where PyTorch's own pages store their snapshots.
 std::string_view findFiles(std::string_view page) {
   constexpr std::string_view kVariable = "local_files";
-  for (size_t at = page.find(kVariable); at != page.npos; at = page.find(kVariable, at + 1)) {
+  for (size_t at = page.find(kVariable); at != std::string_view::npos;
+       at = page.find(kVariable, at + 1)) {
     std::string_view rest = skipSpace(page.substr(at + kVariable.size()));
     if (!rest.starts_with('=')) continue;
     rest = skipSpace(rest.substr(1));

@@ -172,7 +172,7 @@ void keepTorchSave(std::vector<Member>& members) {
   bool alone = std::all_of(members.begin(), members.end(),
                            [&](const Member& it) { return it.name.starts_with(folder); });
   if (!has_version || !alone) return;
-  Member kept = std::move(*pickle);
+  Member kept = *pickle;
   kept.name.clear();
   members.assign(1, std::move(kept));
 }
