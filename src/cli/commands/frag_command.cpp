@@ -349,18 +349,20 @@ void addFragCommand(CLI::App& app, int& exit_code) {
       ->check(wholeNumber(1, base::kMaxSizeBytes))
       ->type_name("BYTES")
       ->capture_default_str();
-  command->add_flag("--watch", options->watch,
-                    "Print a line each time the file changes, until Ctrl-C");
+  CLI::Option* watch = command->add_flag("--watch", options->watch,
+                                         "Print a line each time the file changes, until Ctrl-C");
   command
       ->add_option("--count", options->watching.count,
                    "(--watch) Stop after this many readings, 1 to 1,000,000,000")
       ->check(wholeNumber(1, 1'000'000'000))
-      ->type_name("N");
+      ->type_name("N")
+      ->needs(watch);
   command
       ->add_option("--interval", options->watching.interval_s,
                    "(--watch) Seconds between checks of the file, 0.05 to 3600")
       ->check(number(0.05, 3600))
       ->type_name("S")
+      ->needs(watch)
       ->capture_default_str();
   addSelectionOptions(*command, options->selection);
   command->footer(fmt::format("Metrics of --fail-on: {}\n{}",
