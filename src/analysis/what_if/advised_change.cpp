@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <map>
-#include <set>
 #include <utility>
-#include <vector>
 
 #include "analysis/layout/allocator_rules.h"
+#include "analysis/what_if/freed_early.h"
 #include "analysis/what_if/what_if_runs.h"
 #include "base/format.h"
 
@@ -23,74 +21,36 @@ base::Error noSuchPlace(std::string what, std::string hint) {
 }
 
 // What another program would ask for: the same, with something before the requests of a step on.
-class ChangedProgram {
- public:
-  ChangedProgram(const ProvenProgram& program, const AdvisedChange& change, ChangeEffect& effect)
-      : program_(program), change_(change), effect_(effect) {
-    changed_.names = program.program().names;
-    bool is_done = false;
-    for (const Request& request : program.program().requests) {
-      if (!is_done && request.step >= change.step) {
-        insert();
-        is_done = true;
-      }
-      bool is_earlier = request.op == Op::kFree && is_freed_.contains(request.name);
-      if (!is_earlier) changed_.requests.push_back(request);
-      note(request);
-    }
-    if (!is_done) insert();
-  }
-  replay::Program take() { return std::move(changed_); }
-
- private:
-  void note(const Request& request) {
-    bool is_there = request.owner == change_.pool.value && !request.failed;
-    if (request.op == Op::kMalloc && is_there) live_[request.name] = request.bytes;
-    if (request.op == Op::kFree) live_.erase(request.name);
-  }
-  void insert() {
+replay::Program changedProgram(const ProvenProgram& program, const AdvisedChange& change,
+                               ChangeEffect& effect) {
+  const model::Allocations& all = program.analysed().trace.allocations;
+  replay::OwnerIndex owner = replay::Tape::ownerOf(change.pool);
+  FreedEarly freed(program.analysed(), program.device(), program.program(),
+                   {[=](const Request& request) { return request.owner == owner; },
+                    [&](uint64_t row) { return all.pool[row] == change.pool; }});
+  replay::Program changed;
+  changed.names = program.program().names;
+  auto insert = [&] {
+    if (change.what == Change::kReleasePool) freed.freeAll(change.step, changed.requests);
     Request request;
-    request.step = change_.step;
-    if (change_.what == Change::kEmptyCache) {
-      request.op = Op::kEmptyCache;
-      changed_.requests.push_back(request);
-      return;
+    request.step = change.step;
+    request.op = change.what == Change::kEmptyCache ? Op::kEmptyCache : Op::kReleasePool;
+    if (request.op == Op::kReleasePool) request.owner = owner;
+    changed.requests.push_back(request);
+  };
+  bool is_done = false;
+  for (const Request& request : program.program().requests) {
+    if (!is_done && request.step >= change.step) {
+      insert();
+      is_done = true;
     }
-    if (change_.what == Change::kReleasePool) freeAll();
-    request.op = Op::kReleasePool;
-    request.owner = replay::Tape::ownerOf(change_.pool);
-    changed_.requests.push_back(request);
+    freed.take(request, changed.requests);
   }
-  void freeAll() {
-    addOlder();
-    for (const auto& [name, bytes] : live_) {
-      Request request;
-      request.op = Op::kFree;
-      request.step = change_.step;
-      request.name = name;
-      changed_.requests.push_back(request);
-      is_freed_.insert(name);
-      ++effect_.freed_blocks;
-      effect_.freed_bytes += bytes;
-    }
-  }
-  // Blocks in the pool that are older than the recording.
-  void addOlder() {
-    const model::Allocations& all = program_.analysed().trace.allocations;
-    const model::Device& device = program_.device().device;
-    for (size_t row = device.allocation_begin; row < device.allocation_end; ++row)
-      if (model::isOlder(all.provenance[row]) && all.pool[row] == change_.pool &&
-          all.last_step[row] > change_.step)
-        live_[static_cast<uint32_t>(row - device.allocation_begin)] = all.requested_bytes[row];
-  }
-
-  const ProvenProgram& program_;
-  const AdvisedChange& change_;
-  ChangeEffect& effect_;
-  replay::Program changed_;
-  std::map<uint32_t, uint64_t> live_;  // in the pool: name → bytes
-  std::set<uint32_t> is_freed_;
-};
+  if (!is_done) insert();
+  effect.freed_blocks = freed.blocks();
+  effect.freed_bytes = freed.bytes();
+  return changed;
+}
 
 std::optional<base::Error> refusalOf(const ProvenProgram& program, const AdvisedChange& change) {
   if (change.what == Change::kSetting) return std::nullopt;
@@ -108,13 +68,6 @@ std::optional<base::Error> refusalOf(const ProvenProgram& program, const Advised
 
 }  // namespace
 
-bool ChangeEffect::helps() const {
-  if (!is_proven) return false;
-  if (ooms_after != ooms_before) return ooms_after <= ooms_before / 2;
-  return ooms_before == 0 &&
-         isNoticeablyLess(peak_reserved_bytes_after, peak_reserved_bytes_before);
-}
-
 base::Result<ChangeEffect> effectOf(const ProvenProgram& program, const AdvisedChange& change) {
   if (auto refusal = refusalOf(program, change)) return std::move(*refusal);
   const WhatIf& report = program.report();
@@ -127,15 +80,18 @@ base::Result<ChangeEffect> effectOf(const ProvenProgram& program, const AdvisedC
                         settingsFor(program.settings(), effect.conf, report.fraction));
     after = Runs(program.tape(), program.program(), report, 0).one(effect.conf, settings);
   } else {
-    replay::Program changed = ChangedProgram(program, change, effect).take();
+    replay::Program changed = changedProgram(program, change, effect);
     after = Runs(program.tape(), changed, report, 0).one(effect.conf, program.settings());
   }
   const Replayed& own = program.own();
   effect.is_proven = program.isProven() && !after.stopped_at;
+  effect.helps = effect.is_proven && helps(after, own, report);
   effect.ooms_before = own.leastOoms();
   effect.ooms_after = after.mostOoms();
+  effect.least_ooms_after = after.leastOoms();
   effect.peak_reserved_bytes_before = own.leastReservedBytes();
   effect.peak_reserved_bytes_after = after.mostReservedBytes();
+  effect.peak_is_at_least = after.rescued > 0;
   effect.forecast_from = after.forecast_from;
   return effect;
 }

@@ -40,16 +40,17 @@ struct ChangeEffect {
   // False: the rules do not explain the recording, or the replay was incomplete. Then nothing below
   // may be reported.
   bool is_proven = false;
+  bool helps = false;  // analysis::helps (what_if.h)
   std::string conf{};  // the complete string that was replayed
   // The least before and the most after, wherever the driver places segments.
   uint64_t ooms_before = 0, ooms_after = 0;
+  uint64_t least_ooms_after = 0;
   uint64_t peak_reserved_bytes_before = 0, peak_reserved_bytes_after = 0;
   uint64_t freed_blocks = 0, freed_bytes = 0;  // kReleasePool: what was live there
+  // Requests that failed when recorded and succeed here are freed at once: the peak may be higher.
+  bool peak_is_at_least = false;
   // From here on, the program would have behaved differently.
   std::optional<Step> forecast_from{};
-
-  // At most half as many requests fail; or none does, and noticeably less is reserved at the peak.
-  bool helps() const;
 };
 
 // Errors: a conf that PyTorch would reject; a step or a pool that the device does not have.

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "analysis/labels/text_pattern.h"
+#include "analysis/what_if/freed_early.h"
 #include "base/format.h"
 #include "base/text_layout.h"
-#include "replay/rebuild.h"
 
 namespace tidegauge::analysis {
 namespace {
@@ -115,94 +115,31 @@ base::Error nobodyAsks(const std::string& pattern) {
                         "/…/ for a regular expression.");
 }
 
-// Frees matching lives at a step, before the requests from that step on; their own free is dropped.
-class FreedEarlier {
- public:
-  FreedEarlier(const AnalysedTrace& analysed, const DeviceAnalysis& device,
-               const std::vector<bool>& is_meant, const replay::Program& program)
-      : trace_(analysed.trace),
-        device_(device.device),
-        is_meant_(is_meant),
-        lives_(program.names),
-        is_shared_(program.names) {
-    result_.program.names = program.names;
-    for (const Request& request : program.requests)
-      if (request.op == Op::kFree) is_shared_[request.name] = request.is_shared;
-    replay::Tape tape(trace_, device_);
-    const model::Allocations& all = trace_.allocations;
-    for (uint64_t row = device_.allocation_begin; row < device_.allocation_end; ++row)
-      if (model::isOlder(all.provenance[row]) && isMeant(all.stack[row]) &&
-          !replay::waitsAtStart(tape, row))
-        live(static_cast<uint32_t>(row - device_.allocation_begin), all.requested_bytes[row]);
-  }
-
-  EditedProgram run(const replay::Program& program, const std::vector<Step>& steps) {
-    auto at = steps.begin();
-    for (const Request& request : program.requests) {
-      for (; at != steps.end() && *at <= request.step; ++at) freeAll(*at);
-      take(request);
-    }
-    for (; at != steps.end(); ++at) freeAll(*at);
-    return std::move(result_);
-  }
-  bool isFound() const { return is_found_; }
-
- private:
-  enum class Life : uint8_t { kNotOurs, kLives, kEnded };
-  struct Row {
-    uint32_t name;
-    uint64_t bytes;
-  };
-
-  bool isMeant(model::StackId stack) const { return stack.valid() && is_meant_[stack.index()]; }
-  void live(uint32_t name, uint64_t bytes) {
-    is_found_ = true;
-    lives_[name] = Life::kLives;
-    rows_.push_back({name, bytes});
-  }
-  void take(const Request& request) {
-    std::vector<Request>& requests = result_.program.requests;
-    if (request.op == Op::kFree && lives_[request.name] == Life::kEnded) return;
-    if (request.op == Op::kFree) lives_[request.name] = Life::kNotOurs;
-    requests.push_back(request);
-    if (request.op == Op::kMalloc && !request.failed &&
-        isMeant(trace_.events.stack[device_.event_begin + request.step]))
-      live(request.name, request.bytes);
-  }
-  void freeAll(Step step) {
-    for (const Row& row : rows_) {
-      if (lives_[row.name] != Life::kLives) continue;
-      lives_[row.name] = Life::kEnded;
-      ++result_.requests;
-      result_.bytes += row.bytes;
-      Request free;
-      free.op = Op::kFree;
-      free.step = step;
-      free.name = row.name;
-      free.is_shared = is_shared_[row.name];  // other streams keep it until they finish
-      result_.program.requests.push_back(free);
-    }
-    rows_.clear();
-  }
-
-  const model::Trace& trace_;
-  const model::Device& device_;
-  const std::vector<bool>& is_meant_;
-  std::vector<Life> lives_;      // by name
-  std::vector<bool> is_shared_;  // by name: its own free is
-  std::vector<Row> rows_;        // since the last step, in the order of requests; some have ended
-  bool is_found_ = false;
-  EditedProgram result_;
-};
-
 base::Result<EditedProgram> freedEarlier(const AnalysedTrace& analysed,
                                          const DeviceAnalysis& device,
                                          const replay::Program& program, const ProgramEdit& edit,
                                          const std::vector<bool>& is_meant) {
   TG_ASSIGN_OR_RETURN(std::vector<Step> steps, stepsOf(analysed, device, edit.where));
-  FreedEarlier work(analysed, device, is_meant, program);
-  EditedProgram result = work.run(program, steps);
-  if (!work.isFound()) return nobodyAsks(edit.pattern);
+  const model::Trace& trace = analysed.trace;
+  auto isMeant = [&](model::StackId stack) { return stack.valid() && is_meant[stack.index()]; };
+  FreedEarly freed(
+      analysed, device, program,
+      {[&](const Request& request) {
+         return isMeant(trace.events.stack[device.device.event_begin + request.step]);
+       },
+       [&](uint64_t row) { return isMeant(trace.allocations.stack[row]); }});
+  EditedProgram result;
+  result.program.names = program.names;
+  auto at = steps.begin();
+  for (const Request& request : program.requests) {
+    for (; at != steps.end() && *at <= request.step; ++at)
+      freed.freeAll(*at, result.program.requests);
+    freed.take(request, result.program.requests);
+  }
+  for (; at != steps.end(); ++at) freed.freeAll(*at, result.program.requests);
+  result.requests = freed.blocks();
+  result.bytes = freed.bytes();
+  if (!freed.isFound()) return nobodyAsks(edit.pattern);
   if (result.requests == 0)
     return unusable(fmt::format("no block that “{}” requested is active at {}", edit.pattern,
                                 placeWords(edit.where)),

@@ -74,20 +74,32 @@ std::vector<Settings> knownSettings(const Settings& own, bool has_capacity) {
 
 // With failures, less is reserved because of them. Also compared with what was recorded: an effect
 // of the replay alone helps nobody.
-bool helps(const Replayed& best, const WhatIf& report) {
+bool helps(const Replayed& tried, const Replayed& own, const WhatIf& report) {
   // An incomplete replay proves nothing; nor does any replay if the rules do not explain the
   // recording.
-  if (best.stopped_at || report.own.stopped_at || !report.isProven()) return false;
-  uint64_t ooms = report.own.leastOoms(), bytes = report.own.leastReservedBytes();
+  if (tried.stopped_at || own.stopped_at || !report.isProven()) return false;
+  uint64_t ooms = own.leastOoms(), bytes = own.leastReservedBytes();
   if (report.capacity_source != CapacitySource::kGiven) {
     ooms = std::min(ooms, report.recorded_ooms);
     bytes = std::min(bytes, report.recorded_peak_bytes);
   }
-  if (report.own.reserved_at_start_bytes > report.availableBytes().value_or(UINT64_MAX))
+  if (own.reserved_at_start_bytes > report.availableBytes().value_or(UINT64_MAX))
     return false;  // the recording would not have come this far
   // A few failures fewer among many help nobody.
-  if (best.mostOoms() != ooms) return best.mostOoms() <= ooms / 2;
-  return ooms == 0 && isNoticeablyLess(best.mostReservedBytes(), bytes);
+  if (tried.mostOoms() != ooms) return tried.mostOoms() <= ooms / 2;
+  return ooms == 0 && isNoticeablyLess(tried.mostReservedBytes(), bytes);
+}
+
+bool helpsTooLittle(const Replayed& tried, const WhatIf& report) {
+  bool is_proven = !tried.stopped_at && !report.own.stopped_at && report.isProven();
+  return is_proven && tried.mostOoms() < report.own.leastOoms() && !helps(tried, report);
+}
+
+std::vector<const Replayed*> tooLittle(const WhatIf& report) {
+  std::vector<const Replayed*> found;
+  for (const Replayed& tried : report.candidates)
+    if (helpsTooLittle(tried, report)) found.push_back(&tried);
+  return found;
 }
 
 bool isReplayable(const DeviceAnalysis& device) {

@@ -172,8 +172,15 @@ struct WhatIf {
 };
 
 // Fewer failures (at most half of them); or, without failures, noticeably less at the peak. False
-// if the replay proves nothing.
-bool helps(const Replayed& tried, const WhatIf& report);
+// if the replay proves nothing. `own`: the recording's own settings on the same device.
+bool helps(const Replayed& tried, const Replayed& own, const WhatIf& report);
+inline bool helps(const Replayed& tried, const WhatIf& report) {
+  return helps(tried, report.own, report);
+}
+// Fewer requests fail, but not so few that it helps.
+bool helpsTooLittle(const Replayed& tried, const WhatIf& report);
+// The candidates that do, best first.
+std::vector<const Replayed*> tooLittle(const WhatIf& report);
 
 // Whether PyTorch's caching allocator serves this device: only that is replayed.
 bool isReplayable(const DeviceAnalysis& device);

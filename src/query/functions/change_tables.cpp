@@ -78,7 +78,7 @@ std::vector<AnswerColumn<ChangeEffect>> effectColumns() {
        [](const E& effect) { return int64_t{effect.is_proven}; }},
       {Kind::kInteger, "helps",
        "1: at most half as many requests fail; or none does, and noticeably less is reserved",
-       [](const E& effect) { return int64_t{effect.helps()}; }},
+       [](const E& effect) { return int64_t{effect.helps}; }},
       integer(Kind::kInteger, "ooms_before", "number of requests that fail without the change",
               &E::ooms_before),
       integer(Kind::kInteger, "ooms_after", "… and with it", &E::ooms_after),

@@ -48,7 +48,7 @@ TEST_F(AdvisedChangeTest, ASettingHasTheEffectOfTheSameWish) {
   EXPECT_EQ(it.ooms_after, report.candidates.front().mostOoms());
   EXPECT_EQ(it.peak_reserved_bytes_before, report.recorded_peak_bytes);
   EXPECT_EQ(it.peak_reserved_bytes_after, report.candidates.front().mostReservedBytes());
-  EXPECT_EQ(it.helps(), report.best_helps);
+  EXPECT_EQ(it.helps, report.best_helps);
   EXPECT_EQ(it.forecast_from, report.candidates.front().forecast_from);
 }
 
@@ -114,7 +114,7 @@ TEST(AdvisedChange, APoolThatIsReleasedReturnsItsSegments) {
   EXPECT_EQ(cache.value().ooms_before, 1U);
   EXPECT_EQ(cache.value().ooms_after, 0U);
   EXPECT_EQ(cache.value().freed_blocks, 0U);
-  EXPECT_TRUE(cache.value().helps());
+  EXPECT_TRUE(cache.value().helps);
   auto all = effectOf(proven, {.what = What::kReleasePool, .step = 6, .pool = pool});
   ASSERT_TRUE(all.ok());
   EXPECT_EQ(all.value().ooms_after, 0U);
