@@ -64,6 +64,8 @@ struct AdviceEffect {
   bool peak_is_at_least = false;
   std::string conf{};                   // the complete PYTORCH_CUDA_ALLOC_CONF; of a setting
   std::optional<Step> forecast_from{};  // from here on the program would have behaved differently
+  // Fewer requests fail, but not so few that it helps.
+  bool isTooLittle() const { return !helps && ooms_after < ooms_before; }
 };
 
 struct Advice {

@@ -53,7 +53,7 @@ replay::Program changedProgram(const ProvenProgram& program, const AdvisedChange
 }
 
 std::optional<base::Error> refusalOf(const ProvenProgram& program, const AdvisedChange& change) {
-  if (change.what == Change::kSetting) return std::nullopt;
+  if (change.what == Change::kSetting || change.what == Change::kLimit) return std::nullopt;
   Step steps = program.device().device.steps();
   if (change.step >= steps)
     return noSuchPlace(fmt::format("there is no step {}", base::withCommas(change.step)),
@@ -78,6 +78,10 @@ base::Result<ChangeEffect> effectOf(const ProvenProgram& program, const AdvisedC
     effect.conf = changedConf(effect.conf, change.conf);
     TG_ASSIGN_OR_RETURN(replay::Settings settings,
                         settingsFor(program.settings(), effect.conf, report.fraction));
+    after = Runs(program.tape(), program.program(), report, 0).one(effect.conf, settings);
+  } else if (change.what == Change::kLimit) {
+    replay::Settings settings = program.settings();
+    settings.limit_bytes = change.limit_bytes;
     after = Runs(program.tape(), program.program(), report, 0).one(effect.conf, settings);
   } else {
     replay::Program changed = changedProgram(program, change, effect);

@@ -26,6 +26,7 @@ struct AdvisedChange {
     kReleasePool,
     // The same without the blocks, which stay live: only what is free in the pool is returned.
     kReleasePoolCache,
+    kLimit,  // the limit of the process that the trace implies is limit_bytes instead
   };
   What what = What::kSetting;
   // KEY:VALUE,… of PYTORCH_CUDA_ALLOC_CONF. It replaces equal keys of the recording's own settings
@@ -34,6 +35,7 @@ struct AdvisedChange {
   std::string conf{};
   Step step = 0;
   model::PoolId pool{};
+  uint64_t limit_bytes = 0;
 };
 
 struct ChangeEffect {

@@ -47,7 +47,7 @@ class FreedEarly {
   Meant meant_;
   std::vector<Life> lives_;      // by name
   std::vector<bool> is_shared_;  // by name: its own free is
-  std::vector<Row> rows_;        // since the last freeAll, in the order of requests; some have ended
+  std::vector<Row> rows_;  // since the last freeAll, in the order of requests; some have ended
   bool is_found_ = false;
   uint64_t blocks_ = 0, bytes_ = 0;
 };

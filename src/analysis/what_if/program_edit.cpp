@@ -122,12 +122,11 @@ base::Result<EditedProgram> freedEarlier(const AnalysedTrace& analysed,
   TG_ASSIGN_OR_RETURN(std::vector<Step> steps, stepsOf(analysed, device, edit.where));
   const model::Trace& trace = analysed.trace;
   auto isMeant = [&](model::StackId stack) { return stack.valid() && is_meant[stack.index()]; };
-  FreedEarly freed(
-      analysed, device, program,
-      {[&](const Request& request) {
-         return isMeant(trace.events.stack[device.device.event_begin + request.step]);
-       },
-       [&](uint64_t row) { return isMeant(trace.allocations.stack[row]); }});
+  FreedEarly freed(analysed, device, program,
+                   {[&](const Request& request) {
+                      return isMeant(trace.events.stack[device.device.event_begin + request.step]);
+                    },
+                    [&](uint64_t row) { return isMeant(trace.allocations.stack[row]); }});
   EditedProgram result;
   result.program.names = program.names;
   auto at = steps.begin();

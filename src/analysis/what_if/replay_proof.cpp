@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <string>
-#include <tuple>
 
-#include "analysis/what_if/advised_change.h"
+#include "analysis/what_if/causes.h"
 #include "analysis/what_if/proven_program.h"
 #include "model/lives/missing_actions.h"
 
@@ -51,14 +50,6 @@ std::string changesOf(const std::string& own, const std::string& conf) {
   return changes;
 }
 
-// The flush that the advice proposes: before the step after the one that it names. At the end there
-// is no such step, and nothing fails there.
-std::optional<ProgramEdit> flushOf(const Advice& advice, Step steps) {
-  if (advice.kind != AdviceKind::kEmptyCache || !advice.step || *advice.step + 1 >= steps)
-    return std::nullopt;
-  return ProgramEdit{ProgramEdit::What::kEmptyCache, {}, std::to_string(*advice.step + 1)};
-}
-
 class Prover {
  public:
   Prover(const AnalysedTrace& analysed, const DeviceAnalysis& device,
@@ -73,79 +64,53 @@ class Prover {
     replay::Settings own = replay::settingsOf(analysed_.trace);
     for (const Advice& one : advice_) {
       confs_.emplace_back();
-      flushes_.emplace_back();
-      if (auto flush = flushOf(one, device_.totals.steps())) {
-        flushes_.back() = wish_.edits.size();
-        wish_.edits.push_back(*flush);
-      }
       auto settings = advised(own, one);
       if (!settings || *settings == own) continue;
       confs_.back() = replay::confOf(*settings);
       if (std::ranges::find(wish_.confs, *confs_.back()) == wish_.confs.end())
         wish_.confs.push_back(*confs_.back());
     }
-    auto what_if = whatIf(analysed_, device_, wish_);
+    ProvenProgram program(analysed_, device_, wish_);
+    auto what_if = whatIf(program, wish_);
     if (!what_if.ok()) return std::nullopt;  // Tidegauge's own settings are always valid
     ReplayProof proof{std::move(what_if).value()};
-    addPoolEffects();
+    program.keepOwn(proof.what_if.own);
+    addCauseEffects(program, advice_);
     addEffects(proof.what_if);
+    proof.what_if.causes = causesIn(advice_);
     return proof;
   }
 
  private:
-  // What releasing a pool does: first with its live blocks kept, and if that does not help, without
-  // them. One of several pools that does not help alone is not disproved: they may help together.
-  void addPoolEffects() {
-    bool names_pool = std::ranges::any_of(
-        advice_, [](const Advice& a) { return a.kind == AdviceKind::kReleasePool; });
-    if (!names_pool) return;
-    WhatIfWish wish;
-    wish.capacity_bytes = wish_.capacity_bytes;
-    ProvenProgram program(analysed_, device_, wish);
-    for (Advice& a : advice_) {
-      if (a.kind != AdviceKind::kReleasePool || !a.step) continue;
-      AdvisedChange change{
-          .what = AdvisedChange::What::kReleasePoolCache, .step = *a.step, .pool = a.pool};
-      auto effect = analysis::effectOf(program, change);
-      if (effect.ok() && !effect.value().helps() && a.value("pool_live_bytes") > 0) {
-        change.what = AdvisedChange::What::kReleasePool;
-        effect = analysis::effectOf(program, change);
-      }
-      if (!effect.ok() || !effect.value().is_proven) continue;
-      bool is_one_of_several = a.value("pool_free_bytes") < a.value("held_bytes");
-      if (!effect.value().helps() && is_one_of_several) continue;
-      const ChangeEffect& it = effect.value();
-      a.effect = AdviceEffect{.helps = it.helps(),
-                              .ooms_before = it.ooms_before,
-                              .ooms_after = it.ooms_after,
-                              .least_ooms_after = it.ooms_after,
-                              .peak_reserved_before_bytes = it.peak_reserved_bytes_before,
-                              .peak_reserved_after_bytes = it.peak_reserved_bytes_after,
-                              .peak_is_at_least = it.ooms_after < it.ooms_before,
-                              .forecast_from = it.forecast_from};
-    }
-  }
-
   void addEffects(const WhatIf& report) {
     if (!report.isProven() || report.own.stopped_at) return;
     for (size_t i = 0; i < advice_.size(); ++i) {
-      const Replayed* tried = nullptr;
-      if (flushes_[i]) tried = &report.edits[*flushes_[i]].replayed;
-      if (confs_[i]) {
-        auto found = std::ranges::find(report.candidates, *confs_[i], &Replayed::conf);
-        if (found != report.candidates.end()) tried = &*found;
-      }
-      if (tried == nullptr || tried->stopped_at) continue;
+      if (!confs_[i]) continue;
+      auto tried = std::ranges::find(report.candidates, *confs_[i], &Replayed::conf);
+      if (tried == report.candidates.end() || tried->stopped_at) continue;
       // Under a higher limit, which explains the recording as well, it would help.
       if (report.helps_from && confs_[i] == report.helps_from->conf) continue;
       advice_[i].effect = effectOf(report, *tried);
-      if (!confs_[i]) advice_[i].effect->conf.clear();
     }
     if (report.best_helps) addBest(report);
-    std::ranges::stable_sort(advice_, {}, [](const Advice& a) {
-      bool helps = a.effect && a.effect->helps;
-      return std::tuple(helps ? 0 : a.isDisproved() ? 2 : 1, helps ? a.effect->ooms_after : 0);
-    });
+    countTooLittle(report);
+    orderByEffect(advice_);
+  }
+
+  // "No setting helps" is not the whole truth where one lets a few more requests succeed.
+  void countTooLittle(const WhatIf& report) {
+    std::vector<const Replayed*> found = tooLittle(report);
+    if (found.empty()) return;
+    uint64_t least_ooms = found.front()->mostOoms();
+    for (Advice& a : advice_) {
+      if (a.kind != AdviceKind::kNoSettingHelps) continue;
+      auto add = [&](const char* name, uint64_t value) {
+        a.evidence.push_back({name, value, Evidence::Unit::kCount, "replay"});
+      };
+      add("settings_that_help_too_little", found.size());
+      add("ooms_before", report.own.leastOoms());
+      add("ooms_after", least_ooms);
+    }
   }
 
   static AdviceEffect effectOf(const WhatIf& report, const Replayed& tried) {
@@ -198,7 +163,6 @@ class Prover {
   std::vector<Advice>& advice_;
   WhatIfWish wish_;
   std::vector<std::optional<std::string>> confs_;  // by advice
-  std::vector<std::optional<size_t>> flushes_;     // by advice: index in wish_.edits
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analysis/layout/allocator_rules.h"
+#include "analysis/what_if/causes.h"
 #include "analysis/what_if/proven_program.h"
 #include "analysis/what_if/what_if_runs.h"
 #include "replay/written_trace.h"
@@ -204,6 +205,12 @@ base::Result<WhatIf> whatIf(const ProvenProgram& proven, const WhatIfWish& wish)
   if (wish.with_fit && report.own.mostOoms() > 0) {
     proven.keepOwn(report.own);
     report.fit = fitFactorOf(proven);
+  }
+  // On another device, what failed when recorded need not fail.
+  bool may_fail = report.own.mostOoms() > 0 || report.capacity_source != CapacitySource::kGiven;
+  if (wish.with_causes && may_fail) {
+    proven.keepOwn(report.own);
+    report.causes = causesOf(proven, wish.recorded_capacity_bytes);
   }
   if (wish.driver_call_us) {
     auto price = [&](Replayed& it) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "analysis/growth/wall.h"
+#include "analysis/oom/advice.h"
 #include "analysis/what_if/fit_factor.h"
 #include "analysis/what_if/program_edit.h"
 #include "replay/verify.h"
@@ -107,6 +108,7 @@ struct WhatIfWish {
   bool verify_only = false;
   bool min_capacity = false;  // for the own settings, each wish, the best one and each edit
   bool with_fit = false;      // how much less the program would have to hold, if a request fails
+  bool with_causes = false;   // causes outside the settings, if a request fails
 };
 
 struct WhatIf {
@@ -144,6 +146,8 @@ struct WhatIf {
   bool are_mixed = false;            // … or both
   bool best_helps = false;           // the first beats the recording's own settings noticeably
   std::optional<FitFactor> fit;      // of WhatIfWish::with_fit
+  // Of WhatIfWish::with_causes: the advice of `report` that no setting replaces (causes.h).
+  std::vector<Advice> causes;
 
   // The rules explain at least nine tenths of the recording; otherwise the figures describe another
   // program.

@@ -176,6 +176,7 @@ int run(WhatIfCommandOptions& options) {
       // Some 15 more replays: for a long recording only if the user asked for a search anyway.
       options.wish.with_fit =
           options.wish.min_capacity || device->totals.steps() <= analysis::kMaxProofSteps;
+      options.wish.with_causes = true;
       auto report = analysis::whatIf(*trace, *device, options.wish);
       if (!report.ok()) {  // not every device needs to have it
         refused.emplace_back(analysis::deviceLabel(device->device), report.error());

@@ -29,10 +29,7 @@ class AdviceSentences {
   std::string text() const {
     switch (advice_.kind) {
       case AdviceKind::kNoSettingHelps:
-        return fmt::format(
-            "No allocator setting helps, because the memory is too small. Even if all free memory "
-            "were one range, {} would be missing.",
-            bytes("lacking_bytes"));
+        return noSettingHelps();
       case AdviceKind::kHoldLess:
         return holdLess();
       case AdviceKind::kSmallerRequest:
@@ -117,6 +114,21 @@ class AdviceSentences {
   }
   std::string needsVersion() const {
     return analysed_.trace.settings.present ? "" : " It needs PyTorch 2.1 or newer.";
+  }
+
+  std::string noSettingHelps() const {
+    std::string lacking = fmt::format(
+        "because the memory is too small. Even if all free memory were one range, {} would be "
+        "missing.",
+        bytes("lacking_bytes"));
+    uint64_t settings = advice_.value("settings_that_help_too_little");
+    if (settings == 0) return "No allocator setting helps, " + lacking;
+    uint64_t before = advice_.value("ooms_before"), after = advice_.value("ooms_after");
+    return fmt::format(
+        "No allocator setting helps enough, {} In a replay, {} {} more requests succeed, but at "
+        "least {} of {} still {}.",
+        lacking, counted(settings, "setting"), settings == 1 ? "lets" : "let", withCommas(after),
+        withCommas(before), after == 1 ? "fails" : "fail");
   }
 
   std::string holdLess() const {
@@ -205,7 +217,9 @@ class AdviceSentences {
     std::string text = fmt::format("The driver had {} free, and the allocator needed {}.",
                                    bytes("driver_bytes"), bytes("wanted_bytes"));
     if (!advice_.has("fraction_percent"))
-      return "Try a larger memory fraction (set_per_process_memory_fraction). " + text;
+      return fmt::format(
+          "Try a larger memory fraction (set_per_process_memory_fraction): {} must be allowed. {}",
+          bytes("needed_bytes"), text);
     std::string now = fmt::format("{} %", advice_.value("fraction_percent"));
     if (advice_.setting.empty()) {
       return fmt::format(
@@ -269,7 +283,6 @@ std::string adviceText(const analysis::AnalysedTrace& analysed, const Advice& ad
 }
 
 std::string copyLine(const analysis::AnalysedTrace& analysed, const Advice& advice) {
-  constexpr std::string_view kVariable = "PYTORCH_CUDA_ALLOC_CONF=";
   switch (advice.kind) {
     case AdviceKind::kEmptyCache:
     case AdviceKind::kFlushBeforeCapture:
@@ -280,10 +293,31 @@ std::string copyLine(const analysis::AnalysedTrace& analysed, const Advice& advi
       break;
   }
   if (advice.effect && (!advice.setting.empty() || !advice.effect->conf.empty()))
-    return fmt::format("{}{}", kVariable, advice.effect->conf);
+    return environmentLine(advice.effect->conf);
   if (advice.setting.empty()) return {};
-  return fmt::format("{}{}", kVariable,
-                     analysis::changedConf(analysed.trace.settings.conf, advice.setting));
+  return environmentLine(analysis::changedConf(analysed.trace.settings.conf, advice.setting));
+}
+
+std::string environmentLine(const std::string& conf) {
+  std::string value;  // the file's own settings may contain anything
+  bool is_plain = std::ranges::all_of(conf, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           std::string_view("_:.,+-/%@").find(c) != std::string_view::npos;
+  });
+  if (is_plain) return "PYTORCH_CUDA_ALLOC_CONF=" + conf;
+  for (char c : conf) value += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return "PYTORCH_CUDA_ALLOC_CONF='" + value + "'";
+}
+
+std::string shortName(const analysis::AnalysedTrace& analysed, const Advice& advice) {
+  if (!advice.setting.empty()) return advice.setting;
+  if (advice.kind == AdviceKind::kReleasePool)
+    return "release of " + poolName(analysed.trace, advice.pool);
+  if (advice.kind == AdviceKind::kEmptyCache && advice.step)
+    return fmt::format("empty_cache() at step {}", withCommas(*advice.step));
+  std::string words(analysis::name(advice.kind));
+  std::ranges::replace(words, '_', ' ');
+  return words;
 }
 
 std::optional<Sentence> effectSentence(const Advice& advice, size_t place,

@@ -19,6 +19,11 @@ std::string adviceText(const analysis::AnalysedTrace& analysed, const analysis::
 // does it.
 std::string copyLine(const analysis::AnalysedTrace& analysed, const analysis::Advice& advice);
 
+// "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", quoted where a shell requires it.
+std::string environmentLine(const std::string& conf);
+// In a list: "max_split_size_mb:128", "release of graph pool 3", "empty_cache() at step 700".
+std::string shortName(const analysis::AnalysedTrace& analysed, const analysis::Advice& advice);
+
 // "In a replay with this setting, no request fails, and peak reserved memory is 4.2 GiB instead of
 // 8.6 GiB." Absent: not replayed.
 std::optional<Sentence> effectSentence(const analysis::Advice& advice, size_t place,

@@ -21,7 +21,6 @@
 #include "report/story/story.h"
 #include "report/words/file_names.h"
 #include "report/words/holder_names.h"
-#include "report/words/pool_names.h"
 #include "report/words/text_page.h"
 
 namespace tidegauge::report {
@@ -201,13 +200,21 @@ class Brief {
       SectionContext context{analysed_, summary(), 1, options_.capacity_bytes, &*judgement_->proof};
       if (auto fit = fitSentence(context)) out.sentence(*fit);
     }
-    std::vector<std::string> disproved;
+    std::vector<std::string> disproved, too_little;
     for (const analysis::Advice& one : all)
-      if (one.isDisproved()) disproved.push_back(shortName(one));
-    if (disproved.empty()) return;
-    out.paragraph(fmt::format("{} in a replay: {}.",
-                              told == 0 ? "Nothing that was tried helps" : "Does not help",
-                              fmt::join(disproved, ", ")));
+      if (one.isDisproved())
+        (one.effect->isTooLittle() ? too_little : disproved).push_back(shortName(analysed_, one));
+    if (disproved.empty() && too_little.empty()) return;
+    std::string text;
+    if (!disproved.empty())
+      text = fmt::format(
+          "{} in a replay: {}.",
+          told == 0 && too_little.empty() ? "Nothing that was tried helps" : "Does not help",
+          fmt::join(disproved, ", "));
+    if (!too_little.empty())
+      text += fmt::format("{}Helps in a replay, but not enough: {}.", text.empty() ? "" : " ",
+                          fmt::join(too_little, ", "));
+    out.paragraph(text);
     out.evidence(fmt::format("SELECT DISTINCT setting, step FROM {} WHERE helps = 0",
                              adviceTable(ordinal(), options_.capacity_bytes)),
                  {});
@@ -235,17 +242,6 @@ class Brief {
   // Names a fact, and nothing to try.
   static bool isOdd(const analysis::Advice& advice) {
     return advice.kind == analysis::AdviceKind::kNotInEffect;
-  }
-
-  std::string shortName(const analysis::Advice& advice) const {
-    if (!advice.setting.empty()) return advice.setting;
-    if (advice.kind == analysis::AdviceKind::kReleasePool)
-      return "release of " + poolName(analysed_.trace, advice.pool);
-    if (advice.kind == analysis::AdviceKind::kEmptyCache && advice.step)
-      return fmt::format("empty_cache() at step {}", withCommas(*advice.step));
-    std::string words(analysis::name(advice.kind));
-    std::ranges::replace(words, '_', ' ');
-    return words;
   }
 
   void who(LabelledPage& out, size_t most) const {

@@ -42,10 +42,10 @@ class LabelledPage {
     if (colour_) lines = "\033[2m" + lines.substr(0, lines.size() - 1) + "\033[0m\n";
     put(lines);
   }
-  // For copying: never broken.
+  // A command line, for copying: never cut, but broken where the shell joins it again.
   void copyable(const std::string& text) {
-    std::string line = std::string(indent(), ' ') + base::printable(text);
-    put(line + '\n');
+    put(base::brokenForShell(base::printable(text), std::min(page_.columns(), TextPage::kMaxProse),
+                             indent()));
   }
   void row(const std::string& numbers, const std::string& name) {
     std::string line = std::string(indent(), ' ') + numbers + "  ";

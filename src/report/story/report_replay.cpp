@@ -6,6 +6,8 @@
 
 #include "base/format.h"
 #include "report/story/report_parts.h"
+#include "report/what_if/outcome_words.h"
+#include "report/what_if/result_words.h"
 #include "report/what_if/what_if_text.h"
 
 namespace tidegauge::report {
@@ -17,10 +19,6 @@ using base::withCommas;
 using nlohmann::json;
 
 constexpr size_t kShown = 4;  // candidates in the grid
-
-std::string nameOf(const Replayed& it) {
-  return it.conf.empty() ? std::string("default settings") : it.conf;
-}
 
 Sentence provenSentence(const SectionContext& context, const std::string& from) {
   const replay::Verification& it = context.proof->what_if.verified;
@@ -37,10 +35,7 @@ Sentence provenSentence(const SectionContext& context, const std::string& from) 
     return sentence;
   }
   sentence.parts = {
-      plain("The replay differs from the recording in "),
-      strong(withCommas(it.events_checked - it.events_exact)),
-      plain(" of "),
-      plain(base::counted(it.events_checked, "event")),
+      plain(differsWords(it)),
       plain(it.first_divergence
                 ? fmt::format(", first at step {} ({})", withCommas(it.first_divergence->step),
                               replay::words(it.first_divergence->cause))
@@ -52,76 +47,33 @@ Sentence provenSentence(const SectionContext& context, const std::string& from) 
 }
 
 Sentence bestSentence(const analysis::WhatIf& report, const std::string& from) {
-  const Replayed &own = report.own, &best = report.candidates.front();
   Sentence sentence;
   sentence.sql = fmt::format(
       "SELECT settings, ooms, least_ooms, most_ooms, peak_reserved_bytes, forecast_from_step FROM "
       "{} WHERE place < 2",
       from);
   sentence.link = Link{"what-if", "What if", {}};
-  sentence.parts = {plain("The result is best with "), code(nameOf(best)), plain(": ")};
-  bool is_real = report.ownIsAsRecorded();
-  if (own.mostOoms() > 0)
-    sentence.parts.push_back(
-        plain(fmt::format("{} ({} {}), and ", failsWords(best), failedWords(own),
-                          is_real ? "did in the recording" : "would with its own settings")));
-  sentence.parts.insert(
-      sentence.parts.end(),
-      {plain("peak reserved memory is "), strong(humanBytes(best.peakReservedBytes())),
-       plain(best.rescued > 0 ? " or more instead of " : " instead of "),
-       plain(humanBytes(own.peakReservedBytes())), plain(".")});
-  if (best.forecast_from)
-    sentence.parts.push_back(plain(fmt::format(" The result is a forecast from step {} on.",
-                                               withCommas(*best.forecast_from))));
+  sentence.parts = bestOutcome(report);
+  if (auto from = report.candidates.front().forecast_from)
+    sentence.parts.push_back(plain(" " + forecastWords(*from)));
   return sentence;
 }
 
 // Nothing that was tried is noticeably better than the recording's own settings.
 Sentence noneSentence(const analysis::WhatIf& report, const std::string& from) {
-  const Replayed& own = report.own;
   Sentence sentence;
   sentence.link = Link{"what-if", "What if", {}};
   sentence.sql = fmt::format(
-      "SELECT count(*) - 1, min(ooms) FILTER (WHERE place > 0), "
-      "max(peak_active_bytes) FILTER (WHERE place = 0) FROM {}",
+      "SELECT count(*) AS settings, min(fewer) AS least_fewer, max(fewer) AS most_fewer, (SELECT "
+      "peak_active_bytes FROM {0} WHERE place = 0) AS peak_active_bytes, (SELECT "
+      "reserved_at_start_bytes FROM {0} WHERE place = 0) AS reserved_at_start_bytes, (SELECT "
+      "available_bytes FROM {0} WHERE place = 0) AS available_bytes FROM (SELECT (SELECT "
+      "coalesce(least_ooms, ooms) FROM {0} WHERE place = 0) - coalesce(most_ooms, ooms) AS fewer "
+      "FROM {0} WHERE place > 0) WHERE fewer > 0",
       from);
-  std::string tried = base::counted(report.candidates.size(), "other setting");
-  if (!report.isProven()) {
-    sentence.parts = {plain("Tidegauge recommends none of "), plain(tried),
-                      plain(", because the allocator's rules do not explain this recording.")};
-  } else if (own.reserved_at_start_bytes > report.availableBytes().value_or(UINT64_MAX)) {
-    sentence.sql = fmt::format(
-        "SELECT count(*) - 1, max(reserved_at_start_bytes), max(available_bytes) FROM {}", from);
-    sentence.parts = {plain(fmt::format(
-        "{} were reserved before the recording began. On a device of {}, this program would not "
-        "have come so far with any of {}.",
-        humanBytes(own.reserved_at_start_bytes), humanBytes(*report.availableBytes()), tried))};
-  } else if (own.mostOoms() == 0) {
-    sentence.parts = {plain("None of "), plain(tried),
-                      plain(" lowers peak reserved memory noticeably.")};
-  } else if (report.helps_from) {
-    sentence.parts = {
-        plain("None of "), plain(tried),
-        plain(" helps under the lowest limit that explains this recording. A higher limit "
-              "explains it as well, and under it "),
-        code(report.helps_from->conf.empty() ? "default settings" : report.helps_from->conf),
-        plain(" would help; `tidegauge whatif` prints from which limit on.")};
-  } else if (auto could_have = report.availableBytes();
-             could_have && own.peakActiveBytes() > *could_have / 10 * 9) {
-    sentence.parts = {
-        plain(fmt::format("None of {} helps. At the peak, {} were in active blocks. The program "
-                          "needs {}, or it must hold less.",
-                          tried, humanBytes(own.peakActiveBytes()),
-                          report.limit_bytes ? "a higher limit" : "more memory"))};
-  } else if (const Replayed& best = report.candidates.front();
-             !report.candidates.empty() && !best.stopped_at && best.mostOoms() < own.leastOoms()) {
-    sentence.sql = fmt::format("SELECT count(*) - 1, min(coalesce(most_ooms, ooms)) FROM {}", from);
-    sentence.parts = {
-        plain(fmt::format("With the best of {}, more requests succeed, but {} still fail.", tried,
-                          withCommas(best.mostOoms())))};
-  } else {
-    sentence.parts = {plain("With none of "), plain(tried), plain(" do more requests succeed.")};
-  }
+  sentence.parts = noneOutcome(report);
+  if (report.helps_from)
+    sentence.parts.push_back(plain(" `tidegauge whatif` prints from which limit on."));
   return sentence;
 }
 
@@ -146,10 +98,7 @@ std::optional<Sentence> rangeSentence(const analysis::WhatIf& report, const std:
       "SELECT least_peak_reserved_bytes, most_peak_reserved_bytes, least_ooms, most_ooms FROM {} "
       "WHERE place < 2",
       from);
-  sentence.parts = {
-      plain(fmt::format("This version of PyTorch takes the lowest address among free blocks of "
-                        "equal size, so the peak depends on where the driver places segments: {}.",
-                        fmt::join(ranges, ", ")))};
+  sentence.parts = {plain(fmt::format("{}: {}.", placementWords(), fmt::join(ranges, ", ")))};
   return sentence;
 }
 
@@ -175,7 +124,7 @@ Grid gridOf(const analysis::WhatIf& report, const std::string& from) {
   auto add = [&](const Replayed& it, const char* mark) {
     grid.rows.push_back({withCommas(it.stats.ooms), humanBytes(it.peakReservedBytes()),
                          humanBytes(it.unused_at_peak_bytes), withCommas(it.driverCalls()),
-                         withSpaces(nameOf(it)) + mark});
+                         withSpaces(settingsName(it.conf)) + mark});
   };
   add(report.own, report.ownIsAsRecorded() ? "  ← as recorded" : "  ← its own");
   size_t shown = std::min(kShown, report.candidates.size());

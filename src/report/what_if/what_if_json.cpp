@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "report/oom/oom_json.h"
 #include "report/what_if/what_if_text.h"
 
 namespace tidegauge::report {
@@ -148,6 +149,9 @@ json whatIfJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceA
                     {"own_is_as_recorded", report.ownIsAsRecorded()},
                     {"capacity_bytes", orNull(report.recorded_capacity_bytes)},
                     {"fraction", orNull(report.recorded_fraction)}};
+  it["may_be_unmapped"] = report.may_be_unmapped;
+  it["causes"] = adviceJson(analysed, report.causes);
+  for (json& cause : it["causes"]) cause.erase("text");  // it is among the sentences
   it["fit"] = fitJson(report.fit);
   it["not_simulated"] = report.verified.settings.not_simulated;
   it["own"] = replayedJson(report.own);
@@ -163,7 +167,7 @@ json whatIfJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceA
   for (const Replayed& candidate : report.candidates)
     it["candidates"].push_back(replayedJson(candidate));
   it["best"] = report.best_helps ? json(report.candidates.front().conf) : json();
-  it["sentences"] = whatIfSentences(analysed.trace, report);
+  it["sentences"] = whatIfSentences(analysed, report);
   return it;
 }
 

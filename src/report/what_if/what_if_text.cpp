@@ -7,6 +7,7 @@
 #include "analysis/summary.h"
 #include "base/format.h"
 #include "base/sizes.h"
+#include "report/what_if/result_words.h"
 #include "report/words/text_page.h"
 #include "report/words/text_table.h"
 
@@ -120,6 +121,14 @@ std::string changedWords(const analysis::ReplayedEdit& it) {
                      base::humanBytes(it.bytes));
 }
 
+// A row on a page that is too narrow for the table: "its own settings: reserved 8.63 GiB, …".
+void listed(TextPage& page, const TextRow& heads, const TextRow& row) {
+  std::string text = withSpaces(row.name) + ":";
+  for (size_t i = 0; i < row.numbers.size(); ++i)
+    text += fmt::format("{} {} {}", i == 0 ? "" : ",", heads.numbers[i], row.numbers[i]);
+  page.paragraph(text, 2, 2);
+}
+
 // Settings are never cut: if they do not fit into a row, they get their own line.
 void table(TextPage& page, const analysis::WhatIf& report) {
   std::vector<TextRow> rows{
@@ -155,7 +164,9 @@ void table(TextPage& page, const analysis::WhatIf& report) {
     std::string numbers;
     for (size_t i = 0; i < widths.size(); ++i)
       numbers += "  " + base::padLeft(row.numbers[i], widths[i]);
-    if (base::displayWidth(numbers) + 2 + row.name.size() <= page.columns()) {
+    if (base::displayWidth(numbers) > page.columns()) {  // nor are numbers
+      if (&row != &rows.front()) listed(page, rows.front(), row);
+    } else if (base::displayWidth(numbers) + 2 + row.name.size() <= page.columns()) {
       page.line(numbers + "  " + row.name);
     } else {
       page.line(numbers);
@@ -192,13 +203,15 @@ std::string recordedWords(const analysis::WhatIf& report) {
 void available(TextPage& page, const analysis::WhatIf& report) {
   if (report.capacity_source == analysis::CapacitySource::kOutOfMemory)
     page.paragraph(fmt::format(
-        "{}{} were available to this process: what it held plus what the driver had free at the "
-        "out-of-memory event.{}",
-        report.may_be_unmapped ? "At most " : "", base::humanBytes(*report.capacity_bytes),
-        report.may_be_unmapped ? " Memory of a MemPool counts here, even if the pool's own "
-                                 "allocator has unmapped it. --recorded-capacity gives the size of "
-                                 "the device."
-                               : ""));
+        fmt::runtime(
+            report.may_be_unmapped
+                ? "The replays use {}: what the process held plus what the driver had free at the "
+                  "out-of-memory event. Memory of a MemPool counts here, even if the pool's own "
+                  "allocator has unmapped it, so less may be there. --recorded-capacity gives the size "
+                  "of the device."
+                : "{} were available to this process: what it held plus what the driver had free at "
+                  "the out-of-memory event."),
+        base::humanBytes(*report.capacity_bytes)));
   if (report.limit_bytes)
     page.paragraph(
         fmt::format(fmt::runtime(report.verified.settings.gc_threshold > 0
@@ -237,14 +250,15 @@ void available(TextPage& page, const analysis::WhatIf& report) {
 }
 
 // The answer: the best setting, and what to know about it.
-void answer(TextPage& page, const model::Trace& trace, const analysis::WhatIf& report) {
-  for (const std::string& sentence : whatIfSentences(trace, report)) {
+void answer(TextPage& page, const analysis::AnalysedTrace& analysed,
+            const analysis::WhatIf& report) {
+  for (const std::string& sentence : whatIfSentences(analysed, report)) {
     // Text to copy is kept in one piece.
     size_t setting = sentence.find("PYTORCH_CUDA_ALLOC_CONF=");
     if (setting != std::string::npos &&
         base::displayWidth(sentence) + 4 > std::min(page.columns(), TextPage::kMaxProse)) {
       page.bullet(sentence.substr(0, setting));
-      page.whole("    " + sentence.substr(setting));
+      page.copyable(sentence.substr(setting), 4);
     } else {
       page.bullet(sentence);
     }
@@ -263,7 +277,7 @@ std::string whatIfText(const analysis::AnalysedTrace& analysed,
     verified(page, analysed.trace, device.device, report.verified);
     return page.take();
   }
-  answer(page, analysed.trace, report);
+  answer(page, analysed, report);
   page.blank();
   table(page, report);
   page.blank();

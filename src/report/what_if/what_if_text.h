@@ -26,15 +26,6 @@ nlohmann::json verifyJson(const analysis::AnalysedTrace& analysed,
                           const analysis::DeviceAnalysis& device,
                           const replay::Verification& verified);
 
-// PyTorch accepts settings with spaces as well; a line can be broken there.
-std::string withSpaces(const std::string& conf);
-
-// "no request fails", "3 requests fail", "0 to 2 requests fail" if it depends on the driver's
-// placement.
-std::string failsWords(const analysis::Replayed& it);
-// "3", "0 to 2".
-std::string failedWords(const analysis::Replayed& it);
-
 // {"proven", "factor", "batch", "scaling_bytes", …}; null: no request fails.
 nlohmann::json fitJson(const std::optional<analysis::FitFactor>& fit);
 // "0.81": the replay proved this share itself, so it is not a rounded figure.
@@ -45,6 +36,7 @@ std::string constantWords(const analysis::FitFactor& fit);
 std::vector<std::string> fitSentences(const analysis::FitFactor& fit);
 
 // The sentences about it, most useful first; each ends with a full stop.
-std::vector<std::string> whatIfSentences(const model::Trace& trace, const analysis::WhatIf& report);
+std::vector<std::string> whatIfSentences(const analysis::AnalysedTrace& analysed,
+                                         const analysis::WhatIf& report);
 
 }  // namespace tidegauge::report

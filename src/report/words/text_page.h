@@ -23,8 +23,10 @@ class TextPage {
 
   // Complete lines that the caller has laid out.
   void raw(std::string_view lines) { out_ += lines; }
-  // For copying, so never cut: the terminal breaks the line.
-  void whole(std::string_view text) { out_ += base::printable(text) + '\n'; }
+  // A command line, for copying: never cut, but broken where the shell joins it again.
+  void copyable(std::string_view text, size_t indent) {
+    out_ += base::brokenForShell(base::printable(text), prose_, indent);
+  }
   void line(std::string_view text) { out_ += base::cutTo(base::printable(text), columns_) + '\n'; }
   // A row of a table: the text before the name is never cut, a long name in its middle. If too
   // little space is left, the name gets its own line.

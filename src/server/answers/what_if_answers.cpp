@@ -20,6 +20,7 @@ base::Result<Response> answerWhatIf(const Question& question) {
                       question.params.integer("capacity", 0, kMaxCapacityBytes, 0));
   analysis::WhatIfWish wish;
   wish.with_known = true;
+  wish.with_causes = true;
   wish.columns = kColumns;
   if (capacity_bytes > 0) wish.capacity_bytes = static_cast<uint64_t>(capacity_bytes);
   std::string conf = question.params.text("set");

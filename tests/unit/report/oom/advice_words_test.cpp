@@ -134,5 +134,29 @@ TEST(AdviceWords, EveryKindHasASentence) {
   }
 }
 
+TEST(AdviceWords, ASettingThatHelpsTooLittleIsNotDenied) {
+  Words words;
+  Advice a = advice(AdviceKind::kNoSettingHelps, {{"lacking_bytes", 48 * kMiB}});
+  EXPECT_EQ(words.of(a),
+            "No allocator setting helps, because the memory is too small. Even if all free memory "
+            "were one range, 48.0 MiB would be missing.");
+  a = advice(AdviceKind::kNoSettingHelps, {{"lacking_bytes", 48 * kMiB},
+                                           {"settings_that_help_too_little", 2},
+                                           {"ooms_before", 4},
+                                           {"ooms_after", 3}});
+  EXPECT_EQ(words.of(a),
+            "No allocator setting helps enough, because the memory is too small. Even if all free "
+            "memory were one range, 48.0 MiB would be missing. In a replay, 2 settings let more "
+            "requests succeed, but at least 3 of 4 still fail.");
+}
+
+TEST(AdviceWords, ALineToCopyIsQuotedForTheShell) {
+  EXPECT_EQ(environmentLine("max_split_size_mb:128"),
+            "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128");
+  EXPECT_EQ(environmentLine("roundup_power2_divisions:[256:1,>:8]"),
+            "PYTORCH_CUDA_ALLOC_CONF='roundup_power2_divisions:[256:1,>:8]'");
+  EXPECT_EQ(environmentLine("a:$(b)'c"), "PYTORCH_CUDA_ALLOC_CONF='a:$(b)'\\''c'");
+}
+
 }  // namespace
 }  // namespace tidegauge::report
