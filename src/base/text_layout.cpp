@@ -160,51 +160,6 @@ std::string wrapped(std::string_view text, size_t columns, size_t indent, size_t
   return out + line + '\n';
 }
 
-namespace {
-
-// Where a command line is broken, and whether single quotes are open there.
-struct ShellBreak {
-  size_t end = 0;
-  bool is_quoted = false;
-};
-
-// The last comma of the first `room` columns, else their end; at least one character.
-ShellBreak shellBreak(std::string_view text, size_t room, bool is_quoted) {
-  ShellBreak last{0, is_quoted}, after_comma;
-  size_t width = 0;
-  while (last.end < text.size()) {
-    // Outside quotes, a backslash belongs to the next character.
-    bool is_escape = !last.is_quoted && text[last.end] == '\\' && last.end + 1 < text.size();
-    size_t next = last.end + (is_escape ? 1 : 0);
-    next += characterAt(text, next).bytes;
-    width += displayWidth(text.substr(last.end, next - last.end));
-    if (last.end > 0 && width > room) break;
-    bool is_quote = !is_escape && text[last.end] == '\'';
-    bool is_comma = text[last.end] == ',';
-    last = {next, last.is_quoted != is_quote};
-    if (is_comma) after_comma = last;
-  }
-  return after_comma.end > 0 ? after_comma : last;
-}
-
-}  // namespace
-
-std::string brokenForShell(std::string_view text, size_t columns, size_t indent) {
-  std::string out, line(indent, ' ');
-  bool is_quoted = false;
-  while (displayWidth(line) + displayWidth(text) > columns) {
-    constexpr size_t kJoint = 2;  // the quote and the backslash
-    size_t used = displayWidth(line) + kJoint;
-    ShellBreak at = shellBreak(text, columns - std::min(columns, used), is_quoted);
-    if (at.end >= text.size()) break;
-    out += line + std::string(text.substr(0, at.end)) + (at.is_quoted ? "'\\\n" : "\\\n");
-    text.remove_prefix(at.end);
-    is_quoted = at.is_quoted;
-    line = is_quoted ? "'" : "";
-  }
-  return out + line + std::string(text) + '\n';
-}
-
 std::string printable(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {

@@ -24,11 +24,6 @@ std::string padRight(std::string_view text, size_t columns);
 // Lines of at most `columns`, each beginning with `indent` spaces, all but the first with `hanging`
 // more; ends with a newline.
 std::string wrapped(std::string_view text, size_t columns, size_t indent, size_t hanging = 0);
-// A command line as lines of at most `columns`, the first after `indent` spaces. Each but the last
-// ends with a backslash, at which a shell joins it to the next; so these begin at the margin. It is
-// broken after a comma where possible. In single quotes a backslash joins nothing: they end before
-// it, and begin again after it.
-std::string brokenForShell(std::string_view text, size_t columns, size_t indent);
 // Untrusted text could control the terminal: control characters (also C1 and direction marks)
 // become "·", bytes that are not UTF-8 become "�".
 std::string printable(std::string_view text);

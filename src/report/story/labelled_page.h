@@ -14,6 +14,7 @@
 
 #include "base/text_layout.h"
 #include "report/words/sentence.h"
+#include "report/words/shell_line.h"
 #include "report/words/text_page.h"
 
 namespace tidegauge::report {
@@ -44,8 +45,8 @@ class LabelledPage {
   }
   // A command line, for copying: never cut, but broken where the shell joins it again.
   void copyable(const std::string& text) {
-    put(base::brokenForShell(base::printable(text), std::min(page_.columns(), TextPage::kMaxProse),
-                             indent()));
+    put(brokenForShell(base::printable(text), std::min(page_.columns(), TextPage::kMaxProse),
+                       indent()));
   }
   void row(const std::string& numbers, const std::string& name) {
     std::string line = std::string(indent(), ' ') + numbers + "  ";

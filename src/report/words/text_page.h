@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/text_layout.h"
+#include "report/words/shell_line.h"
 
 namespace tidegauge::report {
 
@@ -25,7 +26,7 @@ class TextPage {
   void raw(std::string_view lines) { out_ += lines; }
   // A command line, for copying: never cut, but broken where the shell joins it again.
   void copyable(std::string_view text, size_t indent) {
-    out_ += base::brokenForShell(base::printable(text), prose_, indent);
+    out_ += brokenForShell(base::printable(text), prose_, indent);
   }
   void line(std::string_view text) { out_ += base::cutTo(base::printable(text), columns_) + '\n'; }
   // A row of a table: the text before the name is never cut, a long name in its middle. If too
