@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "base/sizes.h"
+#include "report/shell/shell_line.h"
 #include "report/words/holder_names.h"
 #include "report/words/peak_words.h"
 #include "report/words/pool_names.h"
@@ -299,14 +300,7 @@ std::string copyLine(const analysis::AnalysedTrace& analysed, const Advice& advi
 }
 
 std::string environmentLine(const std::string& conf) {
-  std::string value;  // the file's own settings may contain anything
-  bool is_plain = std::ranges::all_of(conf, [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           std::string_view("_:.,+-/%@").find(c) != std::string_view::npos;
-  });
-  if (is_plain) return "PYTORCH_CUDA_ALLOC_CONF=" + conf;
-  for (char c : conf) value += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return "PYTORCH_CUDA_ALLOC_CONF='" + value + "'";
+  return "PYTORCH_CUDA_ALLOC_CONF=" + quotedForShell(conf);
 }
 
 std::string shortName(const analysis::AnalysedTrace& analysed, const Advice& advice) {

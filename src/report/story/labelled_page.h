@@ -13,8 +13,8 @@
 #include <string_view>
 
 #include "base/text_layout.h"
+#include "report/shell/shell_line.h"
 #include "report/words/sentence.h"
-#include "report/words/shell_line.h"
 #include "report/words/text_page.h"
 
 namespace tidegauge::report {

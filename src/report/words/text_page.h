@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/text_layout.h"
-#include "report/words/shell_line.h"
+#include "report/shell/shell_line.h"
 
 namespace tidegauge::report {
 

@@ -16,6 +16,19 @@
 
 namespace tidegauge::report {
 
+// In single quotes, unless nothing in it has a meaning for a shell. The text may be of a file that
+// nobody trusts.
+inline std::string quotedForShell(const std::string& text) {
+  bool is_plain = std::ranges::all_of(text, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           std::string_view("_:.,+-/%@").find(c) != std::string_view::npos;
+  });
+  if (is_plain) return text;
+  std::string quoted = "'";
+  for (char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 // Where a command line is broken, and whether single quotes are open there.
 struct ShellBreak {
   size_t end = 0;

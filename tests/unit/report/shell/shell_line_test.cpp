@@ -1,4 +1,4 @@
-#include "report/words/shell_line.h"
+#include "report/shell/shell_line.h"
 
 #include <gtest/gtest.h>
 
