@@ -2,7 +2,7 @@
 // remedy shows. `report` has them among its advice; `whatif` begins with them.
 //
 //   kReleasePool        graph pool 3 keeps 600 MiB free    it is released before step 812
-//   kFlushBeforeCapture a capture prevented the flush      not replayed: no file shows when it began
+//   kFlushBeforeCapture a capture prevented the flush      not replayed: its begin is unknown
 //   kMemoryFraction     0.5 of the device is too little    0.55 of it is allowed
 //   kEmptyCache         2.1 GiB were free at step 700      the cache is emptied there
 //
@@ -30,7 +30,7 @@ void orderByEffect(std::vector<Advice>& advice);
 
 // Of the worst out-of-memory event; empty: there is none. `total_bytes`: see verdictOptions.
 std::vector<Advice> causesOf(const ProvenProgram& program, std::optional<uint64_t> total_bytes);
-// Of an event's advice with its effects, in the same order.
+// The same from advice that has its effects, in its order.
 std::vector<Advice> causesIn(const std::vector<Advice>& advice);
 
 }  // namespace tidegauge::analysis

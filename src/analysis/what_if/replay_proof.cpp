@@ -97,7 +97,7 @@ class Prover {
     orderByEffect(advice_);
   }
 
-  // "No setting helps" is not the whole truth where one lets a few more requests succeed.
+  // "No setting helps" would deny that one lets a few more requests succeed.
   void countTooLittle(const WhatIf& report) {
     std::vector<const Replayed*> found = tooLittle(report);
     if (found.empty()) return;

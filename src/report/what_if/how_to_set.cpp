@@ -38,15 +38,15 @@ void addHowToSet(const analysis::WhatIf& report, Texts& out) {
   if (best.settings.fraction && report.capacity_source != analysis::CapacitySource::kGiven &&
       report.capacity_bytes && !report.device_bytes)
     out.push_back(fmt::format(
-        "PyTorch applies the fraction to the whole device, whose size is unknown. The replay used a "
-        "limit of {}. If other programs hold a part of the device, choose the fraction that gives "
-        "this limit.",
+        "PyTorch applies the fraction to the whole device, whose size is unknown. The replay used "
+        "a limit of {}. If other programs hold a part of the device, choose the fraction that "
+        "gives this limit.",
         base::humanBytes(best.settings.capBytes(*report.capacity_bytes))));
   if (report.limit_bytes && best.settings.gc_threshold > 0 &&
       best.settings.gc_threshold != report.own.settings.gc_threshold)
     out.push_back(
-        "The threshold is a share of the limit that the program set. Without a limit, the allocator "
-        "collects no garbage.");
+        "The threshold is a share of the limit that the program set. Without a limit, the "
+        "allocator collects no garbage.");
 }
 
 }  // namespace tidegauge::report

@@ -49,8 +49,8 @@ void addUnknown(const WhatIf& report, Texts& out) {
   if (report.verified.has_private_pools && !report.verified.private_pools_are_known &&
       report.own.settings.tie == replay::TieBreak::kAddress && is_expandable)
     out.push_back(
-        "This recording does not show whether private pools (CUDA graphs) have expandable segments, "
-        "as since torch 2.5; replays assume it.");
+        "This recording does not show whether private pools (CUDA graphs) have expandable "
+        "segments, as since torch 2.5; replays assume it.");
   if (report.availableBytes()) return;
   std::string text = "The file does not contain the size of the device, so ";
   text += report.own.stats.ooms == 0
@@ -71,9 +71,10 @@ void addNotes(const WhatIf& report, Texts& out) {
   if (auto from = forecastFrom(report))
     out.push_back(
         forecastWords(*from) +
-        " There, a request that failed in the recording succeeds in the replay, or the reverse, and "
-        "the program might then have behaved differently. In comparisons with real runs of PyTorch, "
-        "such peaks were wrong by up to 13 %, and the number of later failures usually differed.");
+        " There, a request that failed in the recording succeeds in the replay, or the reverse, "
+        "and the program might then have behaved differently. In comparisons with real runs of "
+        "PyTorch, such peaks were wrong by up to 13 %, and the number of later failures usually "
+        "differed.");
   addUnknown(report, out);
   if (report.verified.events_exact < report.verified.events_checked && report.isProven())
     out.push_back(differsWords(report.verified) + ", so the figures are estimates.");

@@ -14,9 +14,9 @@
 
 namespace tidegauge::report {
 
-// Of a report whose best candidate helps.
+// The best candidate helps.
 std::vector<Part> bestOutcome(const analysis::WhatIf& report);
-// Of one with candidates of which none helps.
+// There are candidates, and none helps.
 std::vector<Part> noneOutcome(const analysis::WhatIf& report);
 // From which limit on a setting would help; empty: none would, or any limit explains it.
 std::string fromLimitWords(const analysis::WhatIf& report);

@@ -199,19 +199,24 @@ std::string recordedWords(const analysis::WhatIf& report) {
   return fmt::format("{} were available to the recorded program.", available);
 }
 
+// What an out-of-memory event shows.
+std::string shownWords(uint64_t bytes, bool may_be_unmapped) {
+  if (may_be_unmapped)
+    return fmt::format(
+        "The replays use {}: what the process held plus what the driver had free at the "
+        "out-of-memory event. Memory of a MemPool counts here, even if the pool's own allocator "
+        "has unmapped it, so less may be there. --recorded-capacity gives the size of the device.",
+        base::humanBytes(bytes));
+  return fmt::format(
+      "{} were available to this process: what it held plus what the driver had free at the "
+      "out-of-memory event.",
+      base::humanBytes(bytes));
+}
+
 // What the process could have, and why.
 void available(TextPage& page, const analysis::WhatIf& report) {
   if (report.capacity_source == analysis::CapacitySource::kOutOfMemory)
-    page.paragraph(fmt::format(
-        fmt::runtime(
-            report.may_be_unmapped
-                ? "The replays use {}: what the process held plus what the driver had free at the "
-                  "out-of-memory event. Memory of a MemPool counts here, even if the pool's own "
-                  "allocator has unmapped it, so less may be there. --recorded-capacity gives the size "
-                  "of the device."
-                : "{} were available to this process: what it held plus what the driver had free at "
-                  "the out-of-memory event."),
-        base::humanBytes(*report.capacity_bytes)));
+    page.paragraph(shownWords(*report.capacity_bytes, report.may_be_unmapped));
   if (report.limit_bytes)
     page.paragraph(
         fmt::format(fmt::runtime(report.verified.settings.gc_threshold > 0
