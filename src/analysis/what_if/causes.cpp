@@ -10,7 +10,7 @@
 namespace tidegauge::analysis {
 namespace {
 
-using What = AdvisedChange::What;
+using Remedy = AdvisedChange::What;
 
 AdviceEffect adviceEffectOf(const ChangeEffect& it) {
   return {.helps = it.helps,
@@ -33,10 +33,10 @@ std::optional<ChangeEffect> provenEffect(const ProvenProgram& program,
 // Releases the pool: first with its live blocks kept, and if that does not help, without them. One
 // of several pools that does not help alone is not disproved: they may help together.
 void addPoolEffect(const ProvenProgram& program, Advice& a) {
-  AdvisedChange change{.what = What::kReleasePoolCache, .step = *a.step, .pool = a.pool};
+  AdvisedChange change{.what = Remedy::kReleasePoolCache, .step = *a.step, .pool = a.pool};
   auto effect = provenEffect(program, change);
   if (effect && !effect->helps && a.value("pool_live_bytes") > 0) {
-    change.what = What::kReleasePool;
+    change.what = Remedy::kReleasePool;
     effect = provenEffect(program, change);
   }
   bool is_one_of_several = a.value("pool_free_bytes") < a.value("held_bytes");
@@ -48,17 +48,17 @@ void addPoolEffect(const ProvenProgram& program, Advice& a) {
 // and nothing fails there.
 void addFlushEffect(const ProvenProgram& program, Advice& a) {
   if (*a.step + 1 >= program.device().device.steps()) return;
-  if (auto effect = provenEffect(program, {.what = What::kEmptyCache, .step = *a.step + 1}))
+  if (auto effect = provenEffect(program, {.what = Remedy::kEmptyCache, .step = *a.step + 1}))
     a.effect = adviceEffectOf(*effect);
 }
 
 // A larger fraction if the settings contain one, else a higher limit.
 void addLimitEffect(const ProvenProgram& program, Advice& a) {
-  AdvisedChange change{.what = What::kSetting, .conf = a.setting};
+  AdvisedChange change{.what = Remedy::kSetting, .conf = a.setting};
   if (a.setting.empty()) {
     if (!program.report().limit_bytes || !a.has("needed_bytes") || a.has("fraction_percent"))
       return;
-    change = {.what = What::kLimit, .limit_bytes = a.value("needed_bytes")};
+    change = {.what = Remedy::kLimit, .limit_bytes = a.value("needed_bytes")};
   }
   auto effect = provenEffect(program, change);
   if (!effect) return;
