@@ -11,16 +11,16 @@
 namespace tidegauge::analysis {
 namespace {
 
-constexpr uint64_t kStart = uint64_t{1} << 40;
+constexpr uint64_t kSegmentAt = uint64_t{1} << 40;
 
 // 400 MiB of a device of 1,000 MiB are held; 200 more are refused.
 model::Trace refusedByALimit(const std::string& conf) {
   testing::TraceBuilder b;
   b.settings().present = true;
   b.settings().conf = conf;
-  b.segmentAlloc(kStart, 400 * kMiB).alloc(kStart, 400 * kMiB);
+  b.segmentAlloc(kSegmentAt, 400 * kMiB).alloc(kSegmentAt, 400 * kMiB);
   b.oom(600 * kMiB, 200 * kMiB);
-  b.finalSegment(kStart, 400 * kMiB)
+  b.finalSegment(kSegmentAt, 400 * kMiB)
       .block(400 * kMiB, model::BlockState::kActiveAllocated, 400 * kMiB);
   return b.build();
 }
