@@ -54,8 +54,8 @@ Sentence bestSentence(const analysis::WhatIf& report, const std::string& from) {
       from);
   sentence.link = Link{"what-if", "What if", {}};
   sentence.parts = bestOutcome(report);
-  if (auto from = report.candidates.front().forecast_from)
-    sentence.parts.push_back(plain(" " + forecastWords(*from)));
+  if (auto step = report.candidates.front().forecast_from)
+    sentence.parts.push_back(plain(" " + forecastWords(*step)));
   return sentence;
 }
 
