@@ -1,6 +1,7 @@
 #include "report/oom/advice_words.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
@@ -312,6 +313,22 @@ std::string shortName(const analysis::AnalysedTrace& analysed, const Advice& adv
   std::string words(analysis::name(advice.kind));
   std::ranges::replace(words, '_', ' ');
   return words;
+}
+
+std::string disprovedWords(const analysis::AnalysedTrace& analysed,
+                           const std::vector<Advice>& advice, const char* none_helps) {
+  std::vector<std::string> disproved, too_little;
+  for (const Advice& one : advice)
+    if (one.isDisproved())
+      (one.effect->isTooLittle() ? too_little : disproved).push_back(shortName(analysed, one));
+  std::string text;
+  if (!disproved.empty())
+    text = fmt::format("{} in a replay: {}.", too_little.empty() ? none_helps : "Does not help",
+                       fmt::join(disproved, ", "));
+  if (!too_little.empty())
+    text += fmt::format("{}Helps in a replay, but not enough: {}.", text.empty() ? "" : " ",
+                        fmt::join(too_little, ", "));
+  return text;
 }
 
 std::optional<Sentence> effectSentence(const Advice& advice, size_t place,

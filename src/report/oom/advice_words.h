@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analysis/oom/advice.h"
 #include "report/words/sentence.h"
@@ -23,6 +24,12 @@ std::string copyLine(const analysis::AnalysedTrace& analysed, const analysis::Ad
 std::string environmentLine(const std::string& conf);
 // In a list: "max_split_size_mb:128", "release of graph pool 3", "empty_cache() at step 700".
 std::string shortName(const analysis::AnalysedTrace& analysed, const analysis::Advice& advice);
+
+// "Does not help in a replay: max_split_size_mb:128. Helps in a replay, but not enough: …"; empty: a
+// replay disproves none of it.
+std::string disprovedWords(const analysis::AnalysedTrace& analysed,
+                           const std::vector<analysis::Advice>& advice,
+                           const char* none_helps = "Does not help");
 
 // "In a replay with this setting, no request fails, and peak reserved memory is 4.2 GiB instead of
 // 8.6 GiB." Absent: not replayed.

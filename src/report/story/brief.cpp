@@ -200,21 +200,10 @@ class Brief {
       SectionContext context{analysed_, summary(), 1, options_.capacity_bytes, &*judgement_->proof};
       if (auto fit = fitSentence(context)) out.sentence(*fit);
     }
-    std::vector<std::string> disproved, too_little;
-    for (const analysis::Advice& one : all)
-      if (one.isDisproved())
-        (one.effect->isTooLittle() ? too_little : disproved).push_back(shortName(analysed_, one));
-    if (disproved.empty() && too_little.empty()) return;
-    std::string text;
-    if (!disproved.empty())
-      text = fmt::format(
-          "{} in a replay: {}.",
-          told == 0 && too_little.empty() ? "Nothing that was tried helps" : "Does not help",
-          fmt::join(disproved, ", "));
-    if (!too_little.empty())
-      text += fmt::format("{}Helps in a replay, but not enough: {}.", text.empty() ? "" : " ",
-                          fmt::join(too_little, ", "));
-    out.paragraph(text);
+    std::string disproved = disprovedWords(
+        analysed_, all, told == 0 ? "Nothing that was tried helps" : "Does not help");
+    if (disproved.empty()) return;
+    out.paragraph(disproved);
     out.evidence(fmt::format("SELECT DISTINCT setting, step FROM {} WHERE helps = 0",
                              adviceTable(ordinal(), options_.capacity_bytes)),
                  {});

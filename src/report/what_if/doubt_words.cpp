@@ -1,8 +1,6 @@
 // How far the replay can be trusted: what it could not read, explain or cover.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/format.h"
 #include "base/text_layout.h"
 #include "report/what_if/result_words.h"
@@ -37,9 +35,8 @@ void addStart(const WhatIf& report, Texts& out) {
 
 // Memory that PyTorch counts need not be on the device.
 void addUnmapped(const WhatIf& report, Texts& out) {
-  auto helps = [](const analysis::Advice& cause) { return cause.effect && cause.effect->helps; };
-  bool is_explained = report.best_helps || std::ranges::any_of(report.causes, helps);
-  if (!report.may_be_unmapped || report.recorded_ooms == 0 || is_explained) return;
+  if (!report.may_be_unmapped || report.recorded_ooms == 0) return;
+  if (report.best_helps || hasRemedy(report)) return;
   out.push_back(
       "Memory of a MemPool may be unmapped: if the pool has an allocator of its own (as in vLLM's "
       "sleep mode), PyTorch still counts memory that is not on the device. Then less memory is "

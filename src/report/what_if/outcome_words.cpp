@@ -40,10 +40,11 @@ std::string tooLittleWords(const WhatIf& report, const std::vector<const Replaye
                      fmt::join(names, "; "));
 }
 
-// Nearly all memory is in active blocks; empty: it is not.
+// Nearly all memory is in active blocks; empty: it is not, or something else helps.
 std::string fullWords(const WhatIf& report) {
   auto could_have = report.availableBytes();
-  if (!could_have || report.own.peakActiveBytes() <= *could_have / 10 * 9) return {};
+  if (!could_have || hasRemedy(report) || report.own.peakActiveBytes() <= *could_have / 10 * 9)
+    return {};
   return fmt::format(
       " At the peak, {} of {}{} were in active blocks. The program needs {}, or it must hold less.",
       base::humanBytes(report.own.peakActiveBytes()), report.may_be_unmapped ? "at most " : "",
@@ -77,6 +78,7 @@ Parts noneOutcome(const WhatIf& report) {
             code(withSpaces(settingsName(report.helps_from->conf))), plain(" would help.")};
   std::vector<const Replayed*> found = analysis::tooLittle(report);
   if (!found.empty()) return {plain(tooLittleWords(report, found) + fullWords(report))};
+  if (hasRemedy(report)) return {plain("No tested allocator setting helps instead.")};
   std::string full = fullWords(report);
   return {plain(full.empty() ? "With no tested setting do more requests succeed."
                              : "No tested setting helps." + full)};

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/format.h"
 #include "report/words/peak_words.h"
 
@@ -60,6 +62,12 @@ std::string forecastWords(analysis::Step from) {
 std::string placementWords() {
   return "This version of PyTorch takes the lowest address among free blocks of equal size, so the "
          "result depends on where the driver places segments";
+}
+
+bool hasRemedy(const WhatIf& report) {
+  return std::ranges::any_of(report.causes, [](const analysis::Advice& cause) {
+    return cause.effect && cause.effect->helps;
+  });
 }
 
 bool isImpossible(const WhatIf& report) {

@@ -34,6 +34,8 @@ std::string differsWords(const replay::Verification& verified);
 std::string forecastWords(analysis::Step from);
 // Without a full stop: ties are broken by address.
 std::string placementWords();
+// A remedy outside the settings helps.
+bool hasRemedy(const analysis::WhatIf& report);
 // More was reserved before the recording than the device has.
 bool isImpossible(const analysis::WhatIf& report);
 std::string impossibleWords(const analysis::WhatIf& report);

@@ -31,7 +31,7 @@ void addSizes(const analysis::WhatIf& report, Texts& out) {
   if (report.fit && !is_impossible && report.edits.empty())
     for (std::string& sentence : fitSentences(*report.fit)) out.push_back(std::move(sentence));
   if (own.mostOoms() > 0 && !own.min_capacity_bytes && !report.best_helps && report.edits.empty() &&
-      !is_impossible && report.isProven() && report.availableBytes())
+      !hasRemedy(report) && !is_impossible && report.isProven() && report.availableBytes())
     out.push_back("--min-capacity finds the smallest device memory with which no request fails.");
   if (own.min_capacity_bytes) out.push_back(smallestWords(report));
 }

@@ -12,6 +12,9 @@ using Texts = std::vector<std::string>;
 
 // cause_words.cpp: causes outside the settings, with what a replay of each remedy shows.
 void addCauses(const analysis::AnalysedTrace& analysed, const analysis::WhatIf& report, Texts& out);
+// … and the remedies that a replay disproves.
+void addDisproved(const analysis::AnalysedTrace& analysed, const analysis::WhatIf& report,
+                  Texts& out);
 // doubt_words.cpp: how far the replay can be trusted.
 void addDoubts(const model::Trace& trace, const analysis::WhatIf& report, Texts& out);
 // how_to_set.cpp: the line for the environment, the call to make, and what to know about a limit.

@@ -64,6 +64,7 @@ Texts whatIfSentences(const analysis::AnalysedTrace& analysed, const WhatIf& rep
   addCauses(analysed, report, out);
   addDoubts(analysed.trace, report, out);
   addAnswer(report, out);
+  addDisproved(analysed, report, out);
   addSizes(report, out);
   addNotes(report, out);
   return out;

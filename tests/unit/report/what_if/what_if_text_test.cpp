@@ -80,11 +80,11 @@ TEST_F(WhatIfSentences, WhereMemoryIsFullTheyAreCountedToo) {
   EXPECT_TRUE(
       says(report,
            "1 setting lets one more request succeed, but not all: max_split_size_mb:128. "
-           "At the peak, 1000 MiB of 1.00 GiB were in active blocks. The program needs more "
+           "At the peak, 1,000 MiB of 1.00 GiB were in active blocks. The program needs more "
            "memory, or it must hold less."));
   report.candidates.front().stats.ooms = 3;
   EXPECT_TRUE(says(report,
-                   "No tested setting helps. At the peak, 1000 MiB of 1.00 GiB were in active "
+                   "No tested setting helps. At the peak, 1,000 MiB of 1.00 GiB were in active "
                    "blocks. The program needs more memory, or it must hold less."));
 }
 
