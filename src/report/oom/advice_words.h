@@ -25,8 +25,8 @@ std::string environmentLine(const std::string& conf);
 // In a list: "max_split_size_mb:128", "release of graph pool 3", "empty_cache() at step 700".
 std::string shortName(const analysis::AnalysedTrace& analysed, const analysis::Advice& advice);
 
-// "Does not help in a replay: max_split_size_mb:128. Helps in a replay, but not enough: …"; empty: a
-// replay disproves none of it.
+// "Does not help in a replay: max_split_size_mb:128. Helps in a replay, but not enough: …"; empty:
+// a replay disproves none of it.
 std::string disprovedWords(const analysis::AnalysedTrace& analysed,
                            const std::vector<analysis::Advice>& advice,
                            const char* none_helps = "Does not help");
