@@ -53,7 +53,7 @@ PURPOSE = {
     "view": "geometry without drawing: tiles of the timeline and the map, filters, tables",
     "query": "SQL over the columns of a trace",
     "store": "writes recordings",
-    "report": "the words and the JSON of reports",
+    "report": "the words and the JSON of reports, and of the page's session and overview",
     "export": "files for other tools: the one-file page, plots",
     "bpf": "the BPF programs, and what they and the engine share",
     "preload": "the library of `record --preload`",

@@ -8,6 +8,7 @@
 #include "model/recorded_work.h"
 #include "report/oom/oom_json.h"
 #include "report/recording/recording_report.h"
+#include "report/story/file_json.h"
 #include "report/story/finding_words.h"
 #include "report/story/report_parts.h"
 #include "report/story/story.h"
@@ -29,8 +30,6 @@ json cleanList(const std::vector<std::string>& texts) {
   return list;
 }
 
-json orNull(std::optional<uint64_t> number) { return number ? json(*number) : json(); }
-
 // The step is −1 before the first event, as in SQL.
 json peakJson(const analysis::Peak& peak) {
   return {{"bytes", peak.bytes}, {"step", peak.place()}};
@@ -40,11 +39,6 @@ json peakJson(const analysis::Peak& peak) {
 json requestedPeakJson(const model::Device& device, const analysis::Peak& peak) {
   if (!device.knows_requests) return {{"bytes", json()}, {"step", json()}};
   return peakJson(peak);
-}
-
-// The page draws only steps.
-json pagePeakJson(const analysis::Peak& peak) {
-  return {{"bytes", peak.bytes}, {"step", peak.step}, {"at_start", peak.at_start}};
 }
 
 // SQL for the totals of a device, or of a part of it.
@@ -86,11 +80,6 @@ json withSql(json object, std::string sql) {
   return object;
 }
 
-json timeJson(const analysis::DeviceAnalysis& device, Step step) {
-  int64_t time = device.time.timeOf(step);
-  return time == model::kNoTime ? json() : json(time);
-}
-
 json oomJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
              const analysis::OomReport& oom, const analysis::VerdictOptions& options) {
   json phases = json::array();
@@ -126,58 +115,6 @@ json oomJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& devi
                     : json()}};
 }
 
-json phasesJson(const AnalysedTrace& analysed, const DeviceSummary& summary) {
-  json rows = json::array();
-  for (const analysis::PhaseSummary& phase : summary.phases) {
-    rows.push_back({{"name", clean(analysed.trace.strings.text(
-                                 analysed.trace.annotations.name[phase.annotation]))},
-                    {"depth", phase.depth},
-                    {"begin_step", phase.begin_step},
-                    {"end_step", phase.end_step},
-                    {"peak_active_bytes", phase.peak_active_bytes},
-                    {"peak_step", phase.peak_step},
-                    {"grew_bytes", phase.grew_bytes}});
-  }
-  return rows;
-}
-
-json identitiesJson(const DeviceSummary& summary) {
-  json rows = json::array();
-  for (const analysis::Identity& identity : summary.identities) {
-    rows.push_back({{"name", identity.name},
-                    {"holds", identity.holds},
-                    {"text", identity.text},
-                    {"difference_bytes", identity.difference_bytes}});
-  }
-  return rows;
-}
-
-json issuesJson(const AnalysedTrace& analysed) {
-  auto known = [](uint64_t value) { return value == model::Issue::kNone ? json() : json(value); };
-  json rows = json::array();
-  for (const model::Issue& issue : analysed.trace.issues.all()) {
-    std::optional<uint64_t> step = firstStep(analysed, issue);
-    rows.push_back(
-        {{"kind", model::name(issue.kind)},
-         {"count", issue.count},
-         {"device", issue.device == model::Issue::kNoDevice ? json() : json(issue.device)},
-         {"first_step", step ? json(*step) : json()},
-         {"first_offset", known(issue.first_offset)},
-         {"bytes", issue.bytes},
-         {"detail", clean(issue.detail)},
-         {"meaning", model::meaning(issue.kind)}});
-  }
-  return rows;
-}
-
-json settingsJson(const AnalysedTrace& analysed) {
-  json rows = json::array();
-  for (const auto& [key, value] : analysed.trace.settings.items) {
-    rows.push_back({clean(key), clean(value)});
-  }
-  return rows;
-}
-
 // What PYTORCH_CUDA_ALLOC_CONF asks for, and what the file says is in effect.
 json settingsAskedJson(const model::AllocatorSettings& settings) {
   json rows = json::array();
@@ -188,22 +125,6 @@ json settingsAskedJson(const model::AllocatorSettings& settings) {
                     {"differs", part.differs}});
   }
   return rows;
-}
-
-json fileJson(const AnalysedTrace& analysed) {
-  const model::Trace& trace = analysed.trace;
-  return {{"name", clean(trace.source.name)},
-          {"format", clean(trace.source.format)},
-          {"container", clean(trace.source.container)},
-          {"file_bytes", trace.source.file_bytes},
-          {"data_bytes", trace.source.data_bytes},
-          {"events", trace.events.size()},
-          {"allocations", trace.allocations.size()},
-          {"stacks", trace.stacks.size()},
-          {"frames", trace.frames.size()},
-          {"annotations", trace.annotations.size()},
-          {"issues", trace.issues.all().size()},
-          {"conf", clean(trace.settings.conf)}};
 }
 
 json peaksJson(const model::Device& device, const analysis::PeakReport& peak,
@@ -354,22 +275,6 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
   return all;
 }
 
-json brimJson(const DeviceSummary& summary, const analysis::Judgement& judgement) {
-  if (summary.ooms.empty()) return nullptr;
-  const analysis::OomReport& oom = summary.ooms[summary.worst_oom];
-  if (!oom.known()) return nullptr;  // a picture of the missing bytes needs both
-  return {{"requested_bytes", *oom.requested_bytes},
-          {"device_free_bytes", *oom.device_free_bytes},
-          {"reserved_bytes", oom.totals.reserved_bytes},
-          {"active_bytes", oom.totals.active_bytes},
-          {"free_bytes", oom.free->bytes},
-          {"held_bytes", judgement.verdict->held_bytes},
-          {"holes", oom.free->holes},
-          {"largest_hole_bytes", oom.free->largest_bytes},
-          {"over_bytes", oom.overBytes()},
-          {"ceiling_bytes", *oom.ceilingBytes()}};
-}
-
 // Adds to each incomplete figure the reason why.
 void markIncomplete(const model::Incomplete& incomplete, json& device) {
   auto mark = [&](json& section, model::FigureSet figures) {
@@ -442,103 +347,6 @@ json reportJson(const AnalysedTrace& analysed, const std::vector<Chosen>& chosen
           {"issues_sql", "SELECT * FROM issues"},
           {"settings", settings},
           {"settings_asked", settingsAskedJson(analysed.trace.settings)}};
-}
-
-json sessionFileJson(const AnalysedTrace& analysed, size_t file_id, const std::string& name) {
-  json file = fileJson(analysed);
-  file["id"] = file_id;
-  // People identify the file by its last name; the tooltip shows the whole path.
-  file["path"] = clean(analysed.trace.source.name);
-  file["name"] = clean(name);
-  json devices = json::array();
-  for (const auto& device : analysed.devices) {
-    const analysis::TotalsIndex& totals = device->totals;
-    json ooms = json::array();
-    uint64_t oom_count = 0;
-    std::optional<uint64_t> ceiling;
-    for (const analysis::OomReport& oom : analysis::oomsOf(analysed, *device, 0)) {
-      oom_count += 1;
-      if (ooms.size() < 1000) {
-        ooms.push_back({{"step", oom.step},
-                        {"time_us", timeJson(*device, oom.step)},
-                        {"requested_bytes", orNull(oom.requested_bytes)},
-                        {"device_free_bytes", orNull(oom.device_free_bytes)},
-                        {"reserved_bytes", oom.totals.reserved_bytes}});
-      }
-      ceiling = std::max(ceiling, oom.ceilingBytes());  // absent counts as the least
-    }
-    const model::Device& d = device->device;
-    json gaps = json::array();
-    for (model::Step gap : d.gaps) {
-      if (gaps.size() == 1000) break;
-      gaps.push_back({{"step", gap}, {"time_us", timeJson(*device, gap)}});
-    }
-    bool timed = device->time.present();
-    devices.push_back({{"ordinal", d.ordinal},
-                       {"kind", d.kind == model::DeviceKind::kGpu ? "gpu" : "pinned_host"},
-                       {"label", analysis::deviceLabel(d)},
-                       {"events", d.steps()},
-                       {"allocations", d.allocation_end - d.allocation_begin},
-                       {"segments", d.segment_end - d.segment_begin},
-                       {"first_time_us", timed ? json(device->time.firstUs()) : json()},
-                       {"last_time_us", timed ? json(device->time.lastUs()) : json()},
-                       {"peak",
-                        {{"requested", pagePeakJson(totals.peakRequested())},
-                         {"active", pagePeakJson(totals.peakActive())},
-                         {"reserved", pagePeakJson(totals.peakReserved())}}},
-                       {"initial", totalsJson(d, totals.initial())},
-                       {"final", totalsJson(d, totals.last())},
-                       {"ceiling_bytes", orNull(ceiling)},
-                       {"oom_count", oom_count},
-                       {"gaps", gaps},
-                       {"ooms", ooms}});
-  }
-  file["devices"] = devices;
-  file["incomplete"] = incompleteRows(incompleteOf(analysed));
-  return file;
-}
-
-json overviewJson(const AnalysedTrace& analysed, int32_t device_ordinal) {
-  const analysis::DeviceAnalysis* device = analysed.findDevice(device_ordinal);
-  if (device == nullptr) return nullptr;
-  DeviceSummary summary = summarise(analysed, *device);
-  analysis::Judgement judgement = analysis::judge(analysed, summary);
-  Story story = makeStory(analysed, summary, judgement);
-  std::vector<Sentence> sentences = story.all();
-  if (!summary.growth.stacks.empty()) {
-    sentences.push_back(growthSections({analysed, summary}).front().sentences.front());
-  }
-  json findings = json::array();
-  for (const analysis::Finding& finding : story.findings) {
-    FindingWords words = findingWords(analysed, summary, finding);
-    findings.push_back({{"kind", analysis::name(finding.kind)},
-                        {"severity", analysis::name(finding.severity)},
-                        {"parts", partsJson(words.parts)},
-                        {"bytes", words.bytes ? json(*words.bytes) : json()},
-                        {"unit", words.unit ? json(base::name(*words.unit)) : json()},
-                        {"link", linkJson(words.link)}});
-  }
-  constexpr const char* kKinds[] = {"oom", "peak", "state"};
-  const char* at = summary.at_oom ? "oom" : summary.only_state ? "end" : "peak";
-  return {{"eyebrow",
-           {{"kind", kKinds[static_cast<size_t>(story.kind)]},
-            {"text", story.eyebrow},
-            {"step", story.step ? json(*story.step) : json()},
-            {"at_start", story.at_start},
-            {"time_us", story.step ? timeJson(*device, *story.step) : json()}}},
-          {"headline", story.headline},
-          {"story", sentencesJson(sentences)},
-          {"advice", adviceJson(analysed, judgement.advice)},
-          {"findings", findings},
-          {"brim", brimJson(summary, judgement)},
-          {"holders", holdersJson(analysed, device_ordinal,
-                                  summary.at_oom ? *summary.at_oom : summary.peak.holders, at)},
-          {"phases", phasesJson(analysed, summary)},
-          {"phases_total", summary.phases_total},
-          {"identities", identitiesJson(summary)},
-          {"issues", issuesJson(analysed)},
-          {"incomplete", incompleteRows(incompleteOf(analysed))},
-          {"settings", settingsJson(analysed)}};
 }
 
 }  // namespace tidegauge::report

@@ -1,9 +1,9 @@
-// The report as JSON: `tidegauge report --json` (docs/formats/json.md) and the page's session and
-// overview (docs/formats/page-api.md). Bytes are exact integers.
+// The report as JSON: `tidegauge report --json` (docs/formats/json.md). Bytes are exact integers.
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <string>
+#include <optional>
+#include <vector>
 
 #include "analysis/summary.h"
 #include "analysis/what_if/replay_proof.h"
@@ -19,18 +19,5 @@ nlohmann::json reportJson(const analysis::AnalysedTrace& analysed,
                           const std::vector<Chosen>& devices,
                           std::optional<uint64_t> capacity_bytes = std::nullopt,
                           analysis::Replays replays = analysis::Replays::kShort);
-
-// FileInfo of the page's session; `name` from distinctNames().
-nlohmann::json sessionFileJson(const analysis::AnalysedTrace& analysed, size_t file_id,
-                               const std::string& name);
-
-// The page's overview of one device.
-nlohmann::json overviewJson(const analysis::AnalysedTrace& analysed, int32_t device_ordinal);
-
-// The replay's result for the advice of that overview or, for an out-of-memory event, for the
-// advice at that step. Null: not replayed, since it was not requested (analysis::Replays::kShort).
-nlohmann::json proofJson(const analysis::AnalysedTrace& analysed,
-                         const analysis::DeviceAnalysis& device,
-                         std::optional<analysis::Step> oom_step);
 
 }  // namespace tidegauge::report

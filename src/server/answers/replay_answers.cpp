@@ -3,7 +3,7 @@
 //
 //   POST api/replay?file=0&device=0&set=max_split_size_mb:128   →  {"file": 1}
 #include "analysis/what_if/what_if.h"
-#include "report/story/report_json.h"
+#include "report/page/page_json.h"
 #include "server/application.h"
 #include "server/session/questions.h"
 

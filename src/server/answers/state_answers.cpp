@@ -5,7 +5,7 @@
 #include "analysis/identities.h"
 #include "base/format.h"
 #include "base/version.h"
-#include "report/story/report_json.h"
+#include "report/page/page_json.h"
 #include "server/session/questions.h"
 #include "server/wire/follow_json.h"
 

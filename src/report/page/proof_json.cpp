@@ -5,7 +5,7 @@
 #include "report/oom/advice_words.h"
 #include "report/oom/oom_json.h"
 #include "report/oom/oom_story.h"
-#include "report/story/report_json.h"
+#include "report/page/page_json.h"
 #include "report/story/report_parts.h"
 #include "report/words/sentence_json.h"
 
