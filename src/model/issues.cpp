@@ -92,6 +92,10 @@ constexpr Text kTexts[] = {
     {IssueKind::kNoTrace, "no_trace",
      "No events: memory history was not switched on. Call "
      "torch.cuda.memory._record_memory_history() before the part you want to see."},
+    {IssueKind::kNoEventList, "no_event_list",
+     "The file has segments and no list of events, as memory_snapshot() returns it: whether memory "
+     "history was on is not known. Write the file with torch.cuda.memory._dump_snapshot() to keep "
+     "the events."},
     {IssueKind::kSnapshotChecksum, "snapshot_checksum",
      "A snapshot event's total of active bytes differs "
      "from ours by more than inferred block sizes explain."},

@@ -38,6 +38,7 @@ enum class IssueKind : uint8_t {
   kReordered,         // runs of events whose times went back, put in order of time
   kRecordingGap,      // events are missing between two runs (a ring buffer that was made smaller)
   kNoTrace,           // history was never recorded: final state only
+  kNoEventList,       // a list of segments alone: the file could not have events
   kOnlyState,         // history was on, but no event was kept
   kNoDeviceHistory,   // only pinned host memory has events (record_cuda=False)
   kNoStacks,          // no event has a stack (context=None)

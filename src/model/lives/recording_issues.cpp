@@ -56,6 +56,7 @@ bool blocksHaveStacks(const Trace& trace, const RecordedStacks& recorded, const 
 
 void noteDeviceWithoutEvents(Trace& trace, const RecordedStacks& recorded, const Device& device) {
   if (device.kind != DeviceKind::kGpu) return;
+  if (trace.issues.count(IssueKind::kNoEventList) > 0) return;  // that explains it
   const Device* host = trace.findDevice(-1);
   if (blocksHaveStacks(trace, recorded, device)) {
     trace.issues.add({.kind = IssueKind::kOnlyState, .device = device.ordinal});

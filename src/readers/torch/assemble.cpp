@@ -130,12 +130,17 @@ base::Status assemble(model::Trace& trace, Columns& columns, Value top) {
         std::nullopt, "PyTorch does not write such files."};
   }
   std::erase_if(trace.devices, hasNoData);
+  // A list of segments has no place for events: history may have been on.
+  bool has_list = traces.tag() != Tag::kNothing || host_traces.tag() != Tag::kNothing;
+  if (!has_list && trace.final_segments.size() > 0)
+    trace.issues.add({.kind = model::IssueKind::kNoEventList});
   // Stacks of blocks show that history was on (only_state, recording_issues.h).
   auto has_stack = [](const std::vector<model::StackId>& stacks) {
     return std::any_of(stacks.begin(), stacks.end(), [](model::StackId s) { return s.valid(); });
   };
   bool was_on = has_stack(trace.final_blocks.stack) || has_stack(trace.final_segments.stack);
-  if (trace.events.size() == 0 && !was_on) {
+  bool could_have_events = trace.issues.count(model::IssueKind::kNoEventList) == 0;
+  if (trace.events.size() == 0 && !was_on && could_have_events) {
     model::Issue issue;
     issue.kind = model::IssueKind::kNoTrace;
     trace.issues.add(std::move(issue));

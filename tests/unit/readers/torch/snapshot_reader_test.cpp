@@ -77,7 +77,25 @@ TEST(SnapshotReader, ReadsSegmentsAndRecomputesAddresses) {
   EXPECT_EQ(trace.final_blocks.state[block], model::BlockState::kActivePendingFree);
   ASSERT_EQ(trace.devices.size(), 2u);
   EXPECT_EQ(trace.devices[1].final_segment_begin, 1u);
-  EXPECT_EQ(trace.issues.count(IssueKind::kNoTrace), 1u);
+  EXPECT_EQ(trace.issues.count(IssueKind::kNoTrace), 0u);
+  EXPECT_EQ(trace.issues.count(IssueKind::kNoEventList), 1u);
+}
+
+// Without a list of events, stacks do not show that the file should have had some.
+TEST(SnapshotReader, SegmentsWithoutAListOfEventsSayNothingAboutHistory) {
+  const std::string segment =
+      R"({"address": 8192, "total_size": 1024, "segment_type": "large", "device": 0, "stream": 0,
+         "blocks": [{"size": 1024, "state": "active_allocated", "requested_size": 1000,
+                     "frames": [{"filename": "a.py", "line": 1, "name": "f"}]}]})";
+  for (const std::string& text : {"[" + segment + "]", R"({"segments": [)" + segment + "]}"}) {
+    model::Trace trace = mustRead(text);
+    EXPECT_EQ(trace.issues.count(IssueKind::kNoEventList), 1u) << text;
+    EXPECT_EQ(trace.issues.count(IssueKind::kOnlyState), 0u) << text;
+    EXPECT_EQ(trace.issues.count(IssueKind::kNoTrace), 0u) << text;
+  }
+  model::Trace trace = mustRead(R"({"device_traces": [[]], "segments": [)" + segment + "]}");
+  EXPECT_EQ(trace.issues.count(IssueKind::kNoEventList), 0u);
+  EXPECT_EQ(trace.issues.count(IssueKind::kOnlyState), 1u);
 }
 
 TEST(SnapshotReader, PinnedHostMemoryIsTheLastDevice) {
