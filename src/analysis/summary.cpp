@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "analysis/oom/oom_verdict.h"
+
 namespace tidegauge::analysis {
 std::vector<PhaseSummary> phaseSummaries(const DeviceAnalysis& device, size_t most) {
   std::vector<Phase> phases = device.phases;
@@ -23,8 +25,9 @@ std::vector<PhaseSummary> phaseSummaries(const DeviceAnalysis& device, size_t mo
                          .begin_step = phase.begin_step,
                          .end_step = phase.end_step,
                          .depth = phase.depth,
-                         .peak_active_bytes = span.active_max,
-                         .peak_step = span.active_max_step,
+                         .peak_active_bytes = std::max(before, span.active_max),
+                         .peak_step = before > span.active_max ? int64_t{phase.begin_step} - 1
+                                                               : int64_t{span.active_max_step},
                          .grew_bytes = static_cast<int64_t>(after - before)});
   }
   return summaries;
@@ -45,6 +48,7 @@ DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& dev
   summary.worst_oom = worstOf(summary.ooms);
   if (!summary.ooms.empty()) {
     summary.at_oom = holdersAt(analysed, device, summary.ooms[summary.worst_oom].step);
+    summary.unmapped_bytes = unmappedBytes(analysed, device, summary.ooms);
   }
   Step last = device.totals.steps() == 0 ? 0 : device.totals.steps() - 1;
   summary.final_free =

@@ -17,7 +17,7 @@ struct PhaseSummary {
   Step end_step = 0;
   uint16_t depth = 0;
   uint64_t peak_active_bytes = 0;
-  Step peak_step = 0;
+  int64_t peak_step = 0;  // begin_step − 1: the state before its first event; −1: of the recording
   int64_t grew_bytes = 0;  // active after its last event minus active before its first
 };
 
@@ -38,11 +38,17 @@ struct DeviceSummary {
   Growth growth;
   uint64_t allocations_by_provenance[4] = {};
   std::optional<uint64_t> ceiling_bytes;  // largest reserved + free in the driver seen at an OOM
+  // Live bytes of MemPools at the worst event that may be unmapped (unmappedBytes()): the ceiling
+  // is an upper bound then.
+  uint64_t unmapped_bytes = 0;
+
+  uint64_t failedRequests() const { return refusedRequests(ooms); }
 };
 
 inline constexpr size_t kMaxPhases = 200;
 
-// Phases with events of the device, outer ones first. O(phases · 256 events).
+// Phases with events of the device, outer ones first. A phase begins with the state before its
+// first event, which may be its peak. O(phases · 256 events).
 std::vector<PhaseSummary> phaseSummaries(const DeviceAnalysis& device, size_t most = SIZE_MAX);
 
 DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& device);

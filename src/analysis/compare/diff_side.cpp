@@ -52,8 +52,10 @@ base::Result<Found> inPhase(const AnalysedTrace& analysed, const DeviceAnalysis&
   // A bare number would be read as a step, so a name gets an occurrence.
   std::string wanted = isNumber(name) || isTime(name) ? name + "#1" : name;
   TG_ASSIGN_OR_RETURN(StepRange range, stepRange(analysed, device, wanted, wanted));
-  Span span = device.totals.span(range.first, range.last + 1);
-  return Found{span.active_max_step, fmt::format("the peak of {}", name), std::move(range.notes)};
+  // The state before its first event counts, too.
+  Peak peak = peaksOver(device.totals, range.first, range.last).active;
+  return Found{peak.step, fmt::format("the peak of {}", name), std::move(range.notes),
+               peak.at_start};
 }
 
 base::Result<Found> place(const AnalysedTrace& analysed, const DeviceAnalysis& device,

@@ -40,6 +40,7 @@ namespace tidegauge::analysis {
 inline constexpr double kGrowthP = 0.01;
 inline constexpr double kGrowthRises = 0.8;  // of the intervals
 inline constexpr double kMinTurnover = 5;
+inline constexpr size_t kMinGrowthPoints = 8;  // with fewer, p < 0.01 is out of reach
 inline constexpr size_t kMaxGrowing = 200;
 
 struct GrowingStack {

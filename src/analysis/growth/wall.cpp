@@ -3,22 +3,33 @@
 #include <algorithm>
 #include <vector>
 
-#include "analysis/oom/oom.h"
+#include "analysis/oom/oom_verdict.h"
 
 namespace tidegauge::analysis {
 namespace {
 
+// `capacity_bytes`: if it is certain.
 WallLine lineOf(const std::vector<double>& x, const std::vector<double>& y,
                 std::optional<uint64_t> capacity_bytes) {
   WallLine line;
   line.now_bytes = static_cast<uint64_t>(y.back());
   line.bytes_per_event = theilSen(x, y, Neighbours::kAlikeNeighbours);
+  if (capacity_bytes && line.now_bytes > *capacity_bytes)
+    line.excess_bytes = line.now_bytes - *capacity_bytes;
   if (!capacity_bytes || !line.grows()) return line;
   double left = std::max(0.0, static_cast<double>(*capacity_bytes) - y.back());
   line.events_left = left / line.bytes_per_event.slope;
   line.events_left_least = left / line.bytes_per_event.high;
   line.events_left_most = left / line.bytes_per_event.low;
   return line;
+}
+
+// Where the newest growth that began late began.
+std::optional<Step> lateBegin(const Growth& growth) {
+  std::optional<Step> begin;
+  for (const GrowingStack& stack : growth.stacks)
+    if (stack.is_late) begin = std::max(begin, std::optional(stack.since_step));
+  return begin;
 }
 
 }  // namespace
@@ -32,7 +43,7 @@ std::optional<uint64_t> ceilingOf(const AnalysedTrace& analysed, const DeviceAna
 }
 
 Wall wallOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
-            std::optional<uint64_t> capacity_bytes) {
+            std::optional<uint64_t> capacity_bytes, const Growth* growth) {
   Wall wall;
   wall.capacity_bytes = capacity_bytes;
   wall.capacity_source = CapacitySource::kGiven;
@@ -41,11 +52,22 @@ Wall wallOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
     wall.capacity_source =
         wall.capacity_bytes ? CapacitySource::kOutOfMemory : CapacitySource::kUnknown;
   }
+  wall.unmapped_bytes =
+      unmappedBytes(analysed, device, oomsOf(analysed, device, 1), capacity_bytes);
   const TotalsIndex& totals = device.totals;
   uint64_t steps = device.clean_up_step;  // what is freed at the end is not a trend
   uint64_t slices = std::min<uint64_t>(kMaxWallSlices, steps / 4);
   uint64_t first = (slices + 4) / 5;
   if (slices - first < kMinWallSlices) return wall;
+  std::optional<Step> late =
+      growth != nullptr ? lateBegin(*growth) : lateBegin(findGrowth(analysed, device));
+  if (late) {
+    uint64_t after = (uint64_t{*late} * slices + steps - 1) / steps;  // begins there or later
+    if (after > first && after + kMinWallSlices <= slices) {
+      first = after;
+      wall.since_step = late;
+    }
+  }
   std::vector<double> x;
   std::vector<double> active;
   std::vector<double> reserved;
@@ -59,8 +81,10 @@ Wall wallOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   }
   wall.enough = true;
   wall.slices = x.size();
-  wall.active = lineOf(x, active, wall.capacity_bytes);
-  wall.reserved = lineOf(x, reserved, wall.capacity_bytes);
+  std::optional<uint64_t> certain;
+  if (wall.unmapped_bytes == 0) certain = wall.capacity_bytes;
+  wall.active = lineOf(x, active, certain);
+  wall.reserved = lineOf(x, reserved, certain);
   auto begin = static_cast<Step>(first * steps / slices);
   int64_t from_us = device.time.timeOf(begin);
   int64_t to_us =

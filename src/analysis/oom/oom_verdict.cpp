@@ -384,6 +384,29 @@ uint64_t OomVerdict::lackingBytes() const {
   return minusOrZero(*request_bytes, plus(free_bytes, *driver));
 }
 
+bool OomVerdict::mayBeUnmapped(const model::Trace& trace, const PoolShare& share) const {
+  bool is_short = find(Verdict::kCapacity) != nullptr || find(Verdict::kWaste) != nullptr;
+  return is_short && share.live_bytes > 0 && mayHaveOwnAllocator(trace, share.pool);
+}
+
+uint64_t OomVerdict::unmappedBytes(const model::Trace& trace) const {
+  uint64_t sum = 0;
+  for (const PoolShare& share : pools)
+    if (mayBeUnmapped(trace, share)) sum += share.live_bytes;
+  return sum;
+}
+
+uint64_t unmappedBytes(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                       const std::vector<OomReport>& ooms, std::optional<uint64_t> total_bytes) {
+  const std::vector<model::Pool>& pools = analysed.trace.pools;
+  bool has_any = false;
+  for (size_t i = 0; i < pools.size(); ++i)
+    has_any |= mayHaveOwnAllocator(analysed.trace, model::PoolId(static_cast<uint16_t>(i)));
+  if (ooms.empty() || !has_any) return 0;
+  VerdictOptions options = verdictOptions(analysed, device, ooms, total_bytes);
+  return verdictOf(analysed, device, ooms[worstOf(ooms)], options).unmappedBytes(analysed.trace);
+}
+
 VerdictOptions verdictOptions(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                               const std::vector<OomReport>& ooms,
                               std::optional<uint64_t> total_bytes) {

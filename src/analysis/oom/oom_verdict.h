@@ -168,6 +168,10 @@ struct OomVerdict {
   // What even a perfect heap would lack: R − (F + D); 0 if it would lack nothing, or if that is
   // unknown.
   uint64_t lackingBytes() const;
+  // Memory was short while a MemPool held some. An allocator of its own may have unmapped that:
+  // then it is not on the device, and C is too high by it.
+  bool mayBeUnmapped(const model::Trace& trace, const PoolShare& share) const;
+  uint64_t unmappedBytes(const model::Trace& trace) const;  // live bytes of such pools
 };
 
 struct VerdictOptions {
@@ -184,5 +188,10 @@ VerdictOptions verdictOptions(const AnalysedTrace& analysed, const DeviceAnalysi
 
 OomVerdict verdictOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                      const OomReport& oom, const VerdictOptions& options = {});
+
+// OomVerdict::unmappedBytes() at the worst event. O(1) if no MemPool is in the file.
+uint64_t unmappedBytes(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                       const std::vector<OomReport>& ooms,
+                       std::optional<uint64_t> total_bytes = {});
 
 }  // namespace tidegauge::analysis

@@ -94,7 +94,26 @@ PeakReport peakOf(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
                        : holdersAt(analysed, device, report.active);
   report.bounds = model::boundsOf(device.device);
   report.active_bounds = activeBounds(analysed, device);
+  Step steps = device.totals.steps();
+  report.is_at_least = steps > 0 && isPeakAtLeast(analysed, device, 0, steps - 1);
   return report;
+}
+
+bool isPeakAtLeast(const AnalysedTrace& analysed, const DeviceAnalysis& device, Step first,
+                   Step last) {
+  const model::Bounds bounds = model::boundsOf(device.device);
+  if (bounds.active != model::Bound::kExact) return bounds.active == model::Bound::kAtLeast;
+  if (bounds.reserved == model::Bound::kAtLeast) return true;
+  if (std::ranges::any_of(device.device.gaps,
+                          [&](Step gap) { return first <= gap && gap <= last; }))
+    return true;
+  const model::Allocations& a = analysed.trace.allocations;
+  for (uint64_t row = device.device.allocation_begin; row < device.device.allocation_end; ++row) {
+    if (a.first_step[row] <= last && a.last_step[row] > first &&
+        model::blockSlackBytes(analysed.trace, row) > 0)
+      return true;
+  }
+  return false;
 }
 
 PeakReport peaksOver(const TotalsIndex& totals, Step first, Step last) {
@@ -112,7 +131,10 @@ PeakReport peaksOver(const TotalsIndex& totals, Step first, Step last) {
     peak->step = first;
   }
   totals.forEach(first, last + 1, [&](Step step, const Totals& t) { raise(t, step, false); });
-  if (first == 0) raise(totals.initial(), 0, true);
+  if (first == 0)
+    raise(totals.initial(), 0, true);
+  else
+    raise(totals.at(first - 1), first - 1, false);
   return report;
 }
 

@@ -58,6 +58,8 @@ struct PeakReport {
   // The true active and allocated peaks lie between the values above and these plus this: blocks
   // older than the recording, whose sizes only the requests show. 0 for a complete recording.
   uint64_t uncertain_bytes = 0;
+  // The true active and allocated peaks may be higher: see isPeakAtLeast().
+  bool is_at_least = false;
   Holders holders;  // at the active peak; if the file has only a state, at the end
   model::Bounds bounds{};
   std::optional<PeakBounds> active_bounds{};  // unless all lives are known
@@ -66,7 +68,14 @@ struct PeakReport {
 std::optional<PeakBounds> activeBounds(const AnalysedTrace& analysed, const DeviceAnalysis& device);
 PeakReport peakOf(const AnalysedTrace& analysed, const DeviceAnalysis& device);
 
-// The peaks over steps first … last, without holders. From step 0 on, the start counts, too.
+// Over the states after steps first … last: were sizes inferred (a block whose size only its request
+// shows), or blocks (without the births of segments, or across a gap)? Then active memory may have
+// been higher than what is drawn. False if bounds of it are known (active_bounds). O(allocations).
+bool isPeakAtLeast(const AnalysedTrace& analysed, const DeviceAnalysis& device, Step first,
+                   Step last);
+
+// The peaks over steps first … last, without holders. The state before `first` counts, too: a part
+// may begin at its highest state. That peak is at first − 1 or, for step 0, at the start.
 PeakReport peaksOver(const TotalsIndex& totals, Step first, Step last);
 
 }  // namespace tidegauge::analysis

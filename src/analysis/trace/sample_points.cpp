@@ -68,6 +68,25 @@ std::optional<Candidate> bestSteps(const AnalysedTrace& analysed, const DeviceAn
   return enough ? std::optional(std::move(snapshots)) : std::nullopt;
 }
 
+constexpr uint64_t kMinMarks = 2;  // what happens once is no step
+
+// Without points: the name that marks most steps. The outermost of several.
+void noteMarks(const AnalysedTrace& analysed, const DeviceAnalysis& device, SamplePoints& points) {
+  std::map<std::pair<uint16_t, std::string_view>, uint64_t> marks;
+  for (const Phase& phase : device.phases) {
+    if (phase.begin_step == phase.end_step || phase.begin_step >= device.clean_up_step) continue;
+    marks[{phase.depth, withoutCounter(analysed.trace.strings.text(
+                            analysed.trace.annotations.name[phase.annotation]))}]++;
+  }
+  auto note = [&](std::string_view name, uint64_t count) {
+    if (count < kMinMarks || count <= points.marked_steps) return;
+    points.marked_steps = count;
+    points.marked_name = name;
+  };
+  for (const auto& [key, count] : marks) note(key.second, count);
+  note(model::name(model::Action::kSnapshot), snapshotSteps(analysed.trace, device.device).size());
+}
+
 }  // namespace
 
 std::vector<Step> snapshotSteps(const model::Trace& trace, const model::Device& device) {
@@ -100,6 +119,8 @@ SamplePoints samplePointsOf(const AnalysedTrace& analysed, const DeviceAnalysis&
     points.basis = SamplePoints::Basis::kSteps;
     points.name = best->name;
     points.program_steps = static_cast<double>(best->begins.size());
+    points.marked_steps = best->begins.size();
+    points.marked_name = best->name;
     points.stride = (best->begins.size() + kMaxSamplePoints - 1) / kMaxSamplePoints;
     for (size_t i = 0; i < best->begins.size(); i += points.stride) {
       Step begin = best->begins[i];
@@ -108,6 +129,7 @@ SamplePoints samplePointsOf(const AnalysedTrace& analysed, const DeviceAnalysis&
     }
     return points;
   }
+  noteMarks(analysed, device, points);
   points.program_steps = static_cast<double>(events) / 1000;
   uint64_t slices = std::min<uint64_t>(kEventPoints, events / 4);
   for (uint64_t i = 1; i <= slices; ++i) {

@@ -33,6 +33,10 @@ struct SamplePoints {
   // The points are every `stride`-th of the program's steps (or event slices).
   uint64_t stride = 1;
   double program_steps = 0;  // in the whole file; with kEvents: thousands of events, unrounded
+  // What marks most steps, also if they are too few, or cover too little, to be points: two
+  // annotations of one name, or two snapshots, at least. With kSteps: program_steps and name.
+  uint64_t marked_steps = 0;
+  std::string marked_name{};
 
   size_t size() const { return steps.size(); }
   // The first fifth is warm-up: points from this one on are used.

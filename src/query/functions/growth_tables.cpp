@@ -130,6 +130,13 @@ TableFunction growthBasisFunction(const AnalysedTrace& trace) {
        [](const B& b) { return keyOfReal(b.row.turnover); }},
       {Kind::kInteger, "growing", "number of stacks that grow",
        [](const B& b) { return keyOfBytes(b.row.growing); }},
+      {Kind::kInteger, "marked_steps",
+       "steps that the recording marks most often by one name (annotations or snapshots), also if "
+       "they are too few for growth; 0: none",
+       [](const B& b) { return keyOfBytes(b.row.points.marked_steps); }},
+      {Kind::kText, "marked_name", "that name, without its counter; NULL: none",
+       [](const B& b) { return b.row.points.marked_steps > 0 ? 0 : kNull; },
+       [](const B& b) { return b.row.points.marked_name; }},
       {Kind::kStep, "clean_up_step",
        "step from which the program only freed memory until its end; growth ignores this part; "
        "NULL: none",
@@ -250,48 +257,60 @@ int64_t keyOfEvents(std::optional<double> events) {
 
 std::vector<AnswerColumn<WallRow>> wallColumns() {
   using W = WallRow;
-  return {{Kind::kInteger, "device", "ordinal; -1 = pinned host memory",
-           [](const W& w) { return int64_t{w.device->device.ordinal}; }},
-          {Kind::kText, "what", "active or reserved", {}, [](const W& w) { return w.what; }},
-          {Kind::kBytes, "now_bytes",
-           "highest value in the last of the equal slices into which the recording is divided",
-           [](const W& w) { return keyOfBytes(w.line.now_bytes); }},
-          {Kind::kBytes, "capacity_bytes",
-           "capacity: the argument, or inferred from an out-of-memory event; NULL: unknown",
-           [](const W& w) {
-             return w.wall.capacity_bytes ? keyOfBytes(*w.wall.capacity_bytes) : kNull;
-           }},
-          {Kind::kReal, "per_event_bytes", "Theil–Sen slope of the highest value of each slice",
-           [](const W& w) { return keyOfReal(w.line.bytes_per_event.slope); }},
-          {Kind::kReal, "least_per_event_bytes", "lower end of the 90 % confidence interval",
-           [](const W& w) { return keyOfReal(w.line.bytes_per_event.low); }},
-          {Kind::kReal, "most_per_event_bytes", "upper end of the 90 % confidence interval",
-           [](const W& w) { return keyOfReal(w.line.bytes_per_event.high); }},
-          {Kind::kInteger, "grows", "1: the interval is above 0",
-           [](const W& w) { return int64_t{w.line.grows()}; }},
-          {Kind::kInteger, "events_left",
-           "events until the capacity is reached; NULL: no growth, or no capacity",
-           [](const W& w) { return keyOfEvents(w.line.events_left); }},
-          {Kind::kInteger, "least_events_left", "lower end of the 90 % confidence interval",
-           [](const W& w) { return keyOfEvents(w.line.events_left_least); }},
-          {Kind::kInteger, "most_events_left", "upper end of the 90 % confidence interval",
-           [](const W& w) { return keyOfEvents(w.line.events_left_most); }},
-          {Kind::kReal, "seconds_per_event", "NULL: the file has no times",
-           [](const W& w) {
-             return w.wall.seconds_per_event ? keyOfReal(*w.wall.seconds_per_event) : kNull;
-           }},
-          {Kind::kReal, "seconds_left", "events_left in seconds",
-           [](const W& w) {
-             bool known = w.line.events_left && w.wall.seconds_per_event;
-             return known ? keyOfReal(std::round(*w.line.events_left) * *w.wall.seconds_per_event)
-                          : kNull;
-           }},
-          {Kind::kBytes, "rise_bytes", "per_event_bytes × 1,000, rounded",
-           [](const W& w) { return whole(1000 * w.line.bytes_per_event.slope); }},
-          {Kind::kBytes, "least_rise_bytes", "lower end of the 90 % confidence interval",
-           [](const W& w) { return whole(1000 * w.line.bytes_per_event.low); }},
-          {Kind::kBytes, "most_rise_bytes", "upper end of the 90 % confidence interval",
-           [](const W& w) { return whole(1000 * w.line.bytes_per_event.high); }}};
+  return {
+      {Kind::kInteger, "device", "ordinal; -1 = pinned host memory",
+       [](const W& w) { return int64_t{w.device->device.ordinal}; }},
+      {Kind::kText, "what", "active or reserved", {}, [](const W& w) { return w.what; }},
+      {Kind::kBytes, "now_bytes",
+       "highest value in the last of the equal slices into which the recording is divided",
+       [](const W& w) { return keyOfBytes(w.line.now_bytes); }},
+      {Kind::kBytes, "capacity_bytes",
+       "capacity: the argument, or inferred from an out-of-memory event; NULL: unknown",
+       [](const W& w) {
+         return w.wall.capacity_bytes ? keyOfBytes(*w.wall.capacity_bytes) : kNull;
+       }},
+      {Kind::kReal, "per_event_bytes", "Theil–Sen slope of the highest value of each slice",
+       [](const W& w) { return keyOfReal(w.line.bytes_per_event.slope); }},
+      {Kind::kReal, "least_per_event_bytes", "lower end of the 90 % confidence interval",
+       [](const W& w) { return keyOfReal(w.line.bytes_per_event.low); }},
+      {Kind::kReal, "most_per_event_bytes", "upper end of the 90 % confidence interval",
+       [](const W& w) { return keyOfReal(w.line.bytes_per_event.high); }},
+      {Kind::kInteger, "grows", "1: the interval is above 0",
+       [](const W& w) { return int64_t{w.line.grows()}; }},
+      {Kind::kInteger, "events_left",
+       "events until the capacity is reached; NULL: no growth, or no capacity that is certain",
+       [](const W& w) { return keyOfEvents(w.line.events_left); }},
+      {Kind::kInteger, "least_events_left", "lower end of the 90 % confidence interval",
+       [](const W& w) { return keyOfEvents(w.line.events_left_least); }},
+      {Kind::kInteger, "most_events_left", "upper end of the 90 % confidence interval",
+       [](const W& w) { return keyOfEvents(w.line.events_left_most); }},
+      {Kind::kReal, "seconds_per_event", "NULL: the file has no times",
+       [](const W& w) {
+         return w.wall.seconds_per_event ? keyOfReal(*w.wall.seconds_per_event) : kNull;
+       }},
+      {Kind::kReal, "seconds_left", "events_left in seconds",
+       [](const W& w) {
+         bool known = w.line.events_left && w.wall.seconds_per_event;
+         return known ? keyOfReal(std::round(*w.line.events_left) * *w.wall.seconds_per_event)
+                      : kNull;
+       }},
+      {Kind::kBytes, "excess_bytes",
+       "now_bytes above the capacity; NULL: not above, or no capacity that is certain",
+       [](const W& w) { return w.line.excess_bytes ? keyOfBytes(*w.line.excess_bytes) : kNull; }},
+      {Kind::kBytes, "unmapped_bytes",
+       "live bytes of MemPools that may be unmapped; above 0, the capacity is an upper bound, "
+       "and events_left is NULL",
+       [](const W& w) { return keyOfBytes(w.wall.unmapped_bytes); }},
+      {Kind::kStep, "since_step",
+       "step from which the slope is taken, because growth began late; NULL: the end of the "
+       "warm-up",
+       [](const W& w) { return w.wall.since_step ? keyOfStep(*w.wall.since_step) : kNull; }},
+      {Kind::kBytes, "rise_bytes", "per_event_bytes × 1,000, rounded",
+       [](const W& w) { return whole(1000 * w.line.bytes_per_event.slope); }},
+      {Kind::kBytes, "least_rise_bytes", "lower end of the 90 % confidence interval",
+       [](const W& w) { return whole(1000 * w.line.bytes_per_event.low); }},
+      {Kind::kBytes, "most_rise_bytes", "upper end of the 90 % confidence interval",
+       [](const W& w) { return whole(1000 * w.line.bytes_per_event.high); }}};
 }
 
 std::vector<WallRow> wallRows(const AnalysedTrace& trace, const DeviceAnalysis& device,
@@ -337,10 +356,13 @@ TableFunction phasesFunction(const AnalysedTrace& trace) {
        [](const P& p) { return keyOfStep(p.row.end_step); }},
       {Kind::kStep, "last_step", "last event inside the annotation",
        [](const P& p) { return keyOfStep(p.row.end_step - 1); }},
-      {Kind::kBytes, "peak_active_bytes", "peak active memory inside the annotation",
+      {Kind::kBytes, "peak_active_bytes",
+       "peak active memory of the annotation, with the state before its first event",
        [](const P& p) { return keyOfBytes(p.row.peak_active_bytes); }},
-      {Kind::kStep, "peak_step", "step of the peak",
-       [](const P& p) { return keyOfStep(p.row.peak_step); }},
+      {Kind::kStep, "peak_step",
+       "step of the peak; begin_step − 1: the state before its first event; −1: before the "
+       "recording's",
+       [](const P& p) { return p.row.peak_step; }},
       {Kind::kInteger, "grew_bytes",
        "active bytes after its last event − active bytes before its first event",
        [](const P& p) { return p.row.grew_bytes; }}};

@@ -148,6 +148,11 @@ Table devicesTable(const AnalysedTrace& analysed) {
       eachRow([&analysed](Row row) {
         return keyOfBytes(analysis::peakOf(analysed, *analysed.devices[row]).uncertain_bytes);
       }));
+  add(table, ColumnKind::kInteger, "peak_is_at_least",
+      "1: the true active and allocated peaks may be higher, because sizes or blocks are inferred",
+      eachRow([&analysed](Row row) {
+        return int64_t{analysis::peakOf(analysed, *analysed.devices[row]).is_at_least};
+      }));
   add(table, ColumnKind::kInteger, "only_state",
       "1: the file has only the final state (no history, or enabled=\"state\"), so the peaks are "
       "lower bounds",

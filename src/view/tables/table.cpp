@@ -191,6 +191,7 @@ Table stackTable(const AnalysedTrace& analysed, const DeviceAnalysis& device,
 struct PhaseRow {
   analysis::Phase phase;
   std::optional<analysis::Span> span;  // absent: it contains no event
+  analysis::Totals before;             // its first event; it may be the peak
   int64_t grew_bytes = 0;
 };
 
@@ -198,13 +199,13 @@ Table phaseTable(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   const model::Trace& trace = analysed.trace;
   std::vector<PhaseRow> rows;
   for (const analysis::Phase& phase : device.phases) {
-    PhaseRow row{.phase = phase, .span = {}};
+    PhaseRow row{.phase = phase, .span = {}, .before = {}};
     if (phase.begin_step < phase.end_step) {
       row.span = device.totals.span(phase.begin_step, phase.end_step);
-      uint64_t before = phase.begin_step == 0 ? device.totals.initial().active_bytes
-                                              : device.totals.at(phase.begin_step - 1).active_bytes;
-      row.grew_bytes =
-          static_cast<int64_t>(device.totals.at(phase.end_step - 1).active_bytes - before);
+      row.before =
+          phase.begin_step == 0 ? device.totals.initial() : device.totals.at(phase.begin_step - 1);
+      row.grew_bytes = static_cast<int64_t>(device.totals.at(phase.end_step - 1).active_bytes -
+                                            row.before.active_bytes);
     }
     rows.push_back(row);
   }
@@ -227,12 +228,19 @@ Table phaseTable(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   columns.number("end_us", CellKind::kTime, [&trace, timeOf](Row r) {
     return timeOf(trace.annotations.end_us[r.phase.annotation]);
   });
-  columns.number("peak_active_bytes", CellKind::kBytes,
-                 [](Row r) { return r.span ? numberOf(r.span->active_max) : Number(); });
-  columns.number("peak_step", CellKind::kStep,
-                 [](Row r) { return r.span ? numberOf(r.span->active_max_step) : Number(); });
-  columns.number("peak_reserved_bytes", CellKind::kBytes,
-                 [](Row r) { return r.span ? numberOf(r.span->reserved_max) : Number(); });
+  columns.number("peak_active_bytes", CellKind::kBytes, [](Row r) {
+    if (!r.span) return Number();
+    return numberOf(std::max(r.before.active_bytes, r.span->active_max));
+  });
+  columns.number("peak_step", CellKind::kStep, [](Row r) {
+    if (!r.span) return Number();
+    return r.before.active_bytes > r.span->active_max ? Number(int64_t{r.phase.begin_step} - 1)
+                                                      : numberOf(r.span->active_max_step);
+  });
+  columns.number("peak_reserved_bytes", CellKind::kBytes, [](Row r) {
+    if (!r.span) return Number();
+    return numberOf(std::max(r.before.reserved_bytes, r.span->reserved_max));
+  });
   columns.number("grew_bytes", CellKind::kSignedBytes,
                  [](Row r) { return r.span ? Number(r.grew_bytes) : Number(); });
   return table;

@@ -50,7 +50,42 @@ TEST(Peak, AtTheStartTheHoldersAreThoseBeforeTheFirstEvent) {
     EXPECT_TRUE(identity.holds) << identity.text;
   }
   EXPECT_EQ(peaksOver(device.totals, 0, 1).active.place(), -1);
-  EXPECT_EQ(peaksOver(device.totals, 1, 1).active.place(), 1) << "a range has only its own steps";
+  EXPECT_EQ(peaksOver(device.totals, 1, 1).active.place(), 1) << "5 MiB were freed before it";
+}
+
+// A part of a recording may begin at its highest state.
+TEST(Peak, OfAPartIncludesTheStateBeforeItsFirstEvent) {
+  TraceBuilder b;
+  b.time(1000).segmentAlloc(kA, 40 * kMiB).alloc(kA, 5 * kMiB);  // steps 0, 1
+  b.free(kA, 5 * kMiB).alloc(kA, kMiB);                          // steps 2, 3, 4
+  b.annotation("free", 1002, 1004).annotation("all", 1000, 1004);
+  AnalysedTrace analysed(b.build());
+  const DeviceAnalysis& device = *analysed.devices[0];
+  PeakReport part = peaksOver(device.totals, 3, 4);
+  EXPECT_EQ(part.active.bytes, 5 * kMiB);
+  EXPECT_EQ(part.active.place(), 2);
+  EXPECT_EQ(part.allocated.bytes, kMiB) << "the free was requested at step 2";
+  EXPECT_EQ(part.allocated.place(), 4);
+  EXPECT_EQ(part.reserved.bytes, 40 * kMiB);
+  EXPECT_EQ(part.reserved.place(), 3) << "as high before: the first step of the part";
+  for (const PhaseSummary& phase : phaseSummaries(device)) {
+    EXPECT_EQ(phase.peak_active_bytes, 5 * kMiB);
+    bool is_whole = phase.begin_step == 0;
+    EXPECT_EQ(phase.peak_step, is_whole ? 1 : int64_t{phase.begin_step});
+  }
+  EXPECT_EQ(phaseSummaries(device).size(), 2U);
+}
+
+TEST(Peak, OfAPhaseCanBeBeforeTheRecording) {
+  TraceBuilder b;
+  b.time(1000).freeCompleted(kA, 5 * kMiB).alloc(kA, 3 * kMiB).annotation("all", 1000, 1001);
+  b.finalSegment(kA, 20 * kMiB).block(3 * kMiB, BlockState::kActiveAllocated, 3 * kMiB);
+  b.block(17 * kMiB, BlockState::kInactive);
+  AnalysedTrace analysed(b.build());
+  const DeviceAnalysis& device = *analysed.devices[0];
+  ASSERT_EQ(phaseSummaries(device).size(), 1U);
+  EXPECT_EQ(phaseSummaries(device)[0].peak_step, -1);
+  EXPECT_EQ(phaseSummaries(device)[0].peak_active_bytes, device.totals.initial().active_bytes);
 }
 
 // enabled="state" keeps one event per device, so the history before it is unknown.
@@ -77,6 +112,28 @@ TEST(Peak, UncertainBlocksAddTheirSlack) {
   AnalysedTrace analysed(b.build());
   EXPECT_EQ(peakOf(analysed, *analysed.devices[0]).uncertain_bytes,
             2 * model::kUnsplitRemainderBytes);
+  EXPECT_TRUE(peakOf(analysed, *analysed.devices[0]).is_at_least);
+  // The second block is freed at the last two steps, the first before.
+  EXPECT_TRUE(isPeakAtLeast(analysed, *analysed.devices[0], 1, 3));
+}
+
+TEST(Peak, IsALowerBoundWhereBlocksAreInferred) {
+  auto trace = [] {
+    TraceBuilder b;
+    b.segmentAlloc(kA, 40 * kMiB).alloc(kA, 40 * kMiB).free(kA, 40 * kMiB);
+    return b.build();
+  };
+  auto isAtLeast = [](model::Trace made) {
+    AnalysedTrace analysed(std::move(made));
+    return peakOf(analysed, *analysed.devices[0]).is_at_least;
+  };
+  EXPECT_FALSE(isAtLeast(trace()));
+  model::Trace gap = trace();
+  gap.devices[0].gaps = {2};
+  EXPECT_TRUE(isAtLeast(std::move(gap)));
+  model::Trace no_births = trace();
+  no_births.devices[0].missing.add(model::Action::kSegmentAlloc);
+  EXPECT_TRUE(isAtLeast(std::move(no_births)));
 }
 
 TEST(Summary, PhasesSayHowHighAndHowMuchMore) {

@@ -301,6 +301,24 @@ TEST(SamplePoints, TheLongestSeriesIsTheProgramsSteps) {
   EXPECT_EQ(samplePointsOf(trace, *trace.devices[0]).name, "train");
 }
 
+TEST(SamplePoints, MarksThatAreTooFewAreNamed) {
+  TraceBuilder b;
+  b.time(1000);
+  for (int i = 0; i < 3; ++i) {
+    for (uint64_t k = 0; k < 20; ++k) b.alloc(kA + k * kMiB, 512).free(kA + k * kMiB, 512);
+    b.event(model::Action::kSnapshot, 0, 0);
+  }
+  AnalysedTrace analysed(b.build());
+  SamplePoints points = samplePointsOf(analysed, *analysed.devices[0]);
+  EXPECT_EQ(points.basis, SamplePoints::Basis::kEvents);
+  EXPECT_EQ(points.marked_steps, 3U);
+  EXPECT_EQ(points.marked_name, "snapshot");
+  TraceBuilder once;
+  once.time(1000).alloc(kA, 512).event(model::Action::kSnapshot, 0, 0).free(kA, 512);
+  AnalysedTrace unmarked(once.build());
+  EXPECT_EQ(samplePointsOf(unmarked, *unmarked.devices[0]).marked_steps, 0U);
+}
+
 TEST(SamplePoints, ManyStepsAreThinned) {
   Steps steps;
   AnalysedTrace trace = steps.run(3000, [&](int) { steps.temporary("work", kMiB); });
