@@ -16,7 +16,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TARGET = ROOT / "docs" / "schema" / "report.schema.json"
-SIGNED = re.compile(r"(^|\.)device$|peak\.(\w+\.)?step$|grew_bytes|time_us|per_event_bytes|per_step_bytes|\.p$|rises|share"
+SIGNED = re.compile(r"(^|\.)device$|peak\.(\w+\.)?step$|peak_step$|grew_bytes|time_us|per_event_bytes|per_step_bytes|\.p$|rises|share"
                     r"|turnover|seconds|score|skill|slope|difference_(bytes|ns)")
 WORDS = {  # closed lists
     "holders_at_peak.at": ["peak", "oom", "end"], "holders_at_oom.at": ["peak", "oom"],

@@ -134,6 +134,21 @@ class MissingKinds(unittest.TestCase):
             with self.subTest(path.name):
                 self.check(path, path.stem[len("skip-"):].split("+"), truth)
 
+    def test_without_segment_events_the_active_peak_is_at_least(self):
+        full = report(self.folder / "full.pickle")["devices"][0]["peak"]
+        self.assertFalse(full["is_at_least"])
+        path = self.folder / "skip-segment_alloc+segment_free.pickle"
+        peak = report(path)["devices"][0]["peak"]
+        self.assertTrue(peak["is_at_least"])
+        self.assertLessEqual(peak["active"]["bytes"], full["active"]["bytes"])
+        self.assertEqual(query(path, "SELECT peak_is_at_least FROM devices"), [[1]])
+        short = " ".join(run("report", path).split())
+        self.assertIn("Peak active memory was at least", short)
+        self.assertIn("█ active (at least)", short)
+        self.assertRegex(text(path), r"active( ≥ [\d.]+ \w+| –)* ")
+        self.assertIn("Peak active memory was at least", text(path))
+        self.assertNotIn("at least", " ".join(run("report", self.folder / "full.pickle").split()))
+
     def test_every_combination_that_leaves_a_trace(self):
         whole = load(self.folder / "full.pickle")
         truth = Truth(whole)
@@ -333,6 +348,17 @@ class WhyHistoryIsMissing(unittest.TestCase):
         self.assertEqual({row["label"] for row in rows},
                          {"Torch-Compiled Region: 0/0", "Torch-Compiled Region: 1/0"})
 
+    def test_a_list_of_segments_says_nothing_about_history(self):
+        snapshot = load(FIELD / "01-skip-actions" / "full.pickle")
+        for made in (snapshot["segments"], {"segments": snapshot["segments"]}):
+            path = self.write(made)
+            found = issues(report(path))
+            self.assertIn("no_event_list", found)
+            self.assertEqual(set(), {"only_state", "no_trace"} & set(found))
+            words = text(path)
+            self.assertIn("Memory history may have been on", words)
+            self.assertNotIn("Memory history was on", words)
+
     def test_only_the_state(self):
         snapshot = load(FIELD / "01-skip-actions" / "full.pickle")
         snapshot["device_traces"] = [[]]
@@ -340,8 +366,63 @@ class WhyHistoryIsMissing(unittest.TestCase):
         self.assertIn("Memory history was on, because blocks have stacks", words)
 
 
+class Growth(unittest.TestCase):
+    def test_marks_that_are_too_few_are_named(self):
+        path = FIELD / "19-accumulated" / "step10.pickle"
+        marks = sum(event["action"] == "snapshot" for event in load(path)["device_traces"][0])
+        self.assertEqual(query(path, "SELECT marked_steps, marked_name FROM growth_basis(0)"),
+                         [[marks, "snapshot"]])
+        growth = report(path)["devices"][0]["growth"]
+        self.assertEqual((growth["marked_steps"], growth["marked_name"]), (marks, "snapshot"))
+        words = text(path)
+        self.assertIn(f"{marks} steps are marked (snapshot), too few for growth: 8 are needed.", words)
+        self.assertNotIn("marks no steps", words)
+
+    def test_after_a_late_leak_the_time_is_that_of_the_leak(self):
+        path = FIELD / "31-late-leak" / "late_leak.pickle"
+        events = load(path)["device_traces"][0]
+        live = {}
+        for step, event in enumerate(events):
+            if event["action"] == "alloc":
+                live[event["addr"]] = (step, event["size"])
+            elif event["action"] == "free_completed":
+                live.pop(event["addr"], None)
+        leaked = sorted(live.values())  # all that is never freed
+        first, last = leaked[0][0], leaked[-1][0]
+        rate = sum(size for _, size in leaked[1:]) / (last - first)
+        rows = json.loads(run("report", "--json", "--capacity", "80GiB", path))["devices"][0]["wall"]["rows"]
+        active = next(row for row in rows if row["what"] == "active")
+        self.assertEqual(active["since_step"], first)
+        self.assertAlmostEqual(active["per_event_bytes"], rate, delta=0.05 * rate)
+        left = ((80 << 30) - active["now_bytes"]) / rate
+        self.assertAlmostEqual(active["events_left"], left, delta=0.06 * left)
+        for command in ("report", "frag"):
+            words = " ".join(run(command, *(["--full"] if command == "report" else []), "--capacity",
+                                 "64MiB", path).split())
+            self.assertIn("already exceeds the capacity of 64.0 MiB by", words)
+            self.assertNotIn("after 0 more events", words)
+
+    def test_never_freed_says_what_the_file_shows(self):
+        words = text(FIELD / "31-late-leak" / "late_leak.pickle")
+        self.assertIn("the file does not show whether the program still used them", words)
+        self.assertNotIn("model weights", words)
+
+
 class Places(unittest.TestCase):
     path = FIELD / "19-accumulated" / "step10.pickle"
+
+    def test_the_peak_of_a_part_includes_the_state_before_it(self):
+        snapshot = load(self.path)
+        active = [row[0] for row in query(self.path, "SELECT active_bytes FROM totals WHERE device = 0 "
+                                                     "ORDER BY step")]
+        self.assertEqual(len(active), len(snapshot["device_traces"][0]))
+        falls = [step for step in range(1, len(active) - 5)
+                 if active[step - 1] > max(active[step:step + 5])]
+        self.assertTrue(falls)
+        for step in falls[:5]:
+            part = json.loads(run("report", "--json", "--from", step, "--to", step + 4,
+                                  self.path))["devices"][0]["peak"]["active"]
+            self.assertEqual((part["bytes"], part["step"]), (active[step - 1], step - 1))
 
     def test_snapshots_are_places(self):
         steps = [i for i, event in enumerate(load(self.path)["device_traces"][0])

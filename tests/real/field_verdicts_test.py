@@ -293,6 +293,42 @@ class Field(unittest.TestCase):
         self.assertNotIn("The largest holder is model.py:99", text)
         self.assertNotIn("the memory available to this process", text)
 
+    def test_of_several_failures_the_report_says_which_it_describes(self):
+        """A smaller request fails twice just before the recorded one."""
+        def earlier(snapshot):
+            trace = next(t for t in snapshot["device_traces"] if any(e["action"] == "oom" for e in t))
+            at = next(i for i, e in enumerate(trace) if e["action"] == "oom")
+            for size in (490 * MIB, 500 * MIB):
+                trace.insert(at, {**trace[at], "size": size})
+
+        name = "05-leaked-graph-pool/leaked.pickle"
+        path = self.changed(name, earlier)
+        steps = [oom["step"] for oom in self.device(path)["ooms"]]
+        self.assertEqual(len(steps), 3)
+        text = " ".join(self.run_report(path).split())
+        self.assertIn(f"Out of memory, the worst of 3 failed requests, at step {steps[2]:,}", text)
+        self.assertIn(f"2 other requests failed, the largest for 500 MiB at step {steps[0]:,}.", text)
+        full = " ".join(self.run_report(path, "--full").split())
+        self.assertIn("Out of memory, the worst of 3 failed requests, at step", full)
+        self.assertNotIn("the worst of", self.text(name))
+
+    def test_a_capacity_that_may_be_unmapped_is_an_upper_bound(self):
+        path = FIELD / "11-sleep-mode/asleep.pickle"
+        text = " ".join(self.run_report(path).split())
+        self.assertIn("≤ ", text)
+        self.assertIn("┄ capacity (at most)", text)
+        full = " ".join(self.run_report(path, "--full").split())
+        self.assertIn("When memory is full is not stated, because", full)
+        self.assertNotIn("more events", full.split("Time until memory is full", 1)[1])
+        self.assertIn("(MemPool)", full.split("Holders of", 1)[1])
+        holders = " ".join(self.run_report(path, "--full", "--capacity", "80GiB").split())
+        self.assertIn("(unmapped)", holders.split("Holders of", 1)[1])
+        pools = self.device(path)["wall"]["rows"]
+        for row in pools:
+            self.assertGreater(row["unmapped_bytes"], 0)
+            self.assertIsNone(row["events_left"])
+        self.assertNotIn("(at most)", self.text("30-mempool/rounding.pickle"))
+
     def test_a_line_to_copy_keeps_the_other_settings_without_a_replay(self):
         path = self.changed("07-expandable-asked/not-asked.pickle", conf("garbage_collection_threshold:0.6"))
         self.assertIn("PYTORCH_CUDA_ALLOC_CONF=garbage_collection_threshold:0.6,expandable_segments:True",

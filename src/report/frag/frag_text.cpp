@@ -215,20 +215,41 @@ class Writer {
   // For the whole recording: a part would give another line.
   void wallSentence() {
     const analysis::WallLine& line = report_.wall.reserved;
-    if (report_.range || !report_.wall.enough || !line.grows()) return;
+    if (report_.range || !report_.wall.enough) return;
+    if (!line.grows()) {
+      if (line.excess_bytes)
+        page_.bullet("Reserved memory already exceeds the capacity of " +
+                     humanBytes(*report_.wall.capacity_bytes) + " by " +
+                     humanBytes(*line.excess_bytes) + ".");
+      return;
+    }
     auto whole = [](double number) {
       return static_cast<uint64_t>(std::llround(std::clamp(number, 0.0, 9e18)));
     };
     auto rate = [&](double bytes) { return humanBytes(whole(1000 * bytes)); };
     std::string reached;
     uint64_t capacity_bytes = report_.wall.capacity_bytes.value_or(UINT64_MAX);
-    if (line.now_bytes >= capacity_bytes) {
-      reached = fmt::format(" It has already reached {}.", humanBytes(capacity_bytes));
+    if (report_.wall.since_step)
+      reached = fmt::format(" This is its growth since step {}, where it began.",
+                            withCommas(*report_.wall.since_step));
+    if (report_.wall.unmapped_bytes > 0) {
+      reached += fmt::format(
+          " When memory is full is not stated, because {} in MemPools may be unmapped and then are "
+          "not on the device.",
+          humanBytes(report_.wall.unmapped_bytes));
+    } else if (line.excess_bytes) {
+      reached += fmt::format(" It already exceeds the capacity of {} by {}.",
+                             humanBytes(capacity_bytes), humanBytes(*line.excess_bytes));
+    } else if (line.events_left && whole(*line.events_left) == 0) {
+      reached += fmt::format(
+          " {} {}.",
+          line.now_bytes == capacity_bytes ? "It has already reached" : "The next event can reach",
+          humanBytes(capacity_bytes));
     } else if (line.events_left) {
       std::string least = line.events_left_least ? withCommas(whole(*line.events_left_least)) : "?";
       std::string most =
           line.events_left_most ? withCommas(whole(*line.events_left_most)) : "never";
-      reached = fmt::format(
+      reached += fmt::format(
           " At this rate it reaches {} after {} more events{}. This is a linear extrapolation.",
           humanBytes(capacity_bytes), withCommas(whole(*line.events_left)),
           least == most ? "" : fmt::format(" ({} to {})", least, most));

@@ -312,7 +312,6 @@ std::vector<Sentence> poolSentences(const analysis::AnalysedTrace& analysed, con
         v.device, v.step, share.pool.value);
   };
   bool is_held = v.find(Verdict::kHeldInPool) != nullptr;
-  bool is_short = v.find(Verdict::kCapacity) != nullptr || v.find(Verdict::kWaste) != nullptr;
   for (const analysis::PoolShare& share : v.pools) {
     if (sentences.size() == most) break;
     std::string name = poolName(analysed.trace, share.pool);
@@ -331,8 +330,7 @@ std::vector<Sentence> poolSentences(const analysis::AnalysedTrace& analysed, con
         sentence.parts.push_back(plain("."));
       }
       sentences.push_back(std::move(sentence));
-    } else if (is_short && share.live_bytes > 0 &&
-               analysis::mayHaveOwnAllocator(analysed.trace, share.pool)) {
+    } else if (v.mayBeUnmapped(analysed.trace, share)) {
       sentences.push_back(unmappedSentence(v, share, name, sqlOf(share)));
     }
   }
@@ -370,6 +368,14 @@ std::vector<Sentence> refusalSentences(const analysis::DeviceAnalysis& device,
   }
   sentence.parts.push_back(plain(when + "."));
   return {std::move(sentence)};
+}
+
+std::string poolMark(const model::Trace& trace, const std::optional<OomVerdict>& verdict,
+                     const analysis::StackGroup& group) {
+  if (!verdict || !group.stack.valid()) return {};
+  if (analysis::bytesInOwnAllocators(trace, verdict->pools, group.stack) < group.block_bytes)
+    return {};
+  return verdict->not_on_device_bytes > 0 ? " (unmapped)" : " (MemPool)";
 }
 
 Sentence sumSentence(const OomVerdict& v) {

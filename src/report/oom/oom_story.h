@@ -25,6 +25,10 @@ std::vector<Sentence> poolSentences(const analysis::AnalysedTrace& analysed,
 // sentence, or none for a single refusal.
 std::vector<Sentence> refusalSentences(const analysis::DeviceAnalysis& device,
                                        const std::vector<analysis::OomReport>& ooms, size_t index);
+// After the name of a holder whose memory is all in MemPools, which an allocator of their own may
+// have unmapped: " (MemPool)"; " (unmapped)" if the sum exceeds the device. Else empty.
+std::string poolMark(const model::Trace& trace, const std::optional<analysis::OomVerdict>& verdict,
+                     const analysis::StackGroup& group);
 // L + F + D + other = T, or L + F + D = C.
 Sentence sumSentence(const analysis::OomVerdict& verdict);
 // For the major ones (pinned.h), in their order. Empty if nothing is pinned.

@@ -1,6 +1,7 @@
 // A file of the page's session: its devices, their peaks and out-of-memory events.
 #include <algorithm>
 
+#include "analysis/oom/oom_verdict.h"
 #include "report/page/page_json.h"
 #include "report/story/file_json.h"
 #include "report/words/holders_json.h"
@@ -14,8 +15,16 @@ using analysis::AnalysedTrace;
 using nlohmann::json;
 
 // The page draws only steps.
-json pagePeakJson(const analysis::Peak& peak) {
-  return {{"bytes", peak.bytes}, {"step", peak.step}, {"at_start", peak.at_start}};
+json pagePeakJson(const analysis::Peak& peak, bool is_at_least = false) {
+  return {{"bytes", peak.bytes},
+          {"step", peak.step},
+          {"at_start", peak.at_start},
+          {"at_least", is_at_least}};
+}
+
+bool isPeakOfAllAtLeast(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& device) {
+  analysis::Step steps = device.totals.steps();
+  return steps > 0 && analysis::isPeakAtLeast(analysed, device, 0, steps - 1);
 }
 
 }  // namespace
@@ -50,24 +59,28 @@ json sessionFileJson(const AnalysedTrace& analysed, size_t file_id, const std::s
       gaps.push_back({{"step", gap}, {"time_us", timeJson(*device, gap)}});
     }
     bool timed = device->time.present();
-    devices.push_back({{"ordinal", d.ordinal},
-                       {"kind", d.kind == model::DeviceKind::kGpu ? "gpu" : "pinned_host"},
-                       {"label", analysis::deviceLabel(d)},
-                       {"events", d.steps()},
-                       {"allocations", d.allocation_end - d.allocation_begin},
-                       {"segments", d.segment_end - d.segment_begin},
-                       {"first_time_us", timed ? json(device->time.firstUs()) : json()},
-                       {"last_time_us", timed ? json(device->time.lastUs()) : json()},
-                       {"peak",
-                        {{"requested", pagePeakJson(totals.peakRequested())},
-                         {"active", pagePeakJson(totals.peakActive())},
-                         {"reserved", pagePeakJson(totals.peakReserved())}}},
-                       {"initial", totalsJson(d, totals.initial())},
-                       {"final", totalsJson(d, totals.last())},
-                       {"ceiling_bytes", orNull(ceiling)},
-                       {"oom_count", oom_count},
-                       {"gaps", gaps},
-                       {"ooms", ooms}});
+    devices.push_back(
+        {{"ordinal", d.ordinal},
+         {"kind", d.kind == model::DeviceKind::kGpu ? "gpu" : "pinned_host"},
+         {"label", analysis::deviceLabel(d)},
+         {"events", d.steps()},
+         {"allocations", d.allocation_end - d.allocation_begin},
+         {"segments", d.segment_end - d.segment_begin},
+         {"first_time_us", timed ? json(device->time.firstUs()) : json()},
+         {"last_time_us", timed ? json(device->time.lastUs()) : json()},
+         {"peak",
+          {{"requested", pagePeakJson(totals.peakRequested())},
+           {"active", pagePeakJson(totals.peakActive(), isPeakOfAllAtLeast(analysed, *device))},
+           {"reserved", pagePeakJson(totals.peakReserved(),
+                                     model::boundsOf(d).reserved == model::Bound::kAtLeast)}}},
+         {"initial", totalsJson(d, totals.initial())},
+         {"final", totalsJson(d, totals.last())},
+         {"ceiling_bytes", orNull(ceiling)},
+         {"ceiling_at_most",
+          analysis::unmappedBytes(analysed, *device, analysis::oomsOf(analysed, *device, 1)) > 0},
+         {"oom_count", oom_count},
+         {"gaps", gaps},
+         {"ooms", ooms}});
   }
   file["devices"] = devices;
   file["incomplete"] = incompleteRows(incompleteOf(analysed));

@@ -45,6 +45,8 @@ std::string whatFollows(const model::Device& device, const PeakReport& peak) {
   }
   if (peak.bounds.reserved == Bound::kAtLeast) {
     words += " Only memory that blocks prove is drawn as reserved.";
+    if (peak.bounds.active == Bound::kExact)
+      words += " The sizes of blocks follow from their requests, so they may be larger.";
   } else if (device.missing.touches(model::kSegmentDeaths)) {
     words += " A segment is drawn until another takes its place.";
   }
@@ -60,7 +62,14 @@ std::vector<std::string> lackWords(const PeakReport& peak, bool knows_requests) 
     return bounds.active == bound || bounds.allocated == bound || bounds.reserved == bound;
   };
   if (any(Bound::kAtMost)) words.emplace_back("≤: at most, because kinds of events are missing");
-  if (any(Bound::kAtLeast)) words.emplace_back("≥: at least, because kinds of events are missing");
+  if (any(Bound::kAtLeast)) {
+    words.emplace_back("≥: at least, because kinds of events are missing");
+  } else if (peak.is_at_least) {
+    words.emplace_back(
+        peak.uncertain_bytes > 0
+            ? "≥: at least, because some block sizes are inferred from their requests"
+            : "≥: at least, because block sizes are inferred, or events are missing");
+  }
   if (!knows_requests) {
     words.emplace_back(
         "requested: unknown, because PyTorch rounds pinned memory up to a power of two and records "
@@ -117,7 +126,8 @@ std::optional<Sentence> drawnLives(const analysis::DeviceSummary& summary) {
 }
 
 std::string boundedActive(const PeakReport& peak) {
-  if (!peak.active_bounds) return humanBytes(peak.active.bytes);
+  if (!peak.active_bounds)
+    return (peak.is_at_least ? "at least " : "") + humanBytes(peak.active.bytes);
   bool no_most = peak.active_bounds->at_most_bytes == model::kUnknownBytes;
   if (peak.bounds.active == Bound::kAtLeast || no_most) {
     return "at least " + humanBytes(peak.active_bounds->at_least_bytes);
@@ -145,8 +155,18 @@ Sentence whyNoEvents(const analysis::AnalysedTrace& analysed, const model::Devic
             "known. ";
   std::string sql = fmt::format(
       "SELECT kind, meaning FROM issues WHERE kind IN ('only_state', 'no_device_history', "
-      "'no_trace') AND ifnull(device, {0}) = {0}",
+      "'no_trace', 'no_event_list') AND ifnull(device, {0}) = {0}",
       device.ordinal);
+  if (hasIssue(analysed, model::IssueKind::kNoEventList, model::Issue::kNoDevice)) {
+    return {
+        {plain("The file is a list of segments without a list of events, as "),
+         code("memory_snapshot()"),
+         plain(" returns it, so only the final state is known. Memory history may have been on: "
+               "write the file with "),
+         code("torch.cuda.memory._dump_snapshot()"), plain(" to keep its events.")},
+        {},
+        sql};
+  }
   if (hasIssue(analysed, model::IssueKind::kNoDeviceHistory, device.ordinal)) {
     return {{plain(only_final), plain("Only pinned host memory was recorded, as with "),
              code("record_cuda=False"), plain(".")},

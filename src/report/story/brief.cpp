@@ -115,16 +115,15 @@ class Brief {
   }
 
   void heading(LabelledPage& out) const {
-    std::string place;
-    if (story_.at_start) {
-      place = " at the start of the recording";
-    } else if (story_.step && hasHistory())
-      place = fmt::format(" at step {}", withCommas(*story_.step));
     out.page().heading(fmt::format("{}: {}{}", analysis::deviceLabel(summary().device->device),
-                                   story_.eyebrow, place));
-    LevelChartOptions chart{.columns = std::min(options_.columns, TextPage::kMaxProse),
-                            .colour = options_.colour,
-                            .capacity_bytes = capacity()};
+                                   story_.eyebrow, hasHistory() ? story_.placeText() : ""));
+    LevelChartOptions chart{
+        .columns = std::min(options_.columns, TextPage::kMaxProse),
+        .colour = options_.colour,
+        .capacity_bytes = capacity(),
+        .capacity_at_most = !knowsDevice() && summary().unmapped_bytes > 0,
+        .active_at_least = summary().peak.is_at_least,
+        .reserved_at_least = summary().peak.bounds.reserved == model::Bound::kAtLeast};
     for (const analysis::OomReport& oom : summary().ooms) chart.oom_steps.push_back(oom.step);
     if (!out.page().isNarrow() && hasHistory())
       for (const std::string& line : levelChart(*summary().device, chart))
@@ -142,9 +141,15 @@ class Brief {
         device);
     if (capacity()) numbers += fmt::format(", {} AS capacity_bytes", *capacity());
     if (story_.kind == Story::Kind::kOom)
-      numbers += fmt::format(", (SELECT step FROM ooms({}) WHERE step = {}) AS oom_step", device,
-                             *story_.step);
+      numbers += fmt::format(
+          ", (SELECT step FROM ooms({0}) WHERE step = {1}) AS oom_step, (SELECT "
+          "sum(ifnull(refusals, 1)) FROM ooms({0})) AS failed_requests",
+          device, *story_.step);
     return fmt::format("SELECT {} FROM devices WHERE device = {}", numbers, device);
+  }
+
+  bool knowsDevice() const {
+    return options_.capacity_bytes || summary().device->device.total_bytes != model::kUnknownBytes;
   }
 
   // Of the device, if it is known; else the most that this process could have had.
@@ -252,8 +257,9 @@ class Brief {
     uint64_t rest = holders.block_bytes;
     for (size_t i = 0; i < names.size(); ++i) {
       rest -= groups[i].block_bytes;
-      rows.push_back({groups[i].block_bytes, withCommas(groups[i].blocks) + " ×",
-                      oneName(names[i]) + inPool(groups[i])});
+      rows.push_back(
+          {groups[i].block_bytes, withCommas(groups[i].blocks) + " ×",
+           oneName(names[i]) + poolMark(analysed_.trace, judgement_->verdict, groups[i])});
     }
     if (names.size() < groups.size())
       rows.push_back({rest, "", "in " + counted(groups.size() - names.size(), "more stack")});
@@ -267,16 +273,6 @@ class Brief {
               row.name);
     }
     out.evidence(fmt::format("SELECT * FROM holders({}, {})", ordinal(), holders.place()), {});
-  }
-
-  // Memory that a MemPool's own allocator may have unmapped is not on the device.
-  std::string inPool(const analysis::StackGroup& group) const {
-    if (!judgement_->verdict) return {};
-    const analysis::OomVerdict& verdict = *judgement_->verdict;
-    if (!group.stack.valid() || analysis::bytesInOwnAllocators(analysed_.trace, verdict.pools,
-                                                               group.stack) < group.block_bytes)
-      return {};
-    return verdict.not_on_device_bytes > 0 ? " (unmapped)" : " (MemPool)";
   }
 
   void odd(LabelledPage& out, size_t most) const {

@@ -87,6 +87,8 @@ FindingWords wordsWithoutUnit(const analysis::AnalysedTrace& analysed, const Dev
     case FindingKind::kOnlyState:
       return say(summary.device->totals.steps() > 0
                      ? "Only one event was recorded, as with enabled=\"state\"; so no peak is known"
+                 : analysed.trace.issues.count(model::IssueKind::kNoEventList) > 0
+                     ? "The file has no list of events, so no peak is known"
                      : "No events were recorded on this device");
     case FindingKind::kRingOverflow:
       return say("The ring buffer was probably full, so the oldest events are missing", {},

@@ -52,7 +52,8 @@ class Chart {
     has_capacity_ = options.capacity_bytes && *options.capacity_bytes >= peak_bytes_ &&
                     *options.capacity_bytes / kMostHeadroom <= peak_bytes_;
     top_bytes_ = has_capacity_ ? *options.capacity_bytes : std::max<uint64_t>(peak_bytes_, 1);
-    label_columns_ = std::max(kMinLabelColumns, base::displayWidth(base::humanBytes(top_bytes_)));
+    top_label_ = topLabel();
+    label_columns_ = std::max(kMinLabelColumns, base::displayWidth(top_label_));
     size_t width = options.columns - std::min(options.columns, label_columns_ + 3);
     size_t count = std::min<size_t>(std::max<size_t>(width, 10), steps);
     for (size_t i = 0; i < count; ++i) {
@@ -85,6 +86,15 @@ class Chart {
     return static_cast<size_t>(((uint64_t{step} + 1) * columns_.size() - 1) / steps);
   }
 
+  // The capacity, or the highest that was held.
+  std::string topLabel() const {
+    bool is_active = device_.totals.peakActive().bytes == peak_bytes_;
+    bool is_at_least = is_active ? options_.active_at_least : options_.reserved_at_least;
+    const char* mark =
+        has_capacity_ ? (options_.capacity_at_most ? "≤ " : "") : (is_at_least ? "≥ " : "");
+    return mark + base::humanBytes(top_bytes_);
+  }
+
   // Of the chart's height, in eighths of a row.
   size_t heightOf(uint64_t bytes) const {
     long double share = static_cast<long double>(bytes) / static_cast<long double>(top_bytes_);
@@ -104,7 +114,7 @@ class Chart {
 
   std::string rowLine(size_t row) const {
     std::string label;
-    if (row == 0) label = base::humanBytes(top_bytes_);
+    if (row == 0) label = top_label_;
     if (row + 1 == kChartRows) label = "0";
     std::string line = "  " + base::padLeft(label, label_columns_) + " ";
     Ink ink = Ink::kNone;
@@ -121,8 +131,11 @@ class Chart {
   }
 
   std::string axis() const {
-    std::string legend = "█ active  ░ reserved";
-    if (has_capacity_) legend += "  ┄ capacity";
+    auto atLeast = [](bool is) { return is ? " (at least)" : ""; };
+    std::string legend = fmt::format("█ active{}  ░ reserved{}", atLeast(options_.active_at_least),
+                                     atLeast(options_.reserved_at_least));
+    if (has_capacity_)
+      legend += options_.capacity_at_most ? "  ┄ capacity (at most)" : "  ┄ capacity";
     bool is_oom = std::ranges::any_of(columns_, &Column::is_oom);
     if (is_oom) legend += "  × out of memory";
     std::string text =
@@ -136,6 +149,7 @@ class Chart {
   const LevelChartOptions& options_;
   std::vector<Column> columns_;
   uint64_t peak_bytes_ = 0, top_bytes_ = 1;
+  std::string top_label_;
   bool has_capacity_ = false;
   size_t label_columns_ = kMinLabelColumns;
   size_t repeat_ = 1;

@@ -22,6 +22,9 @@ struct LevelChartOptions {
   size_t columns = 100;                      // of the whole chart, with its labels
   bool colour = false;                       // ANSI
   std::optional<uint64_t> capacity_bytes{};  // that the process could have
+  bool capacity_at_most = false;             // it is an upper bound: its label begins with ≤
+  // Lower bounds: the legend says so, and the label of the highest begins with ≥.
+  bool active_at_least = false, reserved_at_least = false;
   std::vector<analysis::Step> oom_steps{};
 };
 

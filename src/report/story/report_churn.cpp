@@ -6,6 +6,7 @@
 #include "base/sizes.h"
 #include "report/story/report_parts.h"
 #include "report/words/holder_names.h"
+#include "report/words/sentence_json.h"
 
 namespace tidegauge::report {
 

@@ -10,6 +10,7 @@
 #include "base/sizes.h"
 #include "report/story/report_parts.h"
 #include "report/words/holder_names.h"
+#include "report/words/sentence_json.h"
 
 namespace tidegauge::report {
 namespace {
@@ -97,6 +98,20 @@ std::string textBelow(double number, double bound) {
   return fmt::format("{}", number);
 }
 
+constexpr const char* kMarks = "marked_steps, marked_name, 8 AS steps_needed";
+static_assert(analysis::kMinGrowthPoints == 8);
+
+// "3 steps are marked (snapshot), too few for growth: 8 are needed."
+std::vector<Part> marksOf(const SamplePoints& points) {
+  std::vector<Part> parts = {strong(withCommas(points.marked_steps)), plain(" steps are marked ("),
+                             code(points.marked_name)};
+  parts.push_back(
+      plain(points.marked_steps < analysis::kMinGrowthPoints
+                ? fmt::format("), too few for growth: {} are needed.", analysis::kMinGrowthPoints)
+                : "), but they cover too little of the recording."));
+  return parts;
+}
+
 std::vector<Sentence> sentencesOf(const SectionContext& context,
                                   const std::vector<HolderName>& names) {
   const Growth& growth = context.summary.growth;
@@ -107,17 +122,33 @@ std::vector<Sentence> sentencesOf(const SectionContext& context,
   std::vector<Sentence> sentences;
   if (growth.verdict == Growth::Verdict::kTooFewPoints) {
     if (context.summary.only_state) return sentences;
-    sentences.push_back({{plain("The recording is too short to detect growth.")}, {}, {}});
+    if (growth.points.marked_steps == 0) {
+      sentences.push_back({{plain("The recording is too short to detect growth.")}, {}, {}});
+    } else {
+      sentences.push_back({marksOf(growth.points), {}, basis(kMarks)});
+    }
     return sentences;
   }
   if (growth.verdict == Growth::Verdict::kTooLittleTurnover) {
-    sentences.push_back({{plain("Growth cannot be detected. The recording marks no steps, and the "
-                                "program reused its memory only "),
-                          strong(textBelow(growth.turnover, analysis::kMinTurnover)),
-                          plain(" times. At least 5 times are needed, because memory always grows "
-                                "within a step.")},
-                         {},
-                         basis("turnover, 5 AS it_takes")});
+    bool is_marked = growth.points.marked_steps > 0;
+    Sentence sentence{{plain("Growth cannot be detected. ")},
+                      {},
+                      basis(std::string("turnover, 5 AS it_takes") +
+                            (is_marked ? std::string(", ") + kMarks : ""))};
+    if (is_marked) {
+      std::vector<Part> marks = marksOf(growth.points);
+      sentence.parts.insert(sentence.parts.end(), marks.begin(), marks.end());
+    }
+    std::vector<Part> reuse = {
+        plain(is_marked ? " The program reused its memory only "
+                        : "The recording marks no steps, and the program reused its memory only "),
+        strong(textBelow(growth.turnover, analysis::kMinTurnover)),
+        plain(is_marked ? " times. Without such steps, at least 5 times are needed, because memory "
+                          "always grows within a step."
+                        : " times. At least 5 times are needed, because memory always grows within "
+                          "a step.")};
+    sentence.parts.insert(sentence.parts.end(), reuse.begin(), reuse.end());
+    sentences.push_back(std::move(sentence));
     return sentences;
   }
   size_t shown = std::min(kMaxSentences, names.size());
@@ -143,7 +174,8 @@ std::vector<Sentence> sentencesOf(const SectionContext& context,
           : fmt::format("{} × {}", withCommas(wholeBytes(growth.points.program_steps)),
                         growth.points.name);
   // A leak that is rare, or shared by many stacks, shows in the sum and in no stack's own line.
-  bool rises = analysis::wallOf(context.analysed, *context.summary.device, {}).active.grows();
+  bool rises =
+      analysis::wallOf(context.analysed, *context.summary.device, {}, &growth).active.grows();
   sentences.push_back({{plain(rises ? "No single stack grew steadily " : "No stack grew steadily "),
                         plain(by_events ? "over " : "while the program ran "), strong(over),
                         plain(rises ? ", but active memory grew over the recording. Either one "
@@ -207,18 +239,22 @@ Section growthSection(const SectionContext& context) {
   json rows = json::array();
   for (const GrowingStack& stack : growth.stacks) rows.push_back(rowJson(context, stack));
   bool by_events = growth.points.basis == SamplePoints::Basis::kEvents;
-  section.json = {{"basis", by_events ? "events" : "steps"},
-                  {"name", by_events ? json() : json(clean(growth.points.name))},
-                  {"program_steps", growth.points.program_steps},
-                  {"points", growth.points.size()},
-                  {"verdict", name(growth.verdict)},
-                  {"turnover", growth.turnover},
-                  {"growing", growth.growing},
-                  {"clean_up_step", cleanUpJson(growth.points, *context.summary.device)},
-                  {"sql", fmt::format("SELECT * FROM growth_basis({})", device)},
-                  {"point_steps", growth.points.steps},
-                  {"rows", rows},
-                  {"rows_sql", rows_sql}};
+  section.json = {
+      {"basis", by_events ? "events" : "steps"},
+      {"name", by_events ? json() : json(clean(growth.points.name))},
+      {"program_steps", growth.points.program_steps},
+      {"points", growth.points.size()},
+      {"verdict", name(growth.verdict)},
+      {"turnover", growth.turnover},
+      {"marked_steps", growth.points.marked_steps},
+      {"marked_name",
+       growth.points.marked_steps > 0 ? json(clean(growth.points.marked_name)) : json()},
+      {"growing", growth.growing},
+      {"clean_up_step", cleanUpJson(growth.points, *context.summary.device)},
+      {"sql", fmt::format("SELECT * FROM growth_basis({})", device)},
+      {"point_steps", growth.points.steps},
+      {"rows", rows},
+      {"rows_sql", rows_sql}};
   return section;
 }
 
@@ -253,7 +289,8 @@ Section neverFreedSection(const SectionContext& context) {
                              plain(" of it were allocated before the recording")});
     }
     sentence.parts.push_back(
-        plain(". This is not necessarily a leak: model weights also stay allocated."));
+        plain(". This is not necessarily a leak: the file does not show whether the program still "
+              "used them."));
     section.sentences.push_back(std::move(sentence));
     Grid grid{.heads = has_steps ? std::vector<std::string>{"bytes", "blocks", "older", "from step",
                                                             "to step", "stack"}

@@ -133,7 +133,8 @@ json peaksJson(const model::Device& device, const analysis::PeakReport& peak,
           {"active", withSql(peakJson(peak.active), sql.peak("active"))},
           {"allocated", withSql(peakJson(peak.allocated), sql.peak("allocated"))},
           {"reserved", withSql(peakJson(peak.reserved), sql.peak("reserved"))},
-          {"uncertain_bytes", peak.uncertain_bytes}};
+          {"uncertain_bytes", peak.uncertain_bytes},
+          {"is_at_least", peak.is_at_least}};
 }
 
 // What the recording lacks, and how its totals relate to the truth.
@@ -266,9 +267,10 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
            "(SELECT count(*) FROM phases({0})) AS phases_total "
            "FROM devices WHERE device = {0}",
            device.ordinal)}};
-  all["peak"]["sql"] =
-      fmt::format("SELECT peak_uncertain_bytes AS uncertain_bytes FROM devices WHERE device = {}",
-                  device.ordinal);
+  all["peak"]["sql"] = fmt::format(
+      "SELECT peak_uncertain_bytes AS uncertain_bytes, peak_is_at_least AS is_at_least "
+      "FROM devices WHERE device = {}",
+      device.ordinal);
   for (Section& section : sectionsOf({analysed, summary, kMaxHolders, capacity_bytes, proof})) {
     all[section.key] = std::move(section.json);
   }

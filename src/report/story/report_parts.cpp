@@ -1,6 +1,7 @@
 #include "report/story/report_parts.h"
 
 #include "report/recording/lack_words.h"
+#include "report/words/sentence_json.h"
 
 namespace tidegauge::report {
 

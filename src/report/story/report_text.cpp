@@ -33,6 +33,7 @@ using base::humanBytes;
 using base::padLeft;
 using base::sizeOrZero;
 using base::withCommas;
+using model::Bound;
 
 double percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
@@ -96,8 +97,9 @@ class Report {
     SectionText(page_, options_.evidence).evidence(sql, link, indent);
   }
   static int ordinalOf(const analysis::DeviceAnalysis& device) { return device.device.ordinal; }
-  static std::string placeText(const analysis::Peak& peak) {
-    return peak.at_start ? "the start of the recording" : "step " + withCommas(peak.step);
+  static std::string placeText(const analysis::Peak& peak, analysis::Step first) {
+    if (peak.at_start) return "the start of the recording";
+    return (peak.step < first ? "before them, after step " : "step ") + withCommas(peak.step);
   }
 
   void deviceSection(const DeviceSummary& summary) {
@@ -105,13 +107,10 @@ class Report {
         analysis::judge(analysed_, summary, options_.capacity_bytes, options_.replays);
     Story story = makeStory(analysed_, summary, judgement);
     std::string place;
-    if (story.at_start) {
-      place = " at the start of the recording";
-    } else if (story.step && summary.device->totals.steps() > 0) {
-      place = fmt::format(" at step {}", withCommas(*story.step));
-      if (summary.device->time.timeOf(*story.step) != model::kNoTime) {
+    if (story.at_start || (story.step && summary.device->totals.steps() > 0)) {
+      place = story.placeText();
+      if (!story.at_start && summary.device->time.timeOf(*story.step) != model::kNoTime)
         place += fmt::format(", {} s", secondsAt(*summary.device, *story.step));
-      }
     }
     page_.heading(fmt::format("{}: {}{}", analysis::deviceLabel(summary.device->device),
                               story.eyebrow, place));
@@ -127,7 +126,7 @@ class Report {
             summary.at_oom ? "out-of-memory event"
             : has_steps    ? "peak"
                            : "end",
-            device, has_steps);
+            device, has_steps, {}, judgement.verdict);
     SectionContext context{analysed_, summary, options_.holders, options_.capacity_bytes,
                            judgement.proof ? &*judgement.proof : nullptr};
     for (const Section& each : sectionsOf(context)) section(each);
@@ -182,12 +181,13 @@ class Report {
     }
     for (const std::string& note : range.notes) page_.bullet(note);
     totals(summary.before, summary.after, summary.peak, "before", true,
-           model::isAtLeast(analysed_.trace, ordinalOf(device)), device.device.knows_requests);
+           model::isAtLeast(analysed_.trace, ordinalOf(device)), device.device.knows_requests,
+           range.first);
     evidence(fmt::format("SELECT * FROM range_totals({}, {}, {})", ordinalOf(device), range.first,
                          range.last),
              {});
     holders(summary.peak.holders,
-            fmt::format("peak of these steps, {}", placeText(summary.peak.active)),
+            fmt::format("peak of these steps, {}", placeText(summary.peak.active, range.first)),
             ordinalOf(device), true,
             fmt::format("SELECT peak_step, h.* FROM range_totals({0}, {1}, {2}), "
                         "holders({0}, peak_step) AS h WHERE what = 'active'",
@@ -201,11 +201,10 @@ class Report {
     return fmt::format("{:.3f}", static_cast<double>(since_us) / 1e6);
   }
 
-  // The peak of a range is among its states after steps, and may be lower than the state before it.
-  // Without a history, no peak is known.
+  // The state before the first step may be the peak. Without a history, no peak is known.
   void totals(const analysis::Totals& start, const analysis::Totals& end,
               const analysis::PeakReport& peaks, const char* before, bool has_steps, bool at_least,
-              bool knows_requests) {
+              bool knows_requests, analysis::Step first_step = 0) {
     auto size = [&](uint64_t bytes, model::Bound bound = model::Bound::kExact) {
       bool at_most = bound == model::Bound::kAtMost && bytes > 0;
       const char* mark = at_least || bound == model::Bound::kAtLeast ? "≥ " : at_most ? "≤ " : "";
@@ -222,14 +221,17 @@ class Report {
     auto row = [&](const char* name, uint64_t at_start, uint64_t at_end, const analysis::Peak& peak,
                    model::Bound bound) {
       std::string mark = markOf(incomplete_, kOfMemory);
-      std::string step = !has_steps ? "–" : peak.at_start ? before : withCommas(peak.step);
+      bool is_before = peak.at_start || peak.step < first_step;
+      std::string step = !has_steps ? "–" : is_before ? before : withCommas(peak.step);
       std::string most = has_steps ? size(peak.bytes, bound) : "–";
       std::string first = has_steps ? size(at_start, bound) : "–";
       std::string last = size(at_end, end_bound(bound));
       step += mark;
       if (page_.isNarrow()) {
-        std::string at =
-            (peak.at_start ? " at the start" : " at step " + withCommas(peak.step)) + mark;
+        std::string at = (peak.at_start ? " at the start"
+                          : is_before   ? " before the first step"
+                                        : " at step " + withCommas(peak.step)) +
+                         mark;
         page_.paragraph(has_steps ? fmt::format("{}: peak {}{}", name, most, at)
                                   : fmt::format("{}{}", name, mark),
                         2, 2);
@@ -248,10 +250,14 @@ class Report {
       active.bytes = allocated.bytes = peaks.active_bounds->at_most_bytes;
       active_start = allocated_start = peaks.active_bounds->initial_at_most_bytes;
     }
+    model::Bound requested_bound = active_bound;  // requests are in the events, not inferred
+    if (peaks.is_at_least && active_bound == model::Bound::kExact) active_bound = Bound::kAtLeast;
+    if (peaks.is_at_least && allocated_bound == model::Bound::kExact)
+      allocated_bound = Bound::kAtLeast;
     if (knows_requests) {
       bool unseen = peaks.active_bounds && peaks.active_bounds->blocks_unseen;
       row("requested", unseen ? active_start : start.requested_bytes, end.requested_bytes,
-          unseen ? active : peaks.requested, active_bound);
+          unseen ? active : peaks.requested, requested_bound);
     } else {
       page_.line(
           fmt::format("  {:<12}{:>14}{:>14}{:>14}", "requested", "unknown", "unknown", "unknown"));
@@ -287,7 +293,8 @@ class Report {
   }
 
   void holders(const analysis::Holders& holders, const std::string& at, int device, bool has_steps,
-               const std::string& sql = {}) {
+               const std::string& sql = {},
+               const std::optional<analysis::OomVerdict>& verdict = {}) {
     if (holders.groups.empty()) return;
     page_.blank();
     page_.heading(
@@ -305,7 +312,8 @@ class Report {
       const analysis::StackGroup& group = holders.groups[i];
       rest -= group.block_bytes;
       holderRow(group.block_bytes, holders.block_bytes,
-                fmt::format("{:>7} ×", withCommas(group.blocks)), oneName(names[i]));
+                fmt::format("{:>7} ×", withCommas(group.blocks)),
+                oneName(names[i]) + poolMark(analysed_.trace, verdict, group));
     }
     if (names.size() < holders.groups.size()) {
       holderRow(rest, holders.block_bytes, "",
@@ -336,20 +344,20 @@ class Report {
           fmt::format("  {:>12}{:>13}  {:<23}  {}", "peak active", "change", "steps", "name"));
     }
     size_t shown = std::min<size_t>(options_.holders, summary.phases.size());
-    for (size_t i = 0; i < shown; ++i) phaseRow(summary.phases[i]);
+    for (size_t i = 0; i < shown; ++i) phaseRow(summary.phases[i], summary.peak.is_at_least);
     if (shown < summary.phases_total) {
       page_.line(fmt::format("  {} more", withCommas(summary.phases_total - shown)));
     }
     evidence(fmt::format("SELECT * FROM phases({})", ordinalOf(*summary.device)), {});
   }
 
-  void phaseRow(const analysis::PhaseSummary& phase) {
+  void phaseRow(const analysis::PhaseSummary& phase, bool is_at_least) {
     std::string_view name =
         analysed_.trace.strings.text(analysed_.trace.annotations.name[phase.annotation]);
     std::string indent(phase.depth * 2, ' ');
     std::string steps =
         fmt::format("{} – {}", withCommas(phase.begin_step), withCommas(phase.end_step - 1));
-    std::string peak = humanBytes(phase.peak_active_bytes);
+    std::string peak = (is_at_least ? "≥ " : "") + humanBytes(phase.peak_active_bytes);
     std::string grew = base::humanDelta(phase.grew_bytes);
     if (page_.isNarrow()) {
       page_.line(fmt::format("  {}{}", indent, name));

@@ -28,6 +28,27 @@ std::string duration(double seconds) {
   return fmt::format("{:.{}f} s", seconds, seconds < 100 ? 3 : 1);
 }
 
+void add(Sentence& sentence, std::vector<Part> parts) {
+  sentence.parts.insert(sentence.parts.end(), parts.begin(), parts.end());
+}
+
+std::vector<Part> exceeded(const Wall& wall, const WallLine& line) {
+  return {plain(" It already exceeds the capacity of "), strong(humanBytes(*wall.capacity_bytes)),
+          plain(" by "), strong(humanBytes(*line.excess_bytes)), plain(".")};
+}
+
+// Memory that does not grow can be above a capacity that the user gave.
+Sentence level(const Wall& wall, const WallLine& line, const char* what, const std::string& from) {
+  Sentence sentence{{plain(fmt::format("{} memory is ", what[0] == 'a' ? "Active" : "Reserved")),
+                     strong(humanBytes(line.now_bytes)), plain(" at the end.")},
+                    {},
+                    fmt::format("SELECT now_bytes, capacity_bytes, excess_bytes FROM {} WHERE what "
+                                "= '{}'",
+                                from, what)};
+  add(sentence, exceeded(wall, line));
+  return sentence;
+}
+
 Sentence growing(const Wall& wall, const WallLine& line, const char* what,
                  const std::string& from) {
   Sentence sentence;
@@ -37,10 +58,24 @@ Sentence growing(const Wall& wall, const WallLine& line, const char* what,
                     plain(fmt::format(" per 1,000 events (90 % confidence: {} to {}).",
                                       humanBytes(whole(1000 * line.bytes_per_event.low)),
                                       humanBytes(whole(1000 * line.bytes_per_event.high))))};
-  if (line.events_left && line.now_bytes >= *wall.capacity_bytes) {
+  if (wall.since_step) {
+    sentence.parts.insert(sentence.parts.end(),
+                          {plain(" This is its growth since step "),
+                           strong(withCommas(*wall.since_step)), plain(", where it began.")});
+  }
+  if (wall.unmapped_bytes > 0) {
+    sentence.parts.insert(sentence.parts.end(),
+                          {plain(" When memory is full is not stated, because "),
+                           strong(humanBytes(wall.unmapped_bytes)),
+                           plain(" in MemPools may be unmapped and then are not on the device.")});
+  } else if (line.excess_bytes) {
+    add(sentence, exceeded(wall, line));
+  } else if (line.events_left && whole(*line.events_left) == 0) {
     sentence.parts.insert(
         sentence.parts.end(),
-        {plain(" It has already reached "), strong(humanBytes(*wall.capacity_bytes)), plain(".")});
+        {plain(line.now_bytes == *wall.capacity_bytes ? " It has already reached "
+                                                      : " The next event can reach "),
+         strong(humanBytes(*wall.capacity_bytes)), plain(".")});
   } else if (line.events_left) {
     sentence.parts.insert(
         sentence.parts.end(),
@@ -71,6 +106,9 @@ json lineJson(const Wall& wall, const WallLine& line, const char* what) {
           {"events_left", events(line.events_left)},
           {"least_events_left", events(line.events_left_least)},
           {"most_events_left", events(line.events_left_most)},
+          {"excess_bytes", line.excess_bytes ? json(*line.excess_bytes) : json()},
+          {"unmapped_bytes", wall.unmapped_bytes},
+          {"since_step", wall.since_step ? json(*wall.since_step) : json()},
           {"seconds_per_event", wall.seconds_per_event ? json(*wall.seconds_per_event) : json()}};
 }
 
@@ -97,7 +135,8 @@ json wallRowsJson(const Wall& wall) {
 
 Section wallSection(const SectionContext& context) {
   int device = context.summary.device->device.ordinal;
-  Wall wall = analysis::wallOf(context.analysed, *context.summary.device, context.capacity_bytes);
+  Wall wall = analysis::wallOf(context.analysed, *context.summary.device, context.capacity_bytes,
+                               &context.summary.growth);
   std::string from = wall.capacity_bytes && context.capacity_bytes
                          ? fmt::format("wall_at({}, {})", device, *wall.capacity_bytes)
                          : fmt::format("wall({})", device);
@@ -117,6 +156,10 @@ Section wallSection(const SectionContext& context) {
            {},
            fmt::format("SELECT what, grows FROM {}", from)});
     }
+    if (wall.active.excess_bytes && !wall.active.grows())
+      section.sentences.push_back(level(wall, wall.active, "active", from));
+    if (wall.reserved.excess_bytes && !wall.reserved.grows())
+      section.sentences.push_back(level(wall, wall.reserved, "reserved", from));
   }
   section.json = {{"rows", wallRowsJson(wall)},
                   {"rows_sql", fmt::format("SELECT * FROM {}", from)}};

@@ -65,11 +65,41 @@ std::string leftUnknown(const analysis::OomVerdict& verdict) {
   return words + fmt::format(" ({} at most)", base::sizeOrZero(*verdict.most_driver_bytes));
 }
 
+// The other requests that failed: how many, and the largest.
+std::optional<Sentence> otherFailures(const DeviceSummary& summary) {
+  const OomReport* largest = nullptr;
+  for (const OomReport& oom : summary.ooms) {
+    if (&oom == &summary.ooms[summary.worst_oom]) continue;
+    if (largest == nullptr || oom.requested_bytes > largest->requested_bytes) largest = &oom;
+  }
+  if (largest == nullptr) return std::nullopt;
+  uint64_t others = summary.failedRequests() - summary.ooms[summary.worst_oom].requests();
+  Sentence sentence{
+      {strong(base::counted(others, "other request")), plain(" failed")},
+      timelineAround(summary, largest->step),
+      fmt::format("SELECT (SELECT sum(ifnull(refusals, 1)) FROM ooms({0}) WHERE step <> {1}) AS "
+                  "others, step, requested_bytes FROM ooms({0}) WHERE step <> {1} "
+                  "ORDER BY requested_bytes DESC NULLS LAST, step LIMIT 1",
+                  ordinalOf(summary), summary.ooms[summary.worst_oom].step)};
+  sentence.parts.push_back(plain(others == 1 ? ": " : ", the largest for "));
+  sentence.parts.push_back(
+      strong(largest->requested_bytes ? humanBytes(*largest->requested_bytes) : "an unknown size"));
+  sentence.parts.push_back(plain(" at step "));
+  sentence.parts.push_back(strong(withCommas(largest->step)));
+  sentence.parts.push_back(plain("."));
+  return sentence;
+}
+
 void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
             const analysis::OomVerdict& verdict, Story& story) {
   const OomReport& oom = summary.ooms[summary.worst_oom];
   story.kind = Story::Kind::kOom;
   story.eyebrow = "Out of memory";
+  if (summary.ooms.size() > 1) {
+    story.is_worst_of_several = true;
+    story.eyebrow +=
+        fmt::format(", the worst of {} failed requests", withCommas(summary.failedRequests()));
+  }
   story.step = oom.step;
   const analysis::FreeSums& free = *oom.free;  // computed for the worst in any case
   std::optional<base::ByteUnit> unit = headlineUnit(oom);
@@ -104,6 +134,7 @@ void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
     addAll(Topic::kWhy, pinSentences(analysed, ordinalOf(summary), verdict.pinned, oom.step, 2));
   }
 
+  if (auto others = otherFailures(summary)) story.add(Topic::kWhat, std::move(*others));
   addAll(Topic::kWhat, refusalSentences(*summary.device, summary.ooms, summary.worst_oom));
   if (oom.given_back_segments > 0) {
     story.add(
@@ -129,6 +160,10 @@ void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
   }
 }
 
+std::string whenText(const analysis::Peak& peak) {
+  return peak.at_start ? " at the start of the recording" : " at step " + withCommas(peak.step);
+}
+
 void addPeak(const AnalysedTrace& analysed, const DeviceSummary& summary, Story& story) {
   const analysis::PeakReport& peak = summary.peak;
   story.step = peak.active.step;
@@ -138,15 +173,20 @@ void addPeak(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
   // As in the tables: nothing is summed here.
   std::vector<std::string> sizes = {boundedActive(peak), boundedReserved(peak, peak.reserved.bytes),
                                     boundedReserved(peak, reserved_then)};
+  constexpr std::string_view kAtLeast = "at least ";
   bool at_least = model::isAtLeast(analysed.trace, ordinalOf(summary));
-  story.headline = fmt::format("Peak active memory was {0}{1}; peak reserved memory was {0}{2}.",
-                               at_least ? "at least " : "", sizes[0], sizes[1]);
+  for (std::string& size : sizes)
+    if (at_least && !size.starts_with(kAtLeast)) size.insert(0, kAtLeast);
+  // Two peaks of different states are no pair.
+  bool is_one_state = reserved_then == peak.reserved.bytes;
+  story.headline = fmt::format("Peak active memory was {}{}; peak reserved memory was {}{}.",
+                               sizes[0], is_one_state ? "" : whenText(peak.active), sizes[1],
+                               is_one_state ? "" : whenText(peak.reserved));
   Sentence sentence{
-      {plain(at_least ? "The program held at least " : "The program held "), strong(sizes[0]),
+      {plain("The program held "), strong(sizes[0]),
        plain(story.at_start ? " of active memory " : " of active memory at step "),
        strong(story.at_start ? "at the start of the recording" : withCommas(peak.active.step)),
-       plain(at_least ? ", when at least " : ", when "), strong(sizes[2]),
-       plain(" were reserved.")},
+       plain(", when "), strong(sizes[2]), plain(" were reserved.")},
       timelineAround(summary, peak.active.step),
       story.at_start
           ? fmt::format("SELECT initial_active_bytes, initial_reserved_bytes FROM devices WHERE "
@@ -157,8 +197,8 @@ void addPeak(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
                         ordinalOf(summary), peak.active.step)};
   story.headline_sql = fmt::format(
       "SELECT peak_active_step, peak_active_seconds, peak_active_bytes, "
-      "peak_reserved_bytes{} FROM devices WHERE device = {}",
-      boundColumns(peak), ordinalOf(summary));
+      "peak_reserved_bytes{}{} FROM devices WHERE device = {}",
+      is_one_state ? "" : ", peak_reserved_step", boundColumns(peak), ordinalOf(summary));
   // What is drawn at a step of bounds is no fact.
   if (!peak.active_bounds) story.add(Topic::kWhat, std::move(sentence));
 }
@@ -249,6 +289,12 @@ void tellState(const AnalysedTrace& analysed, const DeviceSummary& summary, Stor
 }
 
 }  // namespace
+
+std::string Story::placeText() const {
+  if (at_start) return " at the start of the recording";
+  if (!step) return {};
+  return (is_worst_of_several ? ", at step " : " at step ") + withCommas(*step);
+}
 
 std::vector<Sentence> Story::of(Topic topic) const {
   std::vector<Sentence> found;

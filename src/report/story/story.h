@@ -28,7 +28,8 @@ struct StorySentence : Sentence {
 struct Story {
   enum class Kind : uint8_t { kOom, kPeak, kState };
   Kind kind = Kind::kPeak;
-  std::string eyebrow;  // "Out of memory"
+  std::string eyebrow;  // "Out of memory", "Out of memory, the worst of 3 failed requests"
+  bool is_worst_of_several = false;
   std::optional<analysis::Step> step;
   bool at_start = false;  // before the first event; step is 0
   std::string headline;
@@ -37,6 +38,8 @@ struct Story {
   std::vector<analysis::Finding> findings;  // most severe first
 
   void add(Topic topic, Sentence sentence) { sentences.push_back({std::move(sentence), topic}); }
+  // After the eyebrow: " at step 36,503"; empty: none.
+  std::string placeText() const;
   std::vector<Sentence> of(Topic topic) const;
   std::vector<Sentence> all() const { return {sentences.begin(), sentences.end()}; }
 };

@@ -58,6 +58,7 @@ RangeSummary summariseRange(const AnalysedTrace& analysed, const DeviceAnalysis&
   summary.peak = analysis::peaksOver(totals, range.first, range.last);
   summary.peak.holders = analysis::holdersAt(analysed, device, summary.peak.active);
   summary.peak.bounds = model::boundsOf(device.device);
+  summary.peak.is_at_least = analysis::isPeakAtLeast(analysed, device, range.first, range.last);
   for (analysis::OomReport& oom : analysis::oomsOf(analysed, device, 100)) {
     if (range.first <= oom.step && oom.step <= range.last) summary.ooms.push_back(std::move(oom));
   }

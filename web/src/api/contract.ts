@@ -23,6 +23,8 @@ export interface Peak {
   step: number;
   /** the state before the first event: no step has as many bytes */
   at_start?: boolean;
+  /** it may have been higher: sizes or blocks are inferred */
+  at_least?: boolean;
 }
 
 export interface Oom {
@@ -47,6 +49,8 @@ export interface DeviceInfo {
   initial: Totals;
   final: Totals;
   ceiling_bytes: number | null;
+  /** the ceiling is an upper bound: a MemPool may be unmapped */
+  ceiling_at_most?: boolean;
   oom_count: number;
   /** steps before which events are missing; the first 1,000 */
   gaps: { step: number; time_us: number | null }[];
@@ -196,6 +200,7 @@ export interface Phase {
   begin_step: number;
   end_step: number;
   peak_active_bytes: number;
+  /** begin_step − 1: the state before its first event */
   peak_step: number;
   grew_bytes: number;
 }

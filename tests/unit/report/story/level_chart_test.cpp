@@ -50,6 +50,18 @@ TEST(LevelChart, MarksRefusalsAndTheCapacity) {
   EXPECT_EQ(lines[0].substr(0, 14), "     64.0 MiB ");
 }
 
+TEST(LevelChart, LabelsBounds) {
+  AnalysedTrace analysed(stairs());
+  Lines lines = levelChart(*analysed.devices[0],
+                           {.columns = 90, .capacity_bytes = 128 * kMiB, .capacity_at_most = true});
+  EXPECT_EQ(lines[0].substr(0, 16), "    ≤ 128 MiB ");  // ≤ has three bytes
+  EXPECT_NE(lines[8].find("┄ capacity (at most)"), std::string::npos) << lines[8];
+  // Active and reserved are equally high.
+  lines = levelChart(*analysed.devices[0], {.columns = 90, .active_at_least = true});
+  EXPECT_EQ(lines[0].substr(0, 16), "   ≥ 64.0 MiB ");
+  EXPECT_NE(lines[8].find("█ active (at least)  ░ reserved"), std::string::npos) << lines[8];
+}
+
 TEST(LevelChart, ShowsThePeakOfEveryColumn) {
   TraceBuilder b;
   b.segmentAlloc(kA, 64 * kMiB);

@@ -71,6 +71,50 @@ TEST(Story, ThePeakCanBeAtTheStartOfTheRecording) {
       << told.text;
 }
 
+TEST(Story, SaysWhichOfSeveralFailuresItDescribes) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 20 * kMiB).alloc(kA, 20 * kMiB);
+  b.oom(44 * kMiB, 100 * kMiB).oom(44 * kMiB, 300 * kMiB).alloc(kA + kGiB, 512);
+  b.oom(44 * kMiB, 200 * kMiB);
+  Told told = tell(b);
+  EXPECT_EQ(told.story.eyebrow, "Out of memory, the worst of 3 failed requests");
+  EXPECT_EQ(told.story.placeText(), ", at step 3");
+  EXPECT_TRUE(says(told, "2 other requests failed, the largest for 200 MiB at step 5."))
+      << told.text;
+  TraceBuilder two;
+  two.oom(44 * kMiB, 300 * kMiB).alloc(kA, 512).oom(44 * kMiB, 200 * kMiB);
+  EXPECT_TRUE(says(tell(two), "1 other request failed: 200 MiB at step 2."));
+  TraceBuilder one;
+  one.alloc(kA, 512).oom(44 * kMiB, 300 * kMiB);
+  told = tell(one);
+  EXPECT_EQ(told.story.eyebrow + told.story.placeText(), "Out of memory at step 1");
+  EXPECT_FALSE(says(told, "other request")) << told.text;
+}
+
+TEST(Story, PeaksOfDifferentStatesHaveEachTheirStep) {
+  TraceBuilder b;
+  b.segmentAlloc(kA, 60 * kMiB).segmentFree(kA, 60 * kMiB).segmentAlloc(kA, 20 * kMiB);
+  b.alloc(kA, 20 * kMiB);
+  EXPECT_EQ(tell(b).story.headline,
+            "Peak active memory was 20.0 MiB at step 3; peak reserved memory was 60.0 MiB at step "
+            "0.");
+  TraceBuilder same;  // reserved was as high at the active peak
+  same.segmentAlloc(kA, 20 * kMiB).alloc(kA, 20 * kMiB);
+  EXPECT_EQ(tell(same).story.headline,
+            "Peak active memory was 20.0 MiB; peak reserved memory was 20.0 MiB.");
+}
+
+TEST(Story, APeakWithInferredSizesIsALowerBound) {
+  TraceBuilder b;
+  b.free(kA, 3 * kMiB).free(kA + 10 * kMiB, 3 * kMiB).alloc(kA, 512);
+  b.finalSegment(kA, 20 * kMiB).block(512, BlockState::kActiveAllocated, 512);
+  b.block(20 * kMiB - 512, BlockState::kInactive);
+  Told told = tell(b);
+  EXPECT_TRUE(told.story.headline.starts_with("Peak active memory was at least 6.0 MiB"))
+      << told.story.headline;
+  EXPECT_TRUE(says(told, "The program held at least 6.0 MiB of active memory")) << told.text;
+}
+
 TEST(Story, OneEventIsAStateWithoutAPeak) {
   TraceBuilder b;
   b.freeCompleted(kA, 50 * kMiB);

@@ -97,6 +97,7 @@ function DeviceCard({ of }: { of: DeviceInfo }) {
         </dd>
         <dt>Peak live</dt>
         <dd>
+          {of.peak.active.at_least ? "≥ " : ""}
           <Bytes value={of.peak.active.bytes} />
         </dd>
       </dl>

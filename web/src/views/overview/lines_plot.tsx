@@ -80,7 +80,7 @@ function drawLines(s: Surface, { list, of }: Drawn): void {
   if (ceiling !== null) {
     horizontal(s, left, right, toY(ceiling), s.token("ink-3"), [1, 3]);
     font(s);
-    label(s, `ceiling ${bytesText(ceiling)}`, left + 8, toY(ceiling) + 9, {
+    label(s, `ceiling ${of.ceiling_at_most ? "≤ " : ""}${bytesText(ceiling)}`, left + 8, toY(ceiling) + 9, {
       colour: s.token("ink-2"),
       halo: true,
     });
@@ -118,10 +118,10 @@ interface PeakLabel extends Drawn {
 }
 
 function drawPeak(s: Surface, { list, of, toX, toY, left, ceiling }: PeakLabel): void {
-  const { bytes, step, at_start: first } = of.peak.reserved;
+  const { bytes, step, at_start: first, at_least: least } = of.peak.reserved;
   if (bytes === 0) return;
   const [x, y] = [toX(step), toY(bytes)];
-  const text = `peak reserved ${bytesText(bytes)}${first ? ", before the first step" : ""}`;
+  const text = `peak reserved ${least ? "≥ " : ""}${bytesText(bytes)}${first ? ", before the first step" : ""}`;
   font(s, 11, 500);
   const wide = s.c.measureText(text).width + 24;
   const side = x - left > wide ? -1 : 1;
@@ -143,8 +143,8 @@ function drawPeak(s: Surface, { list, of, toX, toY, left, ceiling }: PeakLabel):
   });
 }
 
-function peakText({ bytes, step, at_start: first }: Peak): string {
-  return `${bytesText(bytes)} ${first ? "before the first step" : `at step ${integer(step)}`}`;
+function peakText({ bytes, step, at_start: first, at_least: least }: Peak): string {
+  return `${least ? "at least " : ""}${bytesText(bytes)} ${first ? "before the first step" : `at step ${integer(step)}`}`;
 }
 
 export function LinesPlot() {

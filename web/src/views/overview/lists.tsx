@@ -211,7 +211,9 @@ export function Phases({ list, total }: { list: readonly Phase[]; total: number 
               <td class="r">
                 <Bytes value={one.peak_active_bytes} />
               </td>
-              <td class="r num">{integer(one.peak_step)}</td>
+              <td class="r num">
+                {one.peak_step < one.begin_step ? "before" : integer(one.peak_step)}
+              </td>
               <td class="r">
                 {one.grew_bytes > 0 ? "+" : ""}
                 <Bytes value={one.grew_bytes} />
