@@ -13,7 +13,7 @@
 // If a stack began to grow late (late_growth.h), only the slices after that begin count: the flat
 // part before would make the slope too small and the time too long.
 //
-// If a MemPool's memory may be unmapped, the capacity is only an upper bound, and no time is stated.
+// If a MemPool's memory may be unmapped, the capacity is an upper bound, and no time is stated.
 // Cost: O(slices² + slices · 256 events), and that of findGrowth() unless the caller has it.
 #pragma once
 

@@ -68,9 +68,9 @@ struct PeakReport {
 std::optional<PeakBounds> activeBounds(const AnalysedTrace& analysed, const DeviceAnalysis& device);
 PeakReport peakOf(const AnalysedTrace& analysed, const DeviceAnalysis& device);
 
-// Over the states after steps first … last: were sizes inferred (a block whose size only its request
+// Over the states after steps first … last: were sizes inferred (of a block that only its request
 // shows), or blocks (without the births of segments, or across a gap)? Then active memory may have
-// been higher than what is drawn. False if bounds of it are known (active_bounds). O(allocations).
+// been higher than what is drawn. False if it is bounded from above alone. O(allocations).
 bool isPeakAtLeast(const AnalysedTrace& analysed, const DeviceAnalysis& device, Step first,
                    Step last);
 

@@ -68,7 +68,7 @@ std::optional<Candidate> bestSteps(const AnalysedTrace& analysed, const DeviceAn
   return enough ? std::optional(std::move(snapshots)) : std::nullopt;
 }
 
-constexpr uint64_t kMinMarks = 2;  // what happens once is no step
+constexpr uint64_t kMinMarks = 2;  // what happens once does not mark steps
 
 // Without points: the name that marks most steps. The outermost of several.
 void noteMarks(const AnalysedTrace& analysed, const DeviceAnalysis& device, SamplePoints& points) {

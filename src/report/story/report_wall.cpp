@@ -39,8 +39,8 @@ std::vector<Part> exceeded(const Wall& wall, const WallLine& line) {
 
 // Memory that does not grow can be above a capacity that the user gave.
 Sentence level(const Wall& wall, const WallLine& line, const char* what, const std::string& from) {
-  Sentence sentence{{plain(fmt::format("{} memory is ", what[0] == 'a' ? "Active" : "Reserved")),
-                     strong(humanBytes(line.now_bytes)), plain(" at the end.")},
+  Sentence sentence{{plain(fmt::format("{} memory was ", what[0] == 'a' ? "Active" : "Reserved")),
+                     strong(humanBytes(line.now_bytes)), plain(" in the last slice.")},
                     {},
                     fmt::format("SELECT now_bytes, capacity_bytes, excess_bytes FROM {} WHERE what "
                                 "= '{}'",

@@ -150,7 +150,7 @@ TEST(Summary, PhasesSayHowHighAndHowMuchMore) {
   EXPECT_EQ(summary.phases[1].begin_step, 1U);
   EXPECT_EQ(summary.phases[1].end_step, 3U);
   EXPECT_EQ(summary.phases[1].peak_active_bytes, 1536U);
-  EXPECT_EQ(summary.phases[1].peak_step, 1U);
+  EXPECT_EQ(summary.phases[1].peak_step, 1);
   EXPECT_EQ(summary.phases[1].grew_bytes, 512);
 }
 
