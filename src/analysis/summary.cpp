@@ -48,7 +48,7 @@ DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& dev
   summary.worst_oom = worstOf(summary.ooms);
   if (!summary.ooms.empty()) {
     summary.at_oom = holdersAt(analysed, device, summary.ooms[summary.worst_oom].step);
-    summary.unmapped_bytes = unmappedBytes(analysed, device, summary.ooms);
+    summary.unmapped_bytes = unmappedBytes(analysed, device);
   }
   Step last = device.totals.steps() == 0 ? 0 : device.totals.steps() - 1;
   summary.final_free =

@@ -52,8 +52,7 @@ Wall wallOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
     wall.capacity_source =
         wall.capacity_bytes ? CapacitySource::kOutOfMemory : CapacitySource::kUnknown;
   }
-  wall.unmapped_bytes =
-      unmappedBytes(analysed, device, oomsOf(analysed, device, 1), capacity_bytes);
+  wall.unmapped_bytes = unmappedBytes(analysed, device, capacity_bytes);
   const TotalsIndex& totals = device.totals;
   uint64_t steps = device.clean_up_step;  // what is freed at the end is not a trend
   uint64_t slices = std::min<uint64_t>(kMaxWallSlices, steps / 4);

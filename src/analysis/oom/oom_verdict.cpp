@@ -397,12 +397,13 @@ uint64_t OomVerdict::unmappedBytes(const model::Trace& trace) const {
 }
 
 uint64_t unmappedBytes(const AnalysedTrace& analysed, const DeviceAnalysis& device,
-                       const std::vector<OomReport>& ooms, std::optional<uint64_t> total_bytes) {
-  const std::vector<model::Pool>& pools = analysed.trace.pools;
+                       std::optional<uint64_t> total_bytes) {
   bool has_any = false;
-  for (size_t i = 0; i < pools.size(); ++i)
+  for (size_t i = 0; i < analysed.trace.pools.size(); ++i)
     has_any |= mayHaveOwnAllocator(analysed.trace, model::PoolId(static_cast<uint16_t>(i)));
-  if (ooms.empty() || !has_any) return 0;
+  if (!has_any) return 0;
+  std::vector<OomReport> ooms = oomsOf(analysed, device, 1);
+  if (ooms.empty()) return 0;
   VerdictOptions options = verdictOptions(analysed, device, ooms, total_bytes);
   return verdictOf(analysed, device, ooms[worstOf(ooms)], options).unmappedBytes(analysed.trace);
 }

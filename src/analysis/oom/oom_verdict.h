@@ -189,9 +189,9 @@ VerdictOptions verdictOptions(const AnalysedTrace& analysed, const DeviceAnalysi
 OomVerdict verdictOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                      const OomReport& oom, const VerdictOptions& options = {});
 
-// OomVerdict::unmappedBytes() at the worst event. O(1) if no MemPool is in the file.
+// OomVerdict::unmappedBytes() at the worst event; 0 if there is none. O(pools) without a MemPool,
+// else that of a verdict.
 uint64_t unmappedBytes(const AnalysedTrace& analysed, const DeviceAnalysis& device,
-                       const std::vector<OomReport>& ooms,
                        std::optional<uint64_t> total_bytes = {});
 
 }  // namespace tidegauge::analysis

@@ -76,8 +76,7 @@ json sessionFileJson(const AnalysedTrace& analysed, size_t file_id, const std::s
          {"initial", totalsJson(d, totals.initial())},
          {"final", totalsJson(d, totals.last())},
          {"ceiling_bytes", orNull(ceiling)},
-         {"ceiling_at_most",
-          analysis::unmappedBytes(analysed, *device, analysis::oomsOf(analysed, *device, 1)) > 0},
+         {"ceiling_at_most", analysis::unmappedBytes(analysed, *device) > 0},
          {"oom_count", oom_count},
          {"gaps", gaps},
          {"ooms", ooms}});
