@@ -177,8 +177,8 @@ void addPeak(const AnalysedTrace& analysed, const DeviceSummary& summary, Story&
   bool at_least = model::isAtLeast(analysed.trace, ordinalOf(summary));
   for (std::string& size : sizes)
     if (at_least && !size.starts_with(kAtLeast)) size.insert(0, kAtLeast);
-  // Two peaks of different states are no pair.
-  bool is_one_state = reserved_then == peak.reserved.bytes;
+  // Peaks of two states have each their step. What is drawn at a step of bounds is no fact.
+  bool is_one_state = peak.active_bounds || reserved_then == peak.reserved.bytes;
   story.headline = fmt::format("Peak active memory was {}{}; peak reserved memory was {}{}.",
                                sizes[0], is_one_state ? "" : whenText(peak.active), sizes[1],
                                is_one_state ? "" : whenText(peak.reserved));
