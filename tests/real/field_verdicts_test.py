@@ -317,6 +317,8 @@ class Field(unittest.TestCase):
         text = " ".join(self.run_report(path).split())
         self.assertIn("≤ ", text)
         self.assertIn("┄ capacity (at most)", text)
+        self.assertIn("the most that this process could have had", text)
+        self.assertNotIn("the memory available to this process", text)
         full = " ".join(self.run_report(path, "--full").split())
         self.assertIn("When memory is full is not stated, because", full)
         self.assertNotIn("more events", full.split("Time until memory is full", 1)[1])

@@ -205,7 +205,7 @@ json oomPageJson(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& 
           {"caller", clean(analysed.names.caller(oom.stack))},
           {"phases", phases},
           {"sentences", sentencesJson(sentences)},
-          {"sum_sentence", sentencesJson({sumSentence(v)})[0]},
+          {"sum_sentence", sentencesJson({sumSentence(v, v.unmappedBytes(analysed.trace))})[0]},
           {"verdict", verdictWith(analysed, v, kMaxPageRows)},
           {"pieces", piecesJson(analysed, v)},
           {"holders", holdersJson(analysed, device.device.ordinal,

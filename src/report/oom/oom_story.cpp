@@ -378,7 +378,7 @@ std::string poolMark(const model::Trace& trace, const std::optional<OomVerdict>&
   return verdict->not_on_device_bytes > 0 ? " (unmapped)" : " (MemPool)";
 }
 
-Sentence sumSentence(const OomVerdict& v) {
+Sentence sumSentence(const OomVerdict& v, uint64_t unmapped_bytes) {
   uint64_t driver = v.driver_bytes.value_or(0);
   uint64_t other = v.otherBytes().value_or(0);
   uint64_t whole = v.otherBytes() ? *v.total_bytes : v.ceilingBytes().value_or(v.reserved_bytes);
@@ -397,13 +397,15 @@ Sentence sumSentence(const OomVerdict& v) {
   if (v.otherBytes()) append(sentence.parts, {plain(" + "), strong(sizes[3]), plain(" elsewhere")});
   bool is_sum = !ofDriver(v) || v.driver_bytes;
   if (is_sum) append(sentence.parts, {plain(" = "), strong(sizes[4])});
-  append(sentence.parts,
-         {plain(v.otherBytes()              ? ", the whole device."
-                : v.not_on_device_bytes > 0 ? "."
-                : v.cap && v.cap->isFixed() ? ", the memory available without the limit."
-                : v.driver_bytes            ? ", the memory available to this process."
-                : ofDriver(v)               ? "."
-                                            : " reserved.")});
+  append(
+      sentence.parts,
+      {plain(v.otherBytes()                         ? ", the whole device."
+             : v.not_on_device_bytes > 0            ? "."
+             : v.cap && v.cap->isFixed()            ? ", the memory available without the limit."
+             : v.driver_bytes && unmapped_bytes > 0 ? ", the most that this process could have had."
+             : v.driver_bytes                       ? ", the memory available to this process."
+             : ofDriver(v)                          ? "."
+                                                    : " reserved.")});
   if (v.not_on_device_bytes > 0) {
     append(sentence.parts, {plain(" The device has "), strong(humanBytes(*v.total_bytes)),
                             plain(", which is less than this sum.")});

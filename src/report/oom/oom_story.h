@@ -29,8 +29,9 @@ std::vector<Sentence> refusalSentences(const analysis::DeviceAnalysis& device,
 // have unmapped: " (MemPool)"; " (unmapped)" if the sum exceeds the device. Else empty.
 std::string poolMark(const model::Trace& trace, const std::optional<analysis::OomVerdict>& verdict,
                      const analysis::StackGroup& group);
-// L + F + D + other = T, or L + F + D = C.
-Sentence sumSentence(const analysis::OomVerdict& verdict);
+// L + F + D + other = T, or L + F + D = C. `unmapped_bytes` of MemPools may not be on the device
+// (OomVerdict::unmappedBytes()): above 0, C is an upper bound.
+Sentence sumSentence(const analysis::OomVerdict& verdict, uint64_t unmapped_bytes = 0);
 // For the major ones (pinned.h), in their order. Empty if nothing is pinned.
 std::vector<Sentence> pinSentences(const analysis::AnalysedTrace& analysed, int device,
                                    const analysis::Pinned& pinned, analysis::Step step,

@@ -99,7 +99,7 @@ class Report {
   static int ordinalOf(const analysis::DeviceAnalysis& device) { return device.device.ordinal; }
   static std::string placeText(const analysis::Peak& peak, analysis::Step first) {
     if (peak.at_start) return "the start of the recording";
-    return (peak.step < first ? "before them, after step " : "step ") + withCommas(peak.step);
+    return peak.step < first ? "the state before them" : "step " + withCommas(peak.step);
   }
 
   void deviceSection(const DeviceSummary& summary) {

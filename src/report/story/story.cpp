@@ -128,7 +128,7 @@ void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
   };
   addAll(Topic::kWhy, verdictSentences(verdict));
   addAll(Topic::kWhy, poolSentences(analysed, verdict, 3));
-  story.add(Topic::kWhy, sumSentence(verdict));
+  story.add(Topic::kWhy, sumSentence(verdict, verdict.unmappedBytes(analysed.trace)));
   // If free bytes are missing, or other pools keep them, releasing pinned memory would not help.
   if (verdict.lackingBytes() == 0 && !verdict.find(analysis::Verdict::kHeldInPool)) {
     addAll(Topic::kWhy, pinSentences(analysed, ordinalOf(summary), verdict.pinned, oom.step, 2));

@@ -52,7 +52,7 @@ TEST(DiffSide, PlacesHaveNames) {
   EXPECT_EQ(sideAt(analysed, "oom").points[0].step, 3u);
   EXPECT_EQ(sideAt(analysed, "phase:work").points[0].step, 2u) << "its highest point";
   EXPECT_EQ(sideAt(analysed, "phase:work").notes.size(), 1u) << "there are two of that name";
-  EXPECT_EQ(sideAt(analysed, "phase:work#2").points[0].step, 6u);
+  EXPECT_EQ(sideAt(analysed, "phase:work#2").points[0].step, 4u) << "the state that it begins with";
   EXPECT_EQ(sideAt(analysed, "phase:12").points[0].step, 6u) << "a name, not a step";
   EXPECT_EQ(sideAt(analysed, "step:4").points[0].step, 4u);
   EXPECT_EQ(sideAt(analysed, "4").points[0].step, 4u);
