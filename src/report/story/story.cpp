@@ -114,14 +114,19 @@ void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
     story.headline += fmt::format(", and {} were free inside segments", inUnit(free.bytes, unit));
   }
   story.headline += ".";
+  std::string all_failed;  // the heading names their number
+  if (story.is_worst_of_several)
+    all_failed = fmt::format(", (SELECT sum(ifnull(refusals, 1)) FROM ooms({})) AS failed_requests",
+                             ordinalOf(summary));
   story.headline_sql =
       oom.device_free_bytes || !verdict.most_driver_bytes
           ? oomSql(summary,
-                   "step, seconds, requested_bytes, device_free_bytes, free_in_segments_bytes")
+                   "step, seconds, requested_bytes, device_free_bytes, free_in_segments_bytes" +
+                       all_failed)
           : fmt::format(
                 "SELECT step, request_bytes, total_bytes - reserved_bytes AS "
-                "most_driver_bytes, free_bytes FROM {} WHERE step = {} LIMIT 1",
-                verdictTable(verdict), oom.step);
+                "most_driver_bytes, free_bytes{} FROM {} WHERE step = {} LIMIT 1",
+                all_failed, verdictTable(verdict), oom.step);
 
   auto addAll = [&](Topic topic, std::vector<Sentence> sentences) {
     for (Sentence& sentence : sentences) story.add(topic, std::move(sentence));
