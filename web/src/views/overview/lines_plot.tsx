@@ -80,10 +80,16 @@ function drawLines(s: Surface, { list, of }: Drawn): void {
   if (ceiling !== null) {
     horizontal(s, left, right, toY(ceiling), s.token("ink-3"), [1, 3]);
     font(s);
-    label(s, `ceiling ${of.ceiling_at_most ? "≤ " : ""}${bytesText(ceiling)}`, left + 8, toY(ceiling) + 9, {
-      colour: s.token("ink-2"),
-      halo: true,
-    });
+    label(
+      s,
+      `ceiling ${of.ceiling_at_most ? "≤ " : ""}${bytesText(ceiling)}`,
+      left + 8,
+      toY(ceiling) + 9,
+      {
+        colour: s.token("ink-2"),
+        halo: true,
+      },
+    );
   }
   drawPeak(s, { list, of, toX, toY, left, ceiling });
   for (const { step } of of.gaps) gapLine(s, toX(step), top, bottom);
