@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "base/format.h"
 #include "doctor/doctor.h"
@@ -17,6 +18,8 @@
 
 namespace tidegauge::doctor {
 namespace {
+
+using namespace std::string_view_literals;
 
 constexpr uint8_t kLockPrefix = 0xf0;
 
@@ -137,8 +140,7 @@ std::optional<ExaminedLibrary> examineLibrary(const std::string& path, const std
   }
   const record::ElfFile& file = opened.value();
   if (*kind == record::Library::kFramework) {
-    for (std::string_view probe :
-         {std::string_view("pytorch\0malloc", 15), std::string_view("pytorch\0free", 13)})
+    for (std::string_view probe : {"pytorch\0malloc\0"sv, "pytorch\0free\0"sv})
       it.functions += file.hasNote(".note.stapsdt", probe);
   } else {
     auto found = file.functions(wanted);

@@ -125,7 +125,7 @@ base::Result<Connection> Connection::open(const std::vector<VirtualTableSource>&
   return connection;
 }
 
-base::Result<Statement> Connection::prepare(std::string_view sql, const Schema& schema) {
+base::Result<Statement> Connection::prepare(std::string_view sql, const Schema& schema) const {
   if (sql.size() > kMaxSqlBytes) {
     return base::Error{base::ErrorKind::kUsage, "the SQL is longer than 1 MiB", {}, {}};
   }

@@ -43,7 +43,7 @@ class Connection {
                                        const AnalysedTrace& trace, ScanContext& context);
 
   // Exactly one statement that only reads.
-  base::Result<Statement> prepare(std::string_view sql, const Schema& schema);
+  base::Result<Statement> prepare(std::string_view sql, const Schema& schema) const;
   sqlite3* get() const { return db_.get(); }
   const std::set<std::string>& tablesRead() const { return access_->read; }
 

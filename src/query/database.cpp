@@ -160,7 +160,7 @@ class Collector : public RowSink {
 
 }  // namespace
 
-Database::Database(const AnalysedTrace& trace, const Scope& scope, Whole whole)
+Database::Database(const AnalysedTrace& trace, const Scope& scope, const Whole& whole)
     : trace_(trace), tables_(allTables(trace, whole)) {
   for (Table& table : tables_) restrict(table, scope);
   functions_ = tableFunctions(trace, tables_);

@@ -79,7 +79,7 @@ class Database {
  public:
   // `whole`: the whole recording, if the trace is a process of one; null: its tables are empty.
   explicit Database(const analysis::AnalysedTrace& trace, const Scope& scope = {},
-                    Whole whole = nullptr);
+                    const Whole& whole = nullptr);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 

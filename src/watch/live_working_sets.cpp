@@ -30,7 +30,7 @@ class LiveWorkingSets::ThreadClock final : public wss::Clock {
   LiveWorkingSets& of_;
 };
 
-LiveWorkingSets::LiveWorkingSets(std::optional<WorkingSetPlan> plan)
+LiveWorkingSets::LiveWorkingSets(const std::optional<WorkingSetPlan>& plan)
     : plan_(plan.value_or(WorkingSetPlan{})) {
   figures_.window = fmt::format("{:g}", plan_.window_s);
   if (plan) thread_ = std::thread([this] { run(); });

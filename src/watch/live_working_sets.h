@@ -28,7 +28,7 @@ struct WorkingSetPlan {
 class LiveWorkingSets {
  public:
   // Without a plan it does nothing.
-  explicit LiveWorkingSets(std::optional<WorkingSetPlan> plan);
+  explicit LiveWorkingSets(const std::optional<WorkingSetPlan>& plan);
   ~LiveWorkingSets();
   LiveWorkingSets(const LiveWorkingSets&) = delete;
   LiveWorkingSets& operator=(const LiveWorkingSets&) = delete;

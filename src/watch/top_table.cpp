@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "base/format.h"
 #include "base/text_layout.h"
@@ -36,7 +37,9 @@ struct Column {
   std::optional<TopOrder> order;
   std::string (*text)(const TopRow&);
 };
-std::string ofProcess(const TopRow& row, std::string text) { return row.is_first ? text : ""; }
+std::string ofProcess(const TopRow& row, std::string text) {
+  return row.is_first ? std::move(text) : "";
+}
 const std::array<Column, 12>& columnsOfTable() {
   static const std::array<Column, 12> kColumns = {{
       {"!", 1, 0, {}, [](const TopRow& r) { return std::string(r.incomplete.empty() ? "" : "!"); }},
@@ -213,7 +216,7 @@ std::vector<std::string> topLines(const std::vector<TopRow>& rows, TopOrder orde
   }
   size_t room = columns > width() ? columns - width() : 0;
   size_t name_width = std::min(kMinName + room, kMaxName);
-  auto line = [&](std::string pid, std::string_view process, const auto& cell) {
+  auto line = [&](const std::string& pid, std::string_view process, const auto& cell) {
     std::string text = base::padLeft(pid, kPidWidth) + " " +
                        base::padRight(base::cutTo(process, name_width), name_width);
     for (size_t i = 0; i < all.size(); ++i)

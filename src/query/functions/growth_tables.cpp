@@ -23,6 +23,7 @@ template <class T>
 std::vector<Of<T>> rowsOf(const AnalysedTrace& trace, const DeviceAnalysis& device,
                           std::vector<T> rows) {
   std::vector<Of<T>> result;
+  result.reserve(rows.size());
   for (T& row : rows) result.push_back({&trace, &device, std::move(row)});
   return result;
 }

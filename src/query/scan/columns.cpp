@@ -74,6 +74,7 @@ Column& addEnum(Table& table, std::string name, std::string doc, Fill fill,
   };
   column.like = [names](const std::string& pattern) {
     std::vector<bool> result;
+    result.reserve(names.size());
     for (const std::string& n : names) {
       result.push_back(isLike(n, pattern));
     }

@@ -117,8 +117,7 @@ class Planner {
 
   void estimate(int index, const Column& column, Test test) {
     bool equality = test == Test::kEqual || test == Test::kIs;
-    bool one_device = device_fixed_ || table_.devices.size() <= 1;
-    if (equality && index == table_.device_column) device_fixed_ = one_device = true;
+    if (equality && index == table_.device_column) device_fixed_ = true;
     if (equality) fixed_.push_back(index);
     if (column.sorted != Sorted::kNo && test != Test::kIsNull && test != Test::kIsNotNull) {
       narrowed_ = true;

@@ -115,7 +115,7 @@ std::vector<DeviceBlocks> finalBlocks(const AnalysedTrace& analysed) {
   return result;
 }
 
-Table blocksTable(const AnalysedTrace& analysed, std::vector<DeviceBlocks> by_device) {
+Table blocksTable(const AnalysedTrace& analysed, const std::vector<DeviceBlocks>& by_device) {
   const model::Trace& trace = analysed.trace;
   using Block = analysis::LayoutBlock;
   auto blocks = std::make_shared<std::vector<Block>>();

@@ -15,36 +15,36 @@ namespace tidegauge::query {
 
 using analysis::AnalysedTrace;
 
-// All of them refer to `trace`, which must outlive them.
-Table eventsTable(const AnalysedTrace& trace);
-Table allocationsTable(const AnalysedTrace& trace);
-Table segmentsTable(const AnalysedTrace& trace);
-Table piecesTable(const AnalysedTrace& trace);
-Table totalsTable(const AnalysedTrace& trace);
-Table stacksTable(const AnalysedTrace& trace);
-Table framesTable(const AnalysedTrace& trace);
-Table stackFramesTable(const AnalysedTrace& trace);
-Table devicesTable(const AnalysedTrace& trace);
-Table annotationsTable(const AnalysedTrace& trace);
-Table streamsTable(const AnalysedTrace& trace);
-Table poolsTable(const AnalysedTrace& trace);
-Table settingsTable(const AnalysedTrace& trace);
-Table issuesTable(const AnalysedTrace& trace);
-Table fileTable(const AnalysedTrace& trace);
+// All of them refer to `analysed`, which must outlive them.
+Table eventsTable(const AnalysedTrace& analysed);
+Table allocationsTable(const AnalysedTrace& analysed);
+Table segmentsTable(const AnalysedTrace& analysed);
+Table piecesTable(const AnalysedTrace& analysed);
+Table totalsTable(const AnalysedTrace& analysed);
+Table stacksTable(const AnalysedTrace& analysed);
+Table framesTable(const AnalysedTrace& analysed);
+Table stackFramesTable(const AnalysedTrace& analysed);
+Table devicesTable(const AnalysedTrace& analysed);
+Table annotationsTable(const AnalysedTrace& analysed);
+Table streamsTable(const AnalysedTrace& analysed);
+Table poolsTable(const AnalysedTrace& analysed);
+Table settingsTable(const AnalysedTrace& analysed);
+Table issuesTable(const AnalysedTrace& analysed);
+Table fileTable(const AnalysedTrace& analysed);
 // Tables of recordings; empty for snapshots.
-Table processesTable(const AnalysedTrace& trace);
-Table functionsTable(const AnalysedTrace& trace);
-Table kernelsTable(const AnalysedTrace& trace);
-Table launchesTable(const AnalysedTrace& trace);
-Table copiesTable(const AnalysedTrace& trace);
-Table lossesTable(const AnalysedTrace& trace);
-Table unwatchedTable(const AnalysedTrace& trace);
-Table incompleteTable(const AnalysedTrace& trace);
-Table refusedTable(const AnalysedTrace& trace);
-Table heldAtEndTable(const AnalysedTrace& trace);
+Table processesTable(const AnalysedTrace& analysed);
+Table functionsTable(const AnalysedTrace& analysed);
+Table kernelsTable(const AnalysedTrace& analysed);
+Table launchesTable(const AnalysedTrace& analysed);
+Table copiesTable(const AnalysedTrace& analysed);
+Table lossesTable(const AnalysedTrace& analysed);
+Table unwatchedTable(const AnalysedTrace& analysed);
+Table incompleteTable(const AnalysedTrace& analysed);
+Table refusedTable(const AnalysedTrace& analysed);
+Table heldAtEndTable(const AnalysedTrace& analysed);
 
 // The work that the recording holds for this trace; a snapshot has none, so all of it is empty.
-const model::RecordedWork& workOf(const AnalysedTrace& trace);
+const model::RecordedWork& workOf(const AnalysedTrace& analysed);
 // The column process_id: the same in every row of a trace.
 void addProcessId(Table& table, const model::RecordedWork& work);
 
@@ -53,8 +53,8 @@ struct DeviceBlocks {
   int32_t device = 0;
   std::vector<analysis::LayoutBlock> blocks;
 };
-std::vector<DeviceBlocks> finalBlocks(const AnalysedTrace& trace);
-Table blocksTable(const AnalysedTrace& trace, std::vector<DeviceBlocks> blocks);
+std::vector<DeviceBlocks> finalBlocks(const AnalysedTrace& analysed);
+Table blocksTable(const AnalysedTrace& analysed, const std::vector<DeviceBlocks>& by_device);
 
 // The result of a table-valued function: some rows of a table, or its own table.
 struct View {

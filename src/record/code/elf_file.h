@@ -44,8 +44,8 @@ class ElfFile {
   std::optional<uint64_t> addressOfOffset(uint64_t offset) const;
   std::string buildId() const;      // hexadecimal; empty if none
   std::string interpreter() const;  // path of its dynamic loader; empty: static
-  bool hasSection(std::string_view name) const;
-  bool mentions(std::string_view symbol) const;  // defines it, or imports it
+  bool hasSection(std::string_view wanted) const;
+  bool mentions(std::string_view wanted) const;  // defines it, or imports it
   bool hasNote(std::string_view section, std::string_view owner) const;
   // Bytes of the file, at most `size`; fewer at its end.
   std::vector<uint8_t> bytesAt(uint64_t offset, size_t size) const;

@@ -13,7 +13,7 @@ std::string olderPython(std::string_view path) {
   if (!file.starts_with("python")) return {};
   std::string_view version = file.substr(6);
   size_t dot = version.find('.');
-  if (dot == std::string_view::npos || dot != 1 || version[0] < '2' || version[0] > '3') return {};
+  if (dot != 1 || version[0] < '2' || version[0] > '3') return {};
   size_t end = dot + 1;
   int minor = 0;
   while (end < version.size() && end < dot + 3 && version[end] >= '0' && version[end] <= '9')

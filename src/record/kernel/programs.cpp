@@ -147,7 +147,7 @@ int Programs::attachMany(const char* program_name, const std::string& path,
   return linkOne(descriptor, path, offsets[0], cookies[0], at_return);
 }
 
-base::Status Programs::watchProcess(uint32_t tgid, bool may_stop) {
+base::Status Programs::watchProcess(uint32_t tgid, bool may_stop) const {
   uint32_t flags = TARGET_WATCHED | (may_stop ? TARGET_MAY_STOP : 0);
   if (bpf_map_update_elem(mapDescriptor("targets"), &tgid, &flags, BPF_ANY) != 0)
     return limit(fmt::format("process {} cannot be watched: {}", tgid, std::strerror(errno)));

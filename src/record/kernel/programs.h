@@ -40,7 +40,7 @@ using Losses = std::array<uint64_t, COUNT_KINDS>;
 class Programs {
  public:
   // kMissingFeature with what is missing: privileges, BTF, kernel.
-  static base::Result<Programs> load(const ProgramSettings& settings);
+  static base::Result<Programs> load(const ProgramSettings& wanted);
   Programs(Programs&&) noexcept;
   Programs& operator=(Programs&&) noexcept;
   ~Programs();
@@ -53,7 +53,7 @@ class Programs {
   // −errno.
   int attachMany(const char* program, const std::string& path, const std::vector<uint64_t>& offsets,
                  const std::vector<uint64_t>& cookies, bool at_return) const;
-  base::Status watchProcess(uint32_t tgid, bool may_stop);
+  base::Status watchProcess(uint32_t tgid, bool may_stop) const;
   Losses losses() const;
   void detach();  // detaches from processes: no more process events follow
 

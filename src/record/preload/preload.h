@@ -44,7 +44,7 @@ class PreloadRecorder final : public Source {
   void readEntry(uint32_t type, const uint8_t* bytes, uint32_t size, uint32_t image, Batch& batch);
   void reportStack(const Program& program, uint32_t image, int32_t id);
   void end(uint32_t image, uint64_t time_ns, std::optional<int> status);
-  void endThese(const std::vector<uint32_t>& images);
+  void endThese(const std::vector<uint32_t>& gone);
   void takeNames(Batch& batch);
   void takeCounts(uint32_t image);
 

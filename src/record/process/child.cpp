@@ -43,6 +43,7 @@ base::Result<Child> Child::start(const std::vector<std::string>& command,
   if (pipe2(gate.data(), O_CLOEXEC) != 0 || pipe2(verdict.data(), O_CLOEXEC) != 0)
     return unreadable(fmt::format("cannot start {}: {}", command[0], std::strerror(errno)));
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   std::vector<char*> variables = variablesWith(environment);
@@ -112,8 +113,8 @@ std::string findProgram(const std::string& name) {
   std::string paths = list != nullptr ? list : "/usr/local/bin:/usr/bin:/bin";
   for (size_t at = 0; at <= paths.size();) {
     size_t end = std::min(paths.find(':', at), paths.size());
-    std::string folder = end > at ? paths.substr(at, end - at) : ".";
-    std::string path = folder + "/" + name;
+    std::string path = end > at ? paths.substr(at, end - at) : ".";
+    path.append("/").append(name);
     if (access(path.c_str(), X_OK) == 0) return path;
     at = end + 1;
   }

@@ -103,11 +103,11 @@ class Session final : public RecorderSink {
   void mappingsChanged(uint32_t pid) override { stacks_.look(pid); }
   void mappingsForgotten(uint32_t pid) override { stacks_.forgetCode(pid); }
   void unwatched(const model::Unwatched& what, int64_t at_ns) override;
-  void call(const model::MemoryCall& call) override;
-  void stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& frames) override;
+  void call(const model::MemoryCall& seen) override;
+  void stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& addresses) override;
   void kernelNamed(const KernelName& name) override { processes_.nameKernel(name); }
   void launchesSeen(const std::vector<LaunchCount>& launches) override;
-  void launched(const Launch& launch) override;
+  void launched(const Launch& seen) override;
   void copiesSeen(const std::vector<CopyCount>& copies) override;
 
  private:
@@ -119,7 +119,7 @@ class Session final : public RecorderSink {
   void forgetEnded(int64_t now_ns);
   void forgetProcess(uint32_t process);
   void writeFunctions();
-  void writeLosses(const Losses& now);
+  void writeLosses(const Losses& seen);
   void endPartIfFull();
   void writeBeginning();  // of a part
   void writeCarried();

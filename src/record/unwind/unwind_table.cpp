@@ -19,6 +19,8 @@
 namespace tidegauge::record {
 namespace {
 
+using namespace std::string_view_literals;
+
 constexpr size_t kMaxParts = 128;
 constexpr size_t kMaxSections = 4096;
 constexpr size_t kLongestSection = size_t{64} << 20;
@@ -120,7 +122,7 @@ base::Status UnwindTable::makeIndex(const Elf64_Ehdr& file, const std::string& p
                       ": no .eh_frame_hdr, and no section "
                       "headers that would say where .eh_frame is");
   uint64_t names = sections[file.e_shstrndx].sh_offset;
-  constexpr std::string_view kName{".eh_frame", 10};  // including its terminator
+  constexpr std::string_view kName = ".eh_frame\0"sv;  // including its terminator
   for (const Elf64_Shdr& section : sections) {
     std::array<char, kName.size()> name{};
     if ((section.sh_flags & SHF_ALLOC) == 0 || section.sh_size > kLongestSection ||

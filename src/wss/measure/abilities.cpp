@@ -60,6 +60,7 @@ base::Status checkSurvey(std::string_view name) {
 
 std::vector<Ability> lookAtBackends() {
   std::vector<Ability> abilities;
+  abilities.reserve(std::size(kBackends) + std::size(kSurveys));
   for (std::string_view name : kBackends)
     abilities.push_back({name, descriptionOf(name), checkBackend(name)});
   for (std::string_view name : kSurveys)

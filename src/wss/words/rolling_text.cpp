@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text_layout.h"
 #include "wss/units.h"
@@ -23,7 +24,7 @@ std::string afterWhich(size_t bin, double window_s) {
 
 std::string bar(double share, size_t columns) {
   std::string text;
-  auto full = static_cast<size_t>(share * static_cast<double>(columns) + 0.5);
+  auto full = static_cast<size_t>(std::llround(share * static_cast<double>(columns)));
   for (size_t i = 0; i < full; ++i) text += "█";
   return text;
 }
