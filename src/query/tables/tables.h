@@ -36,6 +36,7 @@ Table processesTable(const AnalysedTrace& trace);
 Table functionsTable(const AnalysedTrace& trace);
 Table kernelsTable(const AnalysedTrace& trace);
 Table launchesTable(const AnalysedTrace& trace);
+Table launchEventsTable(const AnalysedTrace& trace);
 Table copiesTable(const AnalysedTrace& trace);
 Table lossesTable(const AnalysedTrace& trace);
 Table unwatchedTable(const AnalysedTrace& trace);
