@@ -206,6 +206,7 @@ base::Status Session::finish(Source& source) {
   launches_.finish();
   stacks_.takeLastNames();
   late_names_.take(*this, now());
+  unwatched_.assign(now(), SessionUnwatched::When::kAtTheEnd);
   file_.finish(source.stackCounts());
   return status();
 }
