@@ -13,7 +13,8 @@
 namespace tidegauge::record {
 namespace {
 
-constexpr const char* kSection = ".nv_fatbin";
+// As nvcc names it, also with relocatable device code.
+constexpr const char* kSections[] = {".nv_fatbin", "__nv_relfatbin"};
 constexpr uint64_t kHeaderBytes = 16;
 constexpr uint32_t kMagic = 0xba55ed50;
 constexpr uint64_t kMaxContainerBytes = uint64_t{1} << 30;
@@ -71,8 +72,9 @@ LayoutsByName layoutsIn(const std::string& path, Cubins which, CodeCounts* count
   LayoutsByName layouts;
   CodeCounts held;
   if (auto file = ElfFile::open(path); file.ok())
-    for (ElfFile::Section section : file.value().sections(kSection))
-      readSection(file.value(), section, which, layouts, held);
+    for (const char* name : kSections)
+      for (ElfFile::Section section : file.value().sections(name))
+        readSection(file.value(), section, which, layouts, held);
   if (counts != nullptr) *counts = held;
   return layouts;
 }

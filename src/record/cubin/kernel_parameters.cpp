@@ -16,8 +16,11 @@ constexpr std::string_view kInfo = ".nv.info.";
 // Attributes: {format, attribute, value of 16 bits}; with kSized, the value is the number of bytes
 // that follow.
 constexpr uint8_t kSized = 4;
-constexpr uint8_t kParameter = 0x17;       // EIATTR_KPARAM_INFO
-constexpr uint8_t kLargeParameter = 0x45;  // EIATTR_KPARAM_INFO_V2: likewise, `packed` is the size
+constexpr uint8_t kParameter = 0x17;  // EIATTR_KPARAM_INFO
+// EIATTR_KPARAM_INFO_V2: likewise, but `packed` has the size in its lower half, and above it a mark:
+// 0x0500 for some pointers in PyTorch 2.15.
+constexpr uint8_t kLargeParameter = 0x45;
+constexpr uint32_t kLargeSize = 0xffff;
 constexpr uint8_t kParametersSize = 0x19;  // EIATTR_CBANK_PARAM_SIZE
 constexpr size_t kParameterBytes = 12;     // {u32 index, u16 ordinal, u16 offset, u32 packed}
 constexpr uint32_t kSizeShift = 18;        // of the packed word: size in its upper 14 bits
@@ -88,8 +91,8 @@ class Info {
     if (found_.size() <= ordinal) found_.resize(ordinal + 1);
     if (found_[ordinal]) return false;
     auto packed = *readAt<uint32_t>(value, 8);
-    found_[ordinal] =
-        KernelParameter{*readAt<uint16_t>(value, 6), is_large ? packed : packed >> kSizeShift};
+    found_[ordinal] = KernelParameter{*readAt<uint16_t>(value, 6),
+                                      is_large ? packed & kLargeSize : packed >> kSizeShift};
     return true;
   }
 

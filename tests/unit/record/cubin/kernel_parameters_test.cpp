@@ -48,6 +48,20 @@ TEST(KernelParameters, OfMoreThanFourKibAreReadToo) {
   EXPECT_EQ(kernelsOf(fixture("large.cubin")), (Kernels{{"large", "0:4 8:20000 20008:8"}}));
 }
 
+// In PyTorch 2.15's libtorch_cuda.so, the word of some pointers is 0x05000008.
+TEST(KernelParameters, OfMoreThanFourKibMayHaveAMarkAboveTheirSize) {
+  Bytes marked = fixture("large.cubin");
+  size_t found = 0;
+  for (size_t i = 0; i + 16 <= marked.size(); ++i) {
+    bool is_last = marked[i] == 4 && marked[i + 1] == 0x45 && marked[i + 2] == 12 &&
+                   marked[i + 8] == 2 && marked[i + 12] == 8;
+    if (is_last) marked[i + 15] = 5;
+    found += is_last;
+  }
+  ASSERT_EQ(found, 1U);
+  EXPECT_EQ(kernelsOf(marked), (Kernels{{"large", "0:4 8:20000 20008:8"}}));
+}
+
 TEST(FatBinary, GivesTheCubinsHoweverTheyArePacked) {
   for (const char* name : {"plain.fatbin", "lz4.fatbin", "zstd.fatbin", "several.fatbin"}) {
     SCOPED_TRACE(name);
