@@ -8,8 +8,8 @@
 //     several cubins, packed as one       likewise, as `fatbinary --concat` makes them
 //
 // Reads hostile bytes: what is not as expected is counted, and the search continues at the next
-// container. Cost: unpacking, about 1 GB/s. Source: containers that fatbinary of CUDA 13.5 made, and
-// those of PyTorch 2.15; there is no public description.
+// container. Cost: unpacking, about 1 GB/s. Source: containers that fatbinary of CUDA 13.5
+// made, and those of PyTorch 2.15; there is no public description.
 #pragma once
 
 #include <cstdint>
