@@ -30,7 +30,9 @@ TEST(LaunchArguments, WithoutKnownParametersAreWords) {
   Bytes bytes = {1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0};
   EXPECT_EQ(argumentsText(bytes, kUnknownParameters, ""), "0x1 0x2");
   EXPECT_EQ(argumentsText(bytes, 2, "not a layout"), "0x1 0x2");
-  EXPECT_EQ(argumentsText(bytes, 1, "0:18446744073709551615"), "0x1 0x2") << "first words of it";
+  EXPECT_EQ(argumentsText(bytes, 1, "0:18446744073709551615"),
+            "x'01000000000000000200000000000000'")
+      << "no more than there is";
 }
 
 }  // namespace
