@@ -9,7 +9,7 @@
 namespace tidegauge::record {
 namespace {
 
-constexpr size_t kMaxWaiting = 100'000;
+constexpr size_t kMaxLaunchesWaiting = 100'000;
 constexpr size_t kMaxKernels = 1'000'000;
 constexpr size_t kWord = sizeof(uint64_t);
 // Names are cut there (name_record).
@@ -71,7 +71,7 @@ void SessionLaunches::take(const Launch& launch) {
     return;
   }
   waiting_.push_back(launch);
-  if (waiting_.size() > kMaxWaiting) {
+  if (waiting_.size() > kMaxLaunchesWaiting) {
     write(waiting_.front());
     waiting_.pop_front();
   }
