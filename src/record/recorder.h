@@ -60,7 +60,9 @@ class Recorder final : public Source {
   size_t poll(int timeout_ms) override;
   void finish() override;
   void tellCounts() override;
-  Losses losses() const override { return programs_.losses(); }
+  Losses losses() const override;
+  void setParameters(uint32_t process, uint64_t kernel,
+                     const std::vector<uint32_t>& sizes) override;
   // Whether one link holds the probes of a library; if not, its end takes seconds.
   bool linksMany() const { return programs_.linksMany(); }
   const Probes& probes() const { return probes_; }
@@ -85,7 +87,7 @@ class Recorder final : public Source {
   void beforeCall(size_t number);
   void memoryCall(const memory_record& record);
   void named(const name_record& record);
-  void launched(const launch_record& record);
+  void launched(const SeenLaunch& record);
   Running& running(uint32_t tgid, const system_record* seen = nullptr);
   void end(uint32_t tgid, uint64_t time_ns, std::optional<int> status);
   // `since_ns`: it has been running since then; absent: it is stopped. Returns the kinds of
@@ -97,6 +99,7 @@ class Recorder final : public Source {
   void watchRunning(uint32_t tgid);
   void sendStack(Running& process, int32_t stack);
   void takeNames();
+  void takeMissedNames();
 
   Programs programs_;
   Probes probes_;
@@ -116,6 +119,7 @@ class Recorder final : public Source {
   std::map<uint32_t, bool> learnt_;
   int64_t looked_ns_ = 0;  // for unused libraries
   uint32_t next_index_ = 0;
+  uint64_t names_lost_ = 0;  // whose program had gone before they were read
 };
 
 }  // namespace tidegauge::record

@@ -55,6 +55,9 @@ struct Launch {
   int32_t device = model::kUnknownDevice;
   uint32_t stack = model::kNoStackOfCall;
   std::vector<uint64_t> arguments;  // first words at the addresses in the arguments
+  // If it is set, `bytes` has this number of parameters, one after the other.
+  std::optional<uint32_t> parameters;
+  std::vector<uint8_t> bytes;
 };
 struct CopyCount {
   uint32_t process = 0;
@@ -112,6 +115,14 @@ class Source {
   // Passes the counts since the last call to the sink: launchesSeen(), copiesSeen().
   virtual void tellCounts() = 0;
   virtual Losses losses() const = 0;
+  // The sizes of a kernel's parameters: from now on its launches come with all of them. Ignored
+  // unless asked for (ProgramSettings::whole_arguments).
+  virtual void setParameters(uint32_t process, uint64_t kernel,
+                             const std::vector<uint32_t>& sizes) {
+    (void)process;
+    (void)kernel;
+    (void)sizes;
+  }
   virtual StackCounts stackCounts() const { return {}; }
   // One of the requested processes, or a child of theirs, runs.
   virtual bool anyTargetRuns() const = 0;

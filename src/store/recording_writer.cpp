@@ -78,7 +78,8 @@ class RecordingWriter::Impl {
 
   struct {
     Statement meta, process, process_end, function, module, frame, frame_name, stack, stack_frame,
-        kernel, call, launches, launch_event, copies, loss, unwatched, device, device_memory;
+        kernel, kernel_name, kernel_parameters, call, launches, launch_event, copies, loss,
+        unwatched, device, device_memory;
   } statements;
   struct {
     uint32_t processes = 0, functions = 0, modules = 0, frames = 0, stacks = 0, kernels = 0;
@@ -115,11 +116,11 @@ class RecordingWriter::Impl {
     sqlite3_bind_text(statement, index, text.data(), static_cast<int>(text.size()),
                       SQLITE_TRANSIENT);
   }
-  static void bind(sqlite3_stmt* statement, int index, std::span<const uint64_t> words) {
-    if (words.empty()) {
+  static void bind(sqlite3_stmt* statement, int index, std::span<const uint8_t> bytes) {
+    if (bytes.empty()) {
       sqlite3_bind_null(statement, index);
     } else {
-      sqlite3_bind_blob(statement, index, words.data(), static_cast<int>(words.size_bytes()),
+      sqlite3_bind_blob(statement, index, bytes.data(), static_cast<int>(bytes.size()),
                         SQLITE_TRANSIENT);
     }
   }
@@ -368,13 +369,24 @@ base::Result<uint32_t> RecordingWriter::addStack(std::span<const uint32_t> frame
 }
 
 base::Result<uint32_t> RecordingWriter::addKernel(uint32_t process, uint64_t handle,
-                                                  std::string_view name) {
+                                                  std::string_view name,
+                                                  std::optional<std::string_view> parameters) {
   std::optional<std::string_view> known;
   if (!name.empty()) known = name;
   TG_RETURN_IF_ERROR(impl_->insert(impl_->statements.kernel,
-                                   "INSERT INTO kernels VALUES (?, ?, ?, ?)", impl_->next.kernels,
-                                   process, handle, known));
+                                   "INSERT INTO kernels VALUES (?, ?, ?, ?, ?)",
+                                   impl_->next.kernels, process, handle, known, parameters));
   return impl_->next.kernels++;
+}
+
+base::Status RecordingWriter::nameKernel(uint32_t kernel, std::string_view name) {
+  return impl_->insert(impl_->statements.kernel_name,
+                       "UPDATE kernels SET name = ? WHERE kernel_id = ?", name, kernel);
+}
+
+base::Status RecordingWriter::setKernelParameters(uint32_t kernel, std::string_view parameters) {
+  return impl_->insert(impl_->statements.kernel_parameters,
+                       "UPDATE kernels SET parameters = ? WHERE kernel_id = ?", parameters, kernel);
 }
 
 base::Status RecordingWriter::addCall(const model::MemoryCall& call) {
@@ -406,11 +418,11 @@ base::Status RecordingWriter::addLaunchEvent(const LaunchEventRow& row) {
   if (row.stack != model::kNoStackOfCall) stack = row.stack;
   return impl_->insert(
       impl_->statements.launch_event,
-      "INSERT INTO launch_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "INSERT INTO launch_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       launch.begin_ns, launch.process, row.thread, launch.kernel,
       static_cast<uint32_t>(launch.function), launch.grid[0], launch.grid[1], launch.grid[2],
       launch.block[0], launch.block[1], launch.block[2], row.shared_bytes, row.stream, device,
-      stack, row.arguments);
+      stack, row.arguments, row.parameters);
 }
 
 base::Status RecordingWriter::addCopies(const CopyRow& row) {

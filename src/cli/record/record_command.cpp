@@ -41,6 +41,9 @@ int check(const RecordOptions& options) {
     return usageError(
         "--args needs --launch-events, because it records the arguments of single launches",
         "Add --launch-events, or omit --args");
+  if (options.whole_arguments && options.launch_arguments == 0)
+    return usageError("--args-whole needs --args",
+                      "Add --args N: the number of arguments to record where sizes are unknown");
   if (options.no_python && options.command.empty())
     return usageError("--no-python works only with a command that record starts",
                       "Omit it: record does not change processes that already run");
@@ -110,10 +113,13 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "--args", options->launch_arguments,
-          "(--launch-events) Number of kernel arguments per launch to record (8 bytes of each), "
-          "at most 16")
+          "(--launch-events) Number of kernel arguments per launch to record (at most 8 bytes of "
+          "each), at most 16")
       ->check(wholeNumber(0, 16))
       ->type_name("N");
+  command->add_flag("--args-whole", options->whole_arguments,
+                    "(--args) Record all parameters of a kernel and structs whole, up to 4 KiB per "
+                    "launch, where its code shows their sizes");
   command
       ->add_option("--stacks", options->stacks,
                    "Call stacks to record: user (user-space frames) or none")

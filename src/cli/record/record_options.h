@@ -24,6 +24,7 @@ struct RecordOptions {
   std::string stacks = "user";
   bool no_python = false;         // leave CPython's perf trampoline as it is
   uint32_t launch_arguments = 0;  // words
+  bool whole_arguments = false;   // structs whole, where the sizes of parameters are known
   uint64_t ring_bytes = uint64_t{8} << 20;
   uint64_t max_bytes = 0;  // of all files of the recording; 0: one file without a limit
   bool no_summary = false;

@@ -111,6 +111,7 @@ record::RecorderOptions recorderOptions(const RecordOptions& options) {
   recorder.programs.launch_events = options.launch_events;
   recorder.programs.link_each = options.link_each;
   recorder.programs.launch_arguments = options.launch_arguments;
+  recorder.programs.whole_arguments = options.whole_arguments;
   recorder.programs.ring_bytes = static_cast<uint32_t>(options.ring_bytes);
   return recorder;
 }
@@ -200,6 +201,7 @@ struct Recording {
     std::optional<record::PartRing> ring;
     if (options.max_bytes > 0) ring.emplace(path, options.max_bytes);
     session.emplace(std::move(writer.value()), nullptr, std::move(ring));
+    if (options.launch_arguments > 0) session->readParameters(options.whole_arguments);
     return 0;
   }
   int startCommand(const RecordOptions& options, std::vector<std::string> environment) {

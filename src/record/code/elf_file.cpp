@@ -190,17 +190,20 @@ std::string ElfFile::interpreter() const {
   return {};
 }
 
-bool ElfFile::hasSection(std::string_view wanted) const {
+std::vector<ElfFile::Section> ElfFile::sections(std::string_view wanted) const {
+  std::vector<Section> found;
   size_t names = 0;
-  if (elf_getshdrstrndx(handle_->elf, &names) != 0) return false;
+  if (elf_getshdrstrndx(handle_->elf, &names) != 0) return found;
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(handle_->elf, section)) != nullptr;) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) == nullptr) continue;
     const char* name = elf_strptr(handle_->elf, names, header.sh_name);
-    if (name != nullptr && wanted == name) return true;
+    if (name != nullptr && wanted == name) found.push_back({header.sh_offset, header.sh_size});
   }
-  return false;
+  return found;
 }
+
+bool ElfFile::hasSection(std::string_view wanted) const { return !sections(wanted).empty(); }
 
 bool ElfFile::mentions(std::string_view wanted) const {
   bool found = false;

@@ -61,6 +61,15 @@ struct Table {
   std::unique_ptr<ElfFile> file;
   std::unique_ptr<Lines> lines;
 
+  void fillStart(uint64_t offset, SymbolAnswer& answer) const {
+    auto address = file != nullptr ? file->addressOfOffset(offset) : std::nullopt;
+    if (!address) return;
+    auto function =
+        std::lower_bound(functions.begin(), functions.end(), *address,
+                         [](const FunctionSymbol& it, uint64_t at) { return it.address < at; });
+    if (function != functions.end() && function->address == *address)
+      answer.function = function->name;
+  }
   void fill(uint64_t offset, SymbolAnswer& answer) const {
     auto address = file != nullptr ? file->addressOfOffset(offset) : std::nullopt;
     if (!address) return;
@@ -153,7 +162,11 @@ void Symbols::work() {
     busy_ = true;
     lock.unlock();
     SymbolAnswer answer{question.frame, {}, {}, 0};
-    if (question.descriptor >= 0) tables_->of(question).fill(question.offset, answer);
+    if (question.descriptor >= 0) {
+      const Table& table = tables_->of(question);
+      question.is_start ? table.fillStart(question.offset, answer)
+                        : table.fill(question.offset, answer);
+    }
     lock.lock();
     answers_.push_back(std::move(answer));
     busy_ = false;

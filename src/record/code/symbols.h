@@ -24,6 +24,7 @@ struct SymbolQuestion {
   int descriptor = -1;  // of the module; −1: could not be opened
   uint32_t module = 0;
   uint64_t offset = 0;
+  bool is_start = false;  // of a function, and not a return address: its name, or none
 };
 struct SymbolAnswer {
   uint32_t frame = 0;

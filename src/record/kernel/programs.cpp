@@ -21,6 +21,8 @@ extern "C" const unsigned char tidegauge_bpf_object_end[];
 namespace tidegauge::record {
 namespace {
 
+constexpr uint32_t kMaxWholeKernels = 65536;
+
 // Messages of libbpf are kept for the error, not printed.
 thread_local std::string last_words;
 int keepWords(libbpf_print_level level, const char* format, va_list arguments) {
@@ -99,6 +101,7 @@ base::Result<Programs> Programs::load(const ProgramSettings& wanted) {
   settings.take_block_stacks = wanted.take_block_stacks;
   settings.follow_children = wanted.follow_children;
   settings.launch_events = wanted.launch_events;
+  settings.whole_arguments = wanted.whole_arguments;
   bpf_map* map = nullptr;
   bpf_object__for_each_map(map, handle->object) {
     std::string_view name = bpf_map__name(map);
@@ -107,7 +110,9 @@ base::Result<Programs> Programs::load(const ProgramSettings& wanted) {
     else if (name == "memory_ring")
       bpf_map__set_max_entries(map, wanted.ring_bytes);
     else if (name == "launch_ring" && wanted.launch_events)
-      bpf_map__set_max_entries(map, 8U << 20);
+      bpf_map__set_max_entries(map, wanted.whole_arguments ? 64U << 20 : 8U << 20);
+    else if (name == "parameters_of" && wanted.whole_arguments)
+      bpf_map__set_max_entries(map, kMaxWholeKernels);
     else if (!wanted.take_stacks && (name == "stack_ring" || name == "known_stacks"))
       bpf_map__set_max_entries(map, 4096);
   }

@@ -7,6 +7,7 @@
 //
 //   SessionProcesses  programs and their kernels      SessionStacks     frames, stacks, names
 //   SessionUnwatched  calls that are not seen         SessionDevices    the driver's own figures
+//   SessionLaunches   single launches                 SessionLateNames  kernels older than it
 //
 // tick() belongs to the same thread as Recorder::poll(). The first error of the file ends the
 // session: what was written stays. It has one member for each part above and for each count that
@@ -27,6 +28,8 @@
 #include "record/recorder.h"
 #include "record/session/session_devices.h"
 #include "record/session/session_file.h"
+#include "record/session/session_late_names.h"
+#include "record/session/session_launches.h"
 #include "record/session/session_processes.h"
 #include "record/session/session_stacks.h"
 #include "record/session/session_unwatched.h"
@@ -58,6 +61,9 @@ class Session final : public RecorderSink {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  // Launches come with arguments: what they are is read from the code of their kernels.
+  // `whole`: structs are recorded whole.
+  void readParameters(bool whole) { launches_.readParameters(whole); }
   // Asks NVIDIA's library, if there is one, what the devices say is used, from now on.
   void askDevices() { devices_.ask(); }
   void devicesSeen(DeviceSample sample) { devices_.add(std::move(sample)); }
@@ -105,9 +111,12 @@ class Session final : public RecorderSink {
   void unwatched(const model::Unwatched& what, int64_t at_ns) override;
   void call(const model::MemoryCall& seen) override;
   void stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& addresses) override;
-  void kernelNamed(const KernelName& name) override { processes_.nameKernel(name); }
+  void kernelNamed(const KernelName& name) override {
+    processes_.nameKernel(name);
+    launches_.named(name);
+  }
   void launchesSeen(const std::vector<LaunchCount>& launches) override;
-  void launched(const Launch& seen) override;
+  void launched(const Launch& launch) override { launches_.take(launch); }
   void copiesSeen(const std::vector<CopyCount>& copies) override;
 
  private:
@@ -132,6 +141,8 @@ class Session final : public RecorderSink {
   SessionProcesses processes_;
   SessionUnwatched unwatched_;
   SessionDevices devices_;
+  SessionLaunches launches_;
+  SessionLateNames late_names_;
   std::vector<WatchedLibrary> libraries_;
   std::map<std::string, uint64_t> forgotten_unfreed_;
   int64_t forget_after_ns_ = kKeepEnded_ns;

@@ -9,6 +9,12 @@
 #include "record/code/older_python.h"
 
 namespace tidegauge::record {
+namespace {
+
+// A bit of the numbers in questions: the question is for a function, not for a frame.
+constexpr uint32_t kFunction = uint32_t{1} << 31;
+
+}  // namespace
 
 void SessionStacks::look(uint32_t pid) {
   spaces_.look(pid);
@@ -85,6 +91,11 @@ std::optional<uint32_t> SessionStacks::find(uint32_t process, uint32_t kernel_st
 
 void SessionStacks::take(std::vector<SymbolAnswer> answers) {
   for (SymbolAnswer& answer : answers) {
+    if ((answer.frame & kFunction) != 0) {
+      answer.frame &= ~kFunction;
+      functions_.push_back(std::move(answer));
+      continue;
+    }
     auto row = file_.numbers().frames.find(answer.frame);
     if (row && (!answer.function.empty() || !answer.file.empty()))
       file_.write([&](auto& file) {
@@ -129,6 +140,20 @@ uint32_t SessionStacks::inFile(uint32_t stack) {
   for (uint32_t frame : stacks_[stack]) frames.push_back(frameInFile(frame));
   file_.write([&](auto& file) { return file.addStack(frames); });
   return file_.numbers().stacks.add(stack);
+}
+
+std::pair<uint32_t, int> SessionStacks::moduleAt(uint32_t pid, uint64_t address) {
+  auto place = spaces_.place(pid, address);
+  if (!place || place->module == kNoModule) return {kNoModule, -1};
+  return {place->module, spaces_.modules()[place->module].descriptor};
+}
+
+bool SessionStacks::askFunction(uint32_t number, uint32_t pid, uint64_t address) {
+  auto place = spaces_.place(pid, address);
+  if (!place || place->module == kNoModule) return false;
+  int descriptor = spaces_.modules()[place->module].descriptor;
+  symbols_.ask({number | kFunction, descriptor, place->module, place->offset, true});
+  return true;
 }
 
 model::StackWords SessionStacks::describe(uint32_t stack) const {

@@ -39,6 +39,13 @@ class SessionStacks {
   // The kernel's numbers of its stacks mean nothing more.
   void forgetProcess(uint32_t process);
 
+  // The module with the code at an address, and its file (−1: not open); kNoModule: there is none.
+  std::pair<uint32_t, int> moduleAt(uint32_t pid, uint64_t address);
+  // Asks for the mangled name of the function that begins there; takeFunctions() has the answer,
+  // with the number. False: no file has code there.
+  bool askFunction(uint32_t number, uint32_t pid, uint64_t address);
+  std::vector<SymbolAnswer> takeFunctions() { return std::exchange(functions_, {}); }
+
   // A stack as the kernel numbers it, innermost address first.
   void add(uint32_t process, uint32_t pid, uint32_t kernel_stack,
            const std::vector<uint64_t>& addresses);
@@ -78,6 +85,7 @@ class SessionStacks {
   AddressSpaces spaces_;
   PerfMaps perf_maps_;
   Symbols symbols_;
+  std::vector<SymbolAnswer> functions_;  // for askFunction()
   Rows<Frame> frames_;
   std::map<CodePlace, uint32_t> frame_ids_;
   std::map<CodeName, uint32_t> named_frames_;  // of code made at run time: by name, not by place
