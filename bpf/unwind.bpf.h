@@ -11,6 +11,7 @@
 #pragma once
 
 #include "common.bpf.h"
+#include "python.bpf.h"
 #include "quick_rules.h"
 
 // Filled by the recorder only, for places that walks asked for.
@@ -28,17 +29,10 @@ struct {
   __type(key, __u32);
   __type(value, struct quick_rule);
 } quick_rules SEC(".maps");
-TABLE(spaces, LRU_HASH, __u32, struct unwind_space, MAX_PROCESSES);
 // By hash: the number of a stack, or the second in which a rule was requested (open_calls.bpf.h).
 TABLE(known_stacks, LRU_HASH, __u64, __u32, 131072);
 #define STACK_RING_BYTES (32 << 20)
 RING(stack_ring, STACK_RING_BYTES);
-
-__u32 last_number = 0;  // of spaces and stacks
-
-static __always_inline __u32 nextNumber(void) {
-  return (__sync_fetch_and_add(&last_number, 1) + 1) & 0x7fffffff;
-}
 
 static __always_inline struct unwind_space spaceOf(__u32 tgid) {
   struct unwind_space* known = bpf_map_lookup_elem(&spaces, &tgid);
@@ -55,6 +49,8 @@ static __always_inline void sharedSpace(__u32 from, __u32 to) {
   if (!known) return;
   struct unwind_space shared = {known->code, nextNumber()};
   bpf_map_update_elem(&spaces, &to, &shared, BPF_ANY);
+  struct python_layout* layout = bpf_map_lookup_elem(&pythons, &from);
+  if (layout) bpf_map_update_elem(&pythons, &to, layout, BPF_ANY);
 }
 
 // If a return is watched, the kernel has replaced the address by its trampoline, the start of a
@@ -82,11 +78,6 @@ struct walk {
   __u32 code;
   bool at_entry;
 };
-
-static __always_inline __u64 mixed(__u64 hash, __u64 word) {
-  hash = (hash ^ word) * 0x9e3779b97f4a7c15;
-  return hash ^ (hash >> 29);
-}
 
 // Offsets in struct rt_sigframe, which rsp points to in the kernel's signal trampoline:
 // ucontext.uc_mcontext.
@@ -229,7 +220,7 @@ static __always_inline void copyStack(struct stack_record* record, __u32 most, _
 
 static __always_inline void describe(struct stack_record* record, const struct walk* walk,
                                      struct unwind_space space, __u32 tgid) {
-  record->hash = walk->end == STACK_UNKNOWN ? 0 : walk->hash;
+  record->hash = 0;
   record->sp = walk->sp;
   record->bp = walk->bp;
   record->id = nextNumber();
@@ -240,7 +231,14 @@ static __always_inline void describe(struct stack_record* record, const struct w
   record->room = STACK_FRAMES;
   record->copied_bytes = 0;
   record->copied_pages = 0;
-  record->unused = 0;
+  record->python = 0;
+}
+
+// Afterwards walk->hash is that of the whole stack.
+static __always_inline void addPython(struct stack_record* record, struct walk* walk,
+                                      struct unwind_space space) {
+  record->python = sendPython(record->id, space.process, &walk->hash);
+  record->hash = walk->end == STACK_UNKNOWN ? 0 : walk->hash;
 }
 
 enum walk_flag {
@@ -258,10 +256,12 @@ static __always_inline __s32 sendStack(struct pt_regs* ctx, __u32 flags, __u32 t
   describe(record, &walk, space, tgid);
   if (flags & WALK_FOR_RULES) record->id = 0;
   __u32 id = record->id;
+  if (id) addPython(record, &walk, space);
+  bool is_known = walk.end != STACK_UNKNOWN && record->python != PYTHON_NO_ROOM;
   if (most && walk.end == STACK_UNKNOWN) copyStack(record, most, walk.sp);
   bool is_new = walk.end == STACK_UNKNOWN;
   bpf_ringbuf_submit(record, is_new ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
-  if (!is_new && id) bpf_map_update_elem(&known_stacks, &walk.hash, &id, BPF_ANY);
+  if (is_known && id) bpf_map_update_elem(&known_stacks, &walk.hash, &id, BPF_ANY);
   return id;
 }
 static __noinline __s32 sendWhole(struct pt_regs* ctx, __u32 flags, __u32 tgid) {
@@ -295,6 +295,7 @@ static __noinline __s32 sendLeast(struct pt_regs* ctx, __u32 flags, __u32 tgid, 
   describe(record, &walk, space, tgid);
   if (flags & WALK_FOR_RULES) record->id = 0;
   __u32 id = record->id;
+  if (id) addPython(record, &walk, space);
   record->room = STACK_FRAMES_FEW;
   record->copied_bytes = bytes;
   record->copied_pages = 3;  // it may extend into the next one
@@ -328,8 +329,10 @@ static __noinline __s32 takeStack(struct pt_regs* ctx, bool at_entry) {
   __u32 tgid = tgidNow(), flags = at_entry ? WALK_AT_ENTRY : 0;
   struct walk walk = {};
   __s32 id = -1;
-  walkStack(&walk, ctx, at_entry, spaceOf(tgid), 0);
+  struct unwind_space space = spaceOf(tgid);
+  walkStack(&walk, ctx, at_entry, space, 0);
   if (walk.end != STACK_UNKNOWN) {
+    walk.hash = withPython(walk.hash, space.process);
     __u32* known = bpf_map_lookup_elem(&known_stacks, &walk.hash);
     if (known) return *known;
   }

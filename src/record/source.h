@@ -4,8 +4,10 @@
 
 #include <climits>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/incomplete.h"
@@ -64,6 +66,20 @@ struct CopyCount {
   uint64_t calls = 0, bytes = 0, time_ns = 0, failures = 0;
 };
 
+// A frame of CPython.
+struct PythonFrame {
+  size_t at = 0;  // stands in place of this native frame, with its neighbours of the same number
+  std::string function, file;
+  uint32_t line = 0;  // 0: unknown
+};
+// Innermost first.
+struct SeenStack {
+  SeenStack(std::vector<uint64_t> native) : places(std::move(native)) {}
+  SeenStack(std::initializer_list<uint64_t> native) : places(native) {}
+  std::vector<uint64_t> places;     // return addresses; of the current instruction its address + 1
+  std::vector<PythonFrame> python;  // by `at`
+};
+
 // Incomplete stacks.
 struct StackCounts {
   uint64_t cut = 0;   // the caller of their last frame was not found
@@ -92,9 +108,10 @@ class RecorderSink {
   // The process is gone, and processSeen() was never called for it.
   virtual void mappingsForgotten(uint32_t pid) { (void)pid; }
   virtual void call(const model::MemoryCall& call) = 0;
-  // Frames of a stack, innermost first, before the first call that refers to it: return addresses,
-  // and for the current instruction its address + 1.
-  virtual void stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& frames) = 0;
+  // A stack, before the first call that refers to it.
+  virtual void stackSeen(uint32_t process, uint32_t stack, const SeenStack& frames) = 0;
+  // Why the Python frames of a process are missing from its stacks: "Python 3.8: it is older …".
+  virtual void pythonMissing(const std::string& why) { (void)why; }
   virtual void kernelNamed(const KernelName& name) = 0;
   // The counts since the last call; for an ended process they may come a little later.
   virtual void launchesSeen(const std::vector<LaunchCount>& launches) = 0;

@@ -41,9 +41,6 @@ int check(const RecordOptions& options) {
     return usageError(
         "--args needs --launch-events, because it records the arguments of single launches",
         "Add --launch-events, or omit --args");
-  if (options.no_python && options.command.empty())
-    return usageError("--no-python works only with a command that record starts",
-                      "Omit it: record does not change processes that already run");
   if (options.preload && options.link_each)
     return usageError("--link-each needs eBPF, and --preload does not use it");
   if (options.preload && options.command.empty())
@@ -121,7 +118,7 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
       ->type_name("WHICH")
       ->capture_default_str();
   command->add_flag("--no-python", options->no_python,
-                    "Do not set PYTHONPERFSUPPORT=1; stacks then lack Python functions");
+                    "Leave the functions of Python out of stacks");
   command
       ->add_option(
           "--ring", *ring,
