@@ -14,7 +14,10 @@ namespace tidegauge::record {
 namespace {
 
 constexpr size_t kMaxFiles = 4096;  // examined ones
-constexpr int kTries = 20;          // the program runs while its frames are read
+// The program runs while its frames are read, and threads begin and end.
+constexpr int kTries = 20;
+constexpr useconds_t kBetweenTries_us = 500;
+constexpr size_t kMaxAgreed = 16384;
 constexpr uint64_t kPage = 4096;
 
 class Memory {
@@ -46,14 +49,14 @@ bool mayBePython(const Mapping& mapping, const std::string& program) {
 
 }  // namespace
 
-std::string layoutProblem(uint32_t tgid, const python_layout& layout) {
+std::optional<std::string> layoutProblem(uint32_t tgid, const python_layout& layout) {
   Memory memory(tgid);
-  if (!memory.ok()) return {};
-  std::string problem;
-  for (int i = 0; i < kTries; ++i) {
+  std::optional<std::string> problem;
+  for (int i = 0; i < kTries && memory.ok(); ++i) {
+    if (i > 0) usleep(kBetweenTries_us);
     uint64_t interpreter = memory.word(layout.runtime + layout.interpreters);
     uint64_t thread = interpreter != 0 ? memory.word(interpreter + layout.threads) : 0;
-    if (thread == 0) return {};
+    if (thread == 0) return std::nullopt;
     constexpr uint64_t kInterpreter = 16;  // of a thread's state, in 3.9 to 3.13
     if (memory.word(thread + kInterpreter) != interpreter ||
         memory.word(thread + layout.thread_id) == 0) {
@@ -62,13 +65,14 @@ std::string layoutProblem(uint32_t tgid, const python_layout& layout) {
     }
     uint64_t frame = memory.word(thread + layout.frame);
     if (layout.is_direct == 0 && frame != 0) frame = memory.word(frame + layout.inner_frame);
-    if (frame == 0) return {};
-    uint64_t code = memory.word(frame + layout.window + uint64_t{layout.code} * 8);
-    uint64_t type = memory.word((code & ~uint64_t{7}) + 8);
-    uint64_t flags = memory.word(frame + layout.window + uint64_t{layout.flags} * 8);
-    bool is_mark = layout.owner_shift != PYTHON_NONE &&
-                   (flags >> layout.owner_shift & 0xff) >= layout.first_shim;
-    if (type == layout.code_type || is_mark) return {};
+    if (frame == 0) return std::nullopt;
+    uint64_t window = frame + layout.window;
+    uint64_t code = memory.word(window + uint64_t{layout.code} * 8) & ~uint64_t{7};
+    if (memory.word(code + 8) == layout.code_type) return std::string();
+    uint64_t flags = memory.word(window + uint64_t{layout.flags} * 8);
+    if (layout.owner_shift != PYTHON_NONE &&
+        (flags >> layout.owner_shift & 0xff) == layout.first_shim)
+      return std::nullopt;
     problem = "its frames have no code objects where this version has them";
   }
   return problem;
@@ -123,14 +127,23 @@ std::optional<RunningPython> Pythons::look(uint32_t tgid) {
     python_layout layout = python.layout, before{};
     layout.runtime += moved;
     layout.code_type += moved;
+    bool is_walked =
+        bpf_map_lookup_elem(map, &tgid, &before) == 0 && before.runtime == layout.runtime;
+    if (is_walked && agreed_.contains(tgid)) return running;
+    agreed_.erase(tgid);
     running.problem = python.problem;
     if (running.problem.empty()) running.problem = watchFreed(tgid, mapping, file);
-    if (running.problem.empty()) running.problem = layoutProblem(tgid, layout);
+    if (running.problem.empty()) {
+      std::optional<std::string> checked = layoutProblem(tgid, layout);
+      running.problem = checked.value_or("");
+      if (agreed_.size() >= kMaxAgreed) agreed_.clear();
+      if (checked && checked->empty()) agreed_.insert(tgid);
+    }
     if (!running.problem.empty()) {
       (void)bpf_map_delete_elem(map, &tgid);
       running.problem = fmt::format("Python{}{}: {}", python.version.empty() ? "" : " ",
                                     python.version, running.problem);
-    } else if (bpf_map_lookup_elem(map, &tgid, &before) != 0 || before.runtime != layout.runtime) {
+    } else if (!is_walked) {
       (void)bpf_map_update_elem(map, &tgid, &layout, BPF_ANY);
     }
     return running;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,11 +50,12 @@ class Pythons {
 
   const Programs& programs_;
   std::map<FileId, Known> files_;
+  std::set<uint32_t> agreed_;  // processes whose data agreed with their layout
   std::vector<int> links_;
 };
 
-// Whether the data of a running interpreter agree with its layout; the problem if not. Empty, too,
-// while it has not begun.
-std::string layoutProblem(uint32_t tgid, const python_layout& layout);
+// Whether the data of a running interpreter agree with its layout; the problem if not. Absent: it
+// cannot be said yet.
+std::optional<std::string> layoutProblem(uint32_t tgid, const python_layout& layout);
 
 }  // namespace tidegauge::record

@@ -1,4 +1,4 @@
-"""Allocations from Python frames of every kind, at random: frames.py TRUTH_FILE COUNT [SEED [WAIT_S]]
+"""Allocations from Python frames of every kind, at random: frames.py TRUTH_FILE COUNT [SEED [BEGIN_FILE]]
 
 Beside each cudaMalloc it notes traceback.extract_stack() of its own thread, with qualified names where
 Python has them (3.11): what the recording must show. The size of a block says which note it belongs to: 256 × its number. At the end each note is a
@@ -7,6 +7,7 @@ import asyncio
 import ctypes
 import functools
 import json
+import os
 import random
 import sys
 import threading
@@ -201,8 +202,8 @@ def in_threads():
 
 KINDS = [straight, inlined, generators, comprehensions, through_c, methods, closures, coroutines, freed_code, names,
          long_function, in_threads]
-if len(sys.argv) > 4:
-    time.sleep(float(sys.argv[4]))  # until it is recorded
+while len(sys.argv) > 4 and not os.path.exists(sys.argv[4]):
+    time.sleep(0.02)  # until it is recorded
 while len(notes) < COUNT:
     chance.choice(KINDS)()
     allocate()
