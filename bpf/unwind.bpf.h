@@ -11,7 +11,7 @@
 #pragma once
 
 #include "common.bpf.h"
-#include "python.bpf.h"
+#include "python/python.bpf.h"
 #include "quick_rules.h"
 
 // Filled by the recorder only, for places that walks asked for.

@@ -4,15 +4,14 @@
 
 #include <climits>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "model/incomplete.h"
 #include "model/memory_call.h"
 #include "record/kernel/programs.h"
+#include "record/python/seen_stack.h"
 
 namespace tidegauge::record {
 
@@ -64,20 +63,6 @@ struct CopyCount {
   bool submitted = false;
   uint16_t function = 0;
   uint64_t calls = 0, bytes = 0, time_ns = 0, failures = 0;
-};
-
-// A frame of CPython.
-struct PythonFrame {
-  size_t at = 0;  // stands in place of this native frame, with its neighbours of the same number
-  std::string function, file;
-  uint32_t line = 0;  // 0: unknown
-};
-// Innermost first.
-struct SeenStack {
-  SeenStack(std::vector<uint64_t> native) : places(std::move(native)) {}
-  SeenStack(std::initializer_list<uint64_t> native) : places(native) {}
-  std::vector<uint64_t> places;     // return addresses; of the current instruction its address + 1
-  std::vector<PythonFrame> python;  // by `at`
 };
 
 // Incomplete stacks.

@@ -6,8 +6,8 @@
 //   merged   cudaMalloc  PyCFunction_Call  empty:7 forward:31                  …
 //
 // One run of the evaluation loop evaluates the Python frames up to the next mark (PYTHON_ENTRY), so
-// the n-th loop among the native frames is the n-th group. Not safe for several threads. Bounded: the
-// code objects of a process are dropped with it. Cost: a search of a map per frame of a new stack.
+// the n-th loop among the native frames is the n-th group. Not safe for several threads. Bounded:
+// the code objects of a process are dropped with it. Cost: a look-up per frame of a new stack.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "bpf/python_records.h"
+#include "bpf/python/python_records.h"
 #include "record/python/python_program.h"
-#include "record/source.h"
+#include "record/python/seen_stack.h"
 
 namespace tidegauge::record {
 

@@ -4,8 +4,8 @@
 //   3.10        co_linetable  pairs: bytes of code, lines; −128: these have no line
 //   3.11 and on co_linetable  entries of 1 to 8 instructions with line and columns
 //
-// Source: Objects/lnotab_notes.txt (3.9, 3.10) and Objects/locations.md (3.11) of CPython. The table
-// comes from another process: any bytes give some line or 0, and one pass over them.
+// Source: Objects/lnotab_notes.txt (3.9, 3.10) and Objects/locations.md (3.11) of CPython. The
+// table comes from another process: any bytes give some line or 0, and one pass over them.
 #pragma once
 
 #include <cstdint>

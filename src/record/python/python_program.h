@@ -1,13 +1,12 @@
-// What a file tells about the CPython in it: its version, where it keeps its frames, and the code
+// What a file shows of the CPython in it: its version, where it keeps its frames, and the code
 // of its evaluation loop.
 //
 //   PythonProgram::of("/usr/bin/python3.11", file)  →  3.11, layout, _PyEval_EvalFrameDefault
 //   … of a library that is no CPython               →  absent
 //
-// 3.13 and newer name the offsets themselves (_Py_DebugOffsets). Those of 3.9 to 3.12 were printed by
-// offsetof() with the headers of CPython 3.9.18, 3.10.13, 3.11.2, 3.11.7 and 3.12.1; they are the
-// same in every release of a version, since extension modules depend on most of them. `problem` says
-// why there is no walk. Cost: one pass over the symbols of the file.
+// 3.13 names the offsets itself (_Py_DebugOffsets). Those of 3.9 to 3.12 were printed by offsetof()
+// with the headers of CPython 3.9.18, 3.10.13, 3.11.2, 3.11.7 and 3.12.1. `problem` says why there
+// is no walk. Cost: one pass over the symbols of the file.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "bpf/python_records.h"
+#include "bpf/python/python_records.h"
 #include "record/code/elf_file.h"
 
 namespace tidegauge::record {

@@ -1,5 +1,5 @@
-// Pythons: finds CPython among the mappings of a process and tells the kernel's walk where its
-// frames are.
+// Pythons: finds CPython among the mappings of a process, and gives the kernel's walk the places
+// of its frames.
 //
 //   look(42): /usr/bin/python3.11 at 0x400000 ─► pythons[42] = {_PyRuntime, offsets …}
 //             python_code_freed on the function that frees code objects, once per file

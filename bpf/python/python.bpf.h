@@ -9,7 +9,7 @@
 // frames of the evaluation loop. docs/decisions/0027
 #pragma once
 
-#include "common.bpf.h"
+#include "../common.bpf.h"
 #include "python_records.h"
 
 TABLE(pythons, HASH, __u32, struct python_layout, MAX_PROCESSES);

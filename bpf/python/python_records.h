@@ -65,8 +65,8 @@ TIDEGAUGE_CHECK_PYTHON_SIZE(python_layout, 80);
 
 enum python_record { PYTHON_STACK = 1, PYTHON_CODE };
 
-// The frames of one stack, innermost first: number of the code object << 32, flags, and the place of
-// the instruction in units of two bytes. Number 0: only a mark.
+// The frames of one stack, innermost first: number of the code object << 32, flags, and the place
+// of the instruction in units of two bytes. Number 0: only a mark.
 #define PYTHON_FRAMES 256
 #define PYTHON_ENTRY (1U << 31)  // entered from C: the last frame of one evaluation loop
 #define PYTHON_GENERATOR (1U << 30)
