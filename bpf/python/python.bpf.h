@@ -148,18 +148,18 @@ static __noinline __u32 numberOfCode(const struct python_walk* walk, __u64 code)
 }
 
 // ---- frames ------------------------------------------------------------------------------------
-// One frame: 0 to continue, 1 at the last.
-static int pythonFrame(__u32 i, struct python_walk* walk) {
+// One frame: 0 to continue, 1 at the last. `word`: room for its window.
+static __always_inline int pythonFrame(__u32 i, struct python_walk* walk, __u64* word) {
   struct python_layout* layout = walk->layout;
-  __u64 word[PYTHON_WINDOW_WORDS] = {};
   __u32 bytes = layout->window_bytes;
-  if (!walk->frame || bytes > sizeof(word) ||
+  if (!walk->frame || bytes > 8 * PYTHON_WINDOW_WORDS ||
       bpf_probe_read_user(word, bytes, (const void*)(walk->frame + layout->window)))
     return 1;
   __u64 code = word[layout->code & 15] & ~7ULL, at = word[layout->instruction & 15];
   __u64 flags = word[layout->flags & 15];
   __u32 marks = PYTHON_ENTRY;
   bool is_frame = true;
+  walk->frame = word[layout->previous & 15];
   if (layout->owner_shift != PYTHON_NONE) {
     __u8 owner = flags >> (layout->owner_shift & 63);
     is_frame = owner < layout->first_shim;
@@ -174,11 +174,25 @@ static int pythonFrame(__u32 i, struct python_walk* walk) {
   __u64 place = marks | (at & PYTHON_PLACE);
   if (!is_frame) code = 0, place = PYTHON_ENTRY;
   walk->frames = i + 1;
-  walk->hash = mixed(mixed(walk->hash, code), place);
-  if (walk->into && i < PYTHON_FRAMES)
-    walk->into->frame[i] = (__u64)(code ? numberOfCode(walk, code) : 0) << 32 | place;
-  walk->frame = word[layout->previous & 15];
+  struct python_stack_record* into = walk->into;
+  if (!into) {
+    walk->hash = mixed(mixed(walk->hash, code), place);
+    return 0;
+  }
+  if (code) place |= (__u64)numberOfCode(walk, code) << 32;
+  __u64 slot = i;
+  asm volatile("" : "+r"(slot));  // checked here: Linux 6.1 forgets the bounds of what it kept
+  if (slot < PYTHON_FRAMES) into->frame[slot] = place;
   return 0;
+}
+static int hashPythonFrame(__u32 i, struct python_walk* walk) {
+  __u64 word[PYTHON_WINDOW_WORDS] = {};
+  return pythonFrame(i, walk, word);
+}
+// All programs together, one inside another, have 512 bytes of stack: here the record has the room.
+static int keepPythonFrame(__u32 i, struct python_walk* walk) {
+  struct python_stack_record* into = walk->into;
+  return into ? pythonFrame(i, walk, into->window) : 1;
 }
 
 static __always_inline bool startPython(struct python_walk* walk, __u32 process, __u64 hash) {
@@ -200,26 +214,24 @@ static __always_inline bool startPython(struct python_walk* walk, __u32 process,
 __noinline __u64 withPython(__u64 hash, __u32 process) {
   struct python_walk walk = {};
   if (!startPython(&walk, process, hash)) return hash;
-  bpf_loop(PYTHON_FRAMES, pythonFrame, &walk, 0);
+  bpf_loop(PYTHON_FRAMES, hashPythonFrame, &walk, 0);
   return walk.hash;
 }
 
-// Sends the Python frames of the stack `id` and adds them to its hash. Returns how many there are;
-// PYTHON_NO_ROOM: they could not be sent.
-__noinline __u32 sendPython(__u32 id, __u32 process, __u64* hash) {
+// Sends the Python frames of the stack `id`, before the stack. 0: it has none.
+__noinline __u32 sendPython(__u32 id, __u32 process) {
   struct python_walk walk = {};
-  if (!hash || !startPython(&walk, process, *hash)) return 0;
+  if (!startPython(&walk, process, 0)) return 0;
   struct python_stack_record* record = bpf_ringbuf_reserve(&python_ring, sizeof(*record), 0);
-  if (!record) return PYTHON_NO_ROOM;
+  if (!record) return PYTHON_LOST;
   walk.into = record;
-  bpf_loop(PYTHON_FRAMES, pythonFrame, &walk, 0);
+  bpf_loop(PYTHON_FRAMES, keepPythonFrame, &walk, 0);
   record->kind = PYTHON_STACK;
   record->id = id;
   record->tgid = tgidNow();
   record->frames = walk.frames;
-  *hash = walk.hash;
   bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-  return walk.frames;
+  return PYTHON_SENT;
 }
 
 // At the entry of the function that frees code objects: another one may get this address. Stacks

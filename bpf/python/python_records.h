@@ -61,7 +61,9 @@ struct python_layout {
 };
 TIDEGAUGE_CHECK_PYTHON_SIZE(python_layout, 80);
 
-#define PYTHON_NO_ROOM 0xffff  // of stack_record::python: the frames could not be sent
+// stack_record::python: what became of the frames; 0: there are none.
+#define PYTHON_SENT 2
+#define PYTHON_LOST 4  // they found no room
 
 enum python_record { PYTHON_STACK = 1, PYTHON_CODE };
 
@@ -77,8 +79,9 @@ struct python_stack_record {
   __u32 tgid;
   __u32 frames;
   __u64 frame[PYTHON_FRAMES];
+  __u64 window[PYTHON_WINDOW_WORDS];  // the walk's room
 };
-TIDEGAUGE_CHECK_PYTHON_SIZE(python_stack_record, 2064);
+TIDEGAUGE_CHECK_PYTHON_SIZE(python_stack_record, 2192);
 
 struct python_text {
   __u64 length;  // characters

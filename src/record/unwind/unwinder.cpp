@@ -212,14 +212,14 @@ std::optional<SeenStack> Unwinder::take(uint32_t id) {
 void Unwinder::add(const stack_record& record, std::span<const uint8_t> copy) {
   WalkedStack walked;
   walked.tgid = record.tgid;
-  walked.has_python = record.python != 0 && record.python != PYTHON_NO_ROOM;
+  walked.has_python = record.python == PYTHON_SENT;
   size_t frames = std::min<size_t>(record.frames, record.room);
   walked.frames.assign(record.frame, record.frame + frames);
   uint16_t end = record.end;
   if (end == STACK_UNKNOWN && frames > 0) end = continueWalk(record, copy, walked);
   if (record.id == 0) return;
   counts_.stacks += 1;
-  counts_.cut += end == STACK_CUT || record.python == PYTHON_NO_ROOM;
+  counts_.cut += end == STACK_CUT || record.python == PYTHON_LOST;
   counts_.deep += end == STACK_DEEP;
   // Calls that did not fit into their ring will never refer to these: the oldest matter least.
   if (waiting_.size() >= kMaxWaitingStacks) waiting_.clear();
