@@ -89,7 +89,7 @@ struct stack_record {
   __u32 room;          // number of frames that fit; the copy begins after them
   __u32 copied_bytes;  // of the stack from sp on
   __u32 copied_pages;  // of these: bit 0 is sp's page; a page that was never written is missing
-  __u32 unused;
+  __u32 python;        // PYTHON_SENT before it, PYTHON_LOST; 0: there are none
   __u64 frame[STACK_FRAMES];  // places: see unwind_key
 };
 TIDEGAUGE_CHECK_SIZE(stack_record, 2104);

@@ -48,15 +48,18 @@ Recorder::Recorder(Programs programs, const RecorderOptions& options, RecorderSi
     : programs_(std::move(programs)),
       probes_(programs_, options.framework),
       unwinder_(programs_),
+      pythons_(programs_),
       sink_(sink),
       counts_(programs_),
       name_glob_(options.name_glob),
       watch_all_(options.programs.watch_all),
+      walks_python_(options.python && options.programs.take_stacks),
       let_go_unused_(options.programs.watch_all || options.let_go_unused) {}
 
 // No program may stay stopped: first no more are stopped, then the stopped ones continue.
 Recorder::~Recorder() {
   probes_.detach();
+  pythons_.detach();
   programs_.detach();
   std::vector<system_record> last;
   rings_.takeSystem(last);

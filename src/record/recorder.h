@@ -31,6 +31,7 @@
 #include "record/kernel/rings.h"
 #include "record/process/child.h"
 #include "record/program_book.h"
+#include "record/python/pythons.h"
 #include "record/source.h"
 #include "record/unwind/unwinder.h"
 
@@ -39,6 +40,7 @@ namespace tidegauge::record {
 struct RecorderOptions {
   ProgramSettings programs;
   bool framework = true;
+  bool python = true;     // walk the frames of CPython
   std::string name_glob;  // only processes of this name; empty: all
   // For recorders that run for weeks: a library that no process maps any more is released after a
   // minute, also if only chosen processes are watched. (Always done if the whole machine is
@@ -94,6 +96,7 @@ class Recorder final : public Source {
   // libraries that it maps.
   std::vector<Library> lookAtLibraries(uint32_t tgid, std::optional<int64_t> since_ns);
   void learnCode(uint32_t tgid);
+  void learnPython(uint32_t tgid);
   void releaseUnused();
   void forgetGone();
   void watchRunning(uint32_t tgid);
@@ -104,6 +107,7 @@ class Recorder final : public Source {
   Programs programs_;
   Probes probes_;
   Unwinder unwinder_;
+  Pythons pythons_;
   RecorderSink& sink_;
   Rings rings_;
   KernelCounts counts_;
@@ -113,6 +117,7 @@ class Recorder final : public Source {
   std::set<uint32_t> from_start_;
   std::string name_glob_;
   bool watch_all_ = false;
+  bool walks_python_ = false;
   bool let_go_unused_ = false;
   // With watch_all_: processes whose code was learnt; true: gone at the last check. The end of a
   // process without calls is not reported.

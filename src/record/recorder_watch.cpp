@@ -83,8 +83,16 @@ std::vector<Library> Recorder::lookAtLibraries(uint32_t tgid, std::optional<int6
 
 void Recorder::learnCode(uint32_t tgid) {
   unwinder_.look(tgid);
+  if (walks_python_) learnPython(tgid);
   sink_.mappingsChanged(tgid);
   if (watch_all_) learnt_[tgid] = false;
+}
+
+void Recorder::learnPython(uint32_t tgid) {
+  std::optional<RunningPython> python = pythons_.look(tgid);
+  if (!python) return;
+  unwinder_.setPythonLoops(tgid, std::move(python->loops));
+  if (!python->problem.empty()) sink_.pythonMissing(python->problem);
 }
 
 // Runs now and then; libraries of explicitly requested processes stay.

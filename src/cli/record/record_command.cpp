@@ -44,9 +44,6 @@ int check(const RecordOptions& options) {
   if (options.whole_arguments && options.launch_arguments == 0)
     return usageError("--args-whole needs --args",
                       "Add --args N: the number of arguments to record where sizes are unknown");
-  if (options.no_python && options.command.empty())
-    return usageError("--no-python works only with a command that record starts",
-                      "Omit it: record does not change processes that already run");
   if (options.preload && options.link_each)
     return usageError("--link-each needs eBPF, and --preload does not use it");
   if (options.preload && options.command.empty())
@@ -127,7 +124,7 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
       ->type_name("WHICH")
       ->capture_default_str();
   command->add_flag("--no-python", options->no_python,
-                    "Do not set PYTHONPERFSUPPORT=1; stacks then lack Python functions");
+                    "Leave the functions of Python out of stacks");
   command
       ->add_option(
           "--ring", *ring,

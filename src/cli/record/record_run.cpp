@@ -103,6 +103,7 @@ void sayLosses(const record::Session& session) {
 record::RecorderOptions recorderOptions(const RecordOptions& options) {
   record::RecorderOptions recorder;
   recorder.framework = !options.no_framework;
+  recorder.python = !options.no_python;
   recorder.name_glob = options.name_glob;
   recorder.programs.watch_all =
       options.all || !options.name_glob.empty() || !options.cgroup.empty();
@@ -116,14 +117,20 @@ record::RecorderOptions recorderOptions(const RecordOptions& options) {
   return recorder;
 }
 
-// If this is set, CPython 3.12 and newer name their functions for profilers. Others ignore it.
+// If this is set, CPython 3.12 and newer name their functions for profilers. Others ignore it. Only
+// the preloaded library needs it: it cannot walk the frames of Python.
 constexpr const char* kPythonVariable = "PYTHONPERFSUPPORT";
 
 bool switchesOnPython(const RecordOptions& options) {
-  return !options.no_python && options.stacks != "none" && std::getenv(kPythonVariable) == nullptr;
+  return options.preload && !options.no_python && options.stacks != "none" &&
+         std::getenv(kPythonVariable) == nullptr;
 }
 
-void sayPython(const record::Session& session) {
+void sayPython(const record::Session& session, bool preload) {
+  for (const std::string& why : session.missingPythons())
+    complain(
+        fmt::format("tidegauge: {}, so call sites show the interpreter, not its functions", why));
+  if (!preload) return;
   for (const std::string& version : session.olderPythons())
     complain(fmt::format(
         "tidegauge: Python {} does not publish the names of its functions (3.12 and newer do), so "
@@ -355,7 +362,7 @@ int recordTo(const std::string& path, const RecordOptions& options) {
   complain(fmt::format("tidegauge: {}. See them with: tidegauge view {}",
                        whatWasRecorded(session, path), base::printable(path)));
   if (const record::PartRing* ring = session.ring()) sayParts(*ring, session.fileBytes());
-  if (options.stacks != "none" && session.calls() > 0) sayPython(session);
+  if (options.stacks != "none" && session.calls() > 0) sayPython(session, options.preload);
   if (session.calls() == 0) complain(whyNothing(options, recording));
   if (!options.no_summary && session.calls() > 0) {
     int code = reportFile(path);

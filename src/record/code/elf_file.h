@@ -42,6 +42,8 @@ class ElfFile {
   std::optional<uint64_t> addressOf(std::string_view symbol) const;
   std::optional<uint64_t> offsetOfAddress(uint64_t address) const;
   std::optional<uint64_t> addressOfOffset(uint64_t offset) const;
+  // The address that the file's data have at `address`, which must not be another module's.
+  std::optional<uint64_t> pointerAt(uint64_t address) const;
   std::string buildId() const;      // hexadecimal; empty if none
   std::string interpreter() const;  // path of its dynamic loader; empty: static
   bool hasSection(std::string_view wanted) const;

@@ -96,8 +96,8 @@ void Session::call(const model::MemoryCall& seen) {
   endPartIfFull();
 }
 
-void Session::stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& addresses) {
-  stacks_.add(process, processes_[process].seen.pid, stack, addresses);
+void Session::stackSeen(uint32_t process, uint32_t stack, const SeenStack& frames) {
+  stacks_.add(process, processes_[process].seen.pid, stack, frames);
 }
 
 Session::Window Session::windowOf(const SessionProcess& process) const {

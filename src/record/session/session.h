@@ -82,6 +82,7 @@ class Session final : public RecorderSink {
   const std::vector<WatchedLibrary>& libraries() const { return libraries_; }
   const Losses& losses() const { return losses_; }
   std::set<std::string> olderPythons() const { return stacks_.olderPythons(); }
+  const std::set<std::string>& missingPythons() const { return missing_pythons_; }
   // Which figures of a process are incomplete, by losses of all and by what of it was not watched.
   model::FigureSet incompleteOf(const SessionProcess& process) const;
   // How long an ended process is kept; its stacks, frames, modules and kernels go with it. A file
@@ -110,7 +111,8 @@ class Session final : public RecorderSink {
   void mappingsForgotten(uint32_t pid) override { stacks_.forgetCode(pid); }
   void unwatched(const model::Unwatched& what, int64_t at_ns) override;
   void call(const model::MemoryCall& seen) override;
-  void stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& addresses) override;
+  void stackSeen(uint32_t process, uint32_t stack, const SeenStack& frames) override;
+  void pythonMissing(const std::string& why) override { missing_pythons_.insert(why); }
   void kernelNamed(const KernelName& name) override {
     processes_.nameKernel(name);
     launches_.named(name);
@@ -149,6 +151,7 @@ class Session final : public RecorderSink {
   Losses losses_{};
   StackCounts stack_counts_;
   SessionTotals totals_;
+  std::set<std::string> missing_pythons_;
   int64_t last_commit_ns_ = 0;
   int64_t last_counts_ns_ = 0;
   int64_t newest_call_ns_ = 0;

@@ -56,25 +56,43 @@ uint32_t SessionStacks::namedFrame(const CodeName& name, uint64_t address) {
   auto [found, is_new] = named_frames_.try_emplace(name, static_cast<uint32_t>(frames_.size()));
   if (!is_new) return found->second;
   uint32_t frame = found->second;
-  frames_.push_back({{kNoModule, address}, {frame, name.function, name.file, 0}});
+  frames_.push_back({{kNoModule, address}, {frame, name.function, name.file, name.line}});
   if (file_.hasParts()) return frame;  // a part has it once a row names it
   file_.write([&](auto& file) { return file.addFrame(std::nullopt, address); });
-  file_.write([&](auto& file) { return file.nameFrame(frame, name.function, name.file, 0); });
+  file_.write(
+      [&](auto& file) { return file.nameFrame(frame, name.function, name.file, name.line); });
   return frame;
 }
 
-void SessionStacks::add(uint32_t process, uint32_t pid, uint32_t kernel_stack,
-                        const std::vector<uint64_t>& addresses) {
+std::vector<uint32_t> SessionStacks::framesOf(uint32_t pid, const SeenStack& seen) {
   std::vector<uint32_t> frames;
-  frames.reserve(addresses.size());
-  for (uint64_t address : addresses) {
+  frames.reserve(seen.places.size() + seen.python.size());
+  auto python = seen.python.begin();
+  auto takesPython = [&](size_t at, uint64_t address) {
+    auto first = python;
+    for (; python != seen.python.end() && python->at == at; ++python)
+      frames.push_back(namedFrame({python->function, python->file, python->line}, address));
+    return python != first;
+  };
+  for (size_t i = 0; i < seen.places.size(); ++i) {
+    uint64_t address = seen.places[i];
+    if (takesPython(i, address)) continue;
     auto place = spaces_.place(pid, address);
     // A program at its end unmaps what it made at run time; the names that it wrote stay.
     const CodeName* name =
         !place || place->module == kNoModule ? perf_maps_.find(pid, address - 1) : nullptr;
     if (!place && name == nullptr) break;
+    // A stub of Python's: the frame itself is there already, with its line.
+    if (name != nullptr && !name->file.empty() && !seen.python.empty()) continue;
     frames.push_back(name != nullptr ? namedFrame(*name, address) : frameAt(*place));
   }
+  while (python != seen.python.end()) (void)takesPython(python->at, 0);
+  return frames;
+}
+
+void SessionStacks::add(uint32_t process, uint32_t pid, uint32_t kernel_stack,
+                        const SeenStack& seen) {
+  std::vector<uint32_t> frames = framesOf(pid, seen);
   if (frames.empty()) return;
   auto [found, is_new] = stack_ids_.try_emplace(frames, static_cast<uint32_t>(stacks_.size()));
   if (is_new) {

@@ -1,7 +1,8 @@
 // SessionStacks: the stacks of a session, from the kernel's lists of addresses to rows and words.
 //
 //   process 3, stack 17: 0x7f…12, 0x55…40        as the kernel reports it
-//     └─► frames: libtorch.so+0x12, train+0x40   place in a file, or a name from a perf map
+//     └─► frames: libtorch.so+0x12, train+0x40   place in a file, or a name from a perf map;
+//                                                Python's own in place of its evaluation loop
 //           └─► stack 5                          each list of frames once
 //                 └─► "alloc.cpp:30 allocate"    once the symbols are known
 //
@@ -25,6 +26,7 @@
 #include "record/code/rows.h"
 #include "record/code/symbols.h"
 #include "record/session/session_file.h"
+#include "record/source.h"
 
 namespace tidegauge::record {
 
@@ -47,8 +49,7 @@ class SessionStacks {
   std::vector<SymbolAnswer> takeFunctions() { return std::exchange(functions_, {}); }
 
   // A stack as the kernel numbers it, innermost address first.
-  void add(uint32_t process, uint32_t pid, uint32_t kernel_stack,
-           const std::vector<uint64_t>& addresses);
+  void add(uint32_t process, uint32_t pid, uint32_t kernel_stack, const SeenStack& seen);
   std::optional<uint32_t> find(uint32_t process, uint32_t kernel_stack) const;
   // The stack's number in the file, where it is written if it is missing. An unknown one:
   // kNoStackOfCall.
@@ -76,6 +77,7 @@ class SessionStacks {
   };
   uint32_t frameAt(const CodePlace& place);
   uint32_t namedFrame(const CodeName& name, uint64_t address);
+  std::vector<uint32_t> framesOf(uint32_t pid, const SeenStack& seen);
   uint32_t moduleInFile(uint32_t module);
   uint32_t frameInFile(uint32_t frame);
   void writeModule(uint32_t module);
