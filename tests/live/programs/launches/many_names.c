@@ -1,5 +1,6 @@
 // many_names N GO: registers N kernels while the recorder, its parent, is stopped, so that their
-// names find no room in its ring; then launches each of them once, and ends when the file GO exists.
+// names find no room in its ring; then launches each of them once, and ends when the file GO is
+// there.
 #include <signal.h>
 
 #include "expect.h"
