@@ -61,7 +61,17 @@ class Arguments(LiveTest):
 
 class Names(LiveTest):
     def test_names_that_find_no_room_are_read_from_the_program(self):
-        run = self.record(program("many_names"), 30000)
+        folder = self.folder()
+        recorder = subprocess.Popen([*self.command(folder), "--", program("many_names"), "30000", folder / "go"],
+                                    env=self.environment(folder), stderr=subprocess.PIPE, text=True)
+        for _ in range(600):
+            time.sleep(0.1)
+            if launches_in(folder / "run.sqlite") == 30000:
+                break
+        (folder / "go").touch()
+        _, err = recorder.communicate(timeout=60)
+        self.assertEqual(recorder.returncode, 0, err)
+        run = Run(folder, recorder)
         self.assertEqual(run.twin.losses(), {})
         named = run.twin.rows("SELECT k.name, sum(l.count) AS count FROM launches l JOIN kernels k "
                               "USING(kernel_id) GROUP BY 1")

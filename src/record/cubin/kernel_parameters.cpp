@@ -17,7 +17,7 @@ constexpr std::string_view kInfo = ".nv.info.";
 // that follow.
 constexpr uint8_t kSized = 4;
 constexpr uint8_t kParameter = 0x17;  // EIATTR_KPARAM_INFO
-// EIATTR_KPARAM_INFO_V2: likewise, but the lower half of `packed` is the size. Above it is a mark,
+// EIATTR_KPARAM_INFO_V2: likewise, but the lower half of `packed` is the size. Above it is a mark:
 // 0x0500 for some pointers in PyTorch 2.15.
 constexpr uint8_t kLargeParameter = 0x45;
 constexpr uint32_t kLargeSize = 0xffff;

@@ -66,7 +66,9 @@ bool SessionLaunches::isReady(const Key& key) {
 }
 
 void SessionLaunches::take(const Launch& launch) {
-  if (!layouts_ || (waiting_.empty() && isReady({launch.what.process, launch.what.kernel}))) {
+  // Also if it must wait for others: its program may have ended, and its mappings be gone, by then.
+  bool is_ready = !layouts_ || isReady({launch.what.process, launch.what.kernel});
+  if (is_ready && waiting_.empty()) {
     write(launch);
     return;
   }

@@ -8,22 +8,27 @@
 __asm__(
     ".section .nv_fatbin, \"a\"\n"
     ".balign 8\n"
+    "fat_binary:\n"
     ".incbin \"" FATBIN
     "\"\n"
     ".text\n");
+
+extern char fat_binary[];
 
 void _Z4axpyifPf(void) {}
 void bigone(void) {}
 void none(void) {}
 void elsewhere(void) {}  // its code is in no file
 
+static void** module;
 static void given(void* stub, const char* name) {
-  __cudaRegisterFunction(NULL, stub, (char*)name, name, -1, 0, 0, 0, 0, 0);
+  __cudaRegisterFunction(module, stub, (char*)name, name, -1, 0, 0, 0, 0, 0);
 }
 
 int main(int count, char** words) {
   int times = count > 1 ? atoi(words[1]) : 1;
   long wait_ms = count > 2 ? atol(words[2]) : 0;
+  module = __cudaRegisterFatBinary(fat_binary);
   given((void*)_Z4axpyifPf, "_Z4axpyifPf");
   given((void*)bigone, "bigone");
   given((void*)none, "none");
