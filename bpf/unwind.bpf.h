@@ -218,10 +218,8 @@ static __always_inline void copyStack(struct stack_record* record, __u32 most, _
   record->copied_bytes = bytes;
 }
 
-#define WALK_AT_ENTRY 1  // of a function; beside PYTHON_SENT and PYTHON_LOST
-
 static __always_inline void describe(struct stack_record* record, const struct walk* walk,
-                                     struct unwind_space space, __u32 flags, __u32 id) {
+                                     struct unwind_space space, __u32 id, __u32 python) {
   record->hash = walk->end == STACK_UNKNOWN ? 0 : walk->hash;
   record->sp = walk->sp;
   record->bp = walk->bp;
@@ -233,52 +231,54 @@ static __always_inline void describe(struct stack_record* record, const struct w
   record->room = STACK_FRAMES;
   record->copied_bytes = 0;
   record->copied_pages = 0;
-  record->python = flags & (PYTHON_SENT | PYTHON_LOST);
+  record->python = python;
 }
 
 // One record of a stack, with room for `most` bytes of copy. Number 0: the stack itself is not
 // needed, only the rules are.
-static __always_inline __s32 sendStack(struct pt_regs* ctx, __u32 flags, __u32 id, __u32 most) {
+static __always_inline __s32 sendStack(struct pt_regs* ctx, bool at_entry, __u32 id, __u32 python,
+                                       __u32 most) {
   struct unwind_space space = spaceOf(tgidNow());
   struct walk walk = {};
   struct stack_record* record = bpf_ringbuf_reserve(&stack_ring, sizeof(*record) + most, 0);
   if (!record) return -1;
-  walkStack(&walk, ctx, flags & WALK_AT_ENTRY, space, record);
-  describe(record, &walk, space, flags, id);
+  walkStack(&walk, ctx, at_entry, space, record);
+  describe(record, &walk, space, id, python);
   if (most && walk.end == STACK_UNKNOWN) copyStack(record, most, walk.sp);
   bool is_new = walk.end == STACK_UNKNOWN;
   bpf_ringbuf_submit(record, is_new ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
   return id;
 }
-static __noinline __s32 sendWhole(struct pt_regs* ctx, __u32 flags, __u32 id) {
-  return sendStack(ctx, flags, id, 0);
+static __noinline __s32 sendWhole(struct pt_regs* ctx, bool at_entry, __u32 id, __u32 python) {
+  return sendStack(ctx, at_entry, id, python, 0);
 }
-static __noinline __s32 sendTiny(struct pt_regs* ctx, __u32 flags, __u32 id) {
-  return sendStack(ctx, flags, id, STACK_COPY_TINY);
+static __noinline __s32 sendTiny(struct pt_regs* ctx, bool at_entry, __u32 id, __u32 python) {
+  return sendStack(ctx, at_entry, id, python, STACK_COPY_TINY);
 }
-static __noinline __s32 sendSmall(struct pt_regs* ctx, __u32 flags, __u32 id) {
-  return sendStack(ctx, flags, id, STACK_COPY_SMALL);
+static __noinline __s32 sendSmall(struct pt_regs* ctx, bool at_entry, __u32 id, __u32 python) {
+  return sendStack(ctx, at_entry, id, python, STACK_COPY_SMALL);
 }
-static __noinline __s32 sendLarge(struct pt_regs* ctx, __u32 flags, __u32 id) {
-  return sendStack(ctx, flags, id, STACK_COPY_LARGE);
+static __noinline __s32 sendLarge(struct pt_regs* ctx, bool at_entry, __u32 id, __u32 python) {
+  return sendStack(ctx, at_entry, id, python, STACK_COPY_LARGE);
 }
 
 // A stack of a few frames up to `end`. SEND_MORE: it has more.
 #define SEND_MORE (-2)
-static __noinline __s32 sendLeast(struct pt_regs* ctx, __u32 flags, __u32 id, __u64 end) {
+static __noinline __s32 sendLeast(struct pt_regs* ctx, bool at_entry, __u32 id, __u32 python,
+                                  __u64 end) {
   const __u32 head = offsetof(struct stack_record, frame) + 8 * STACK_FRAMES_FEW;
   struct unwind_space space = spaceOf(tgidNow());
   struct walk walk = {};
   struct stack_record* record = bpf_ringbuf_reserve(&stack_ring, head + STACK_COPY_LEAST, 0);
   if (!record) return -1;
-  walkAFew(&walk, ctx, flags & WALK_AT_ENTRY, space, record);
+  walkAFew(&walk, ctx, at_entry, space, record);
   __u64 bytes = end - walk.sp;
   if (walk.end != STACK_UNKNOWN || bytes == 0 || bytes > STACK_COPY_LEAST ||
       bpf_probe_read_user((__u8*)record + head, bytes, (const void*)walk.sp)) {
     bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
     return SEND_MORE;
   }
-  describe(record, &walk, space, flags, id);
+  describe(record, &walk, space, id, python);
   record->room = STACK_FRAMES_FEW;
   record->copied_bytes = bytes;
   record->copied_pages = 3;  // it may extend into the next one
@@ -294,22 +294,21 @@ static __always_inline bool hasRoomForCopies(void) {
 
 // The stack from where `walk` found no rule up to `end`. Until there is a rule, every thread at
 // this place sends its own copy. Pages are copied whole, except the first.
-static __always_inline __s32 sendWithCopy(struct pt_regs* ctx, __u32 flags, __u32 number,
-                                          const struct walk* walk, __u64 end) {
+static __always_inline __s32 sendWithCopy(struct pt_regs* ctx, bool at_entry, __u32 number,
+                                          __u32 python, const struct walk* walk, __u64 end) {
   __u64 bytes = end - walk->sp;
   if (bytes <= STACK_COPY_LEAST && walk->frames <= STACK_FRAMES_FEW) {
-    __s32 id = sendLeast(ctx, flags, number, end);
+    __s32 id = sendLeast(ctx, at_entry, number, python, end);
     if (id != SEND_MORE) return id;
   }
-  if (bytes <= STACK_COPY_TINY - 4096) return sendTiny(ctx, flags, number);
-  if (bytes <= STACK_COPY_SMALL - 4096) return sendSmall(ctx, flags, number);
-  return sendLarge(ctx, flags, number);
+  if (bytes <= STACK_COPY_TINY - 4096) return sendTiny(ctx, at_entry, number, python);
+  if (bytes <= STACK_COPY_SMALL - 4096) return sendSmall(ctx, at_entry, number, python);
+  return sendLarge(ctx, at_entry, number, python);
 }
 
 // The number of this thread's stack; −1 if it could not be sent.
 static __noinline __s32 takeStack(struct pt_regs* ctx, bool at_entry) {
   if (!settings.take_stacks) return -1;
-  __u32 flags = at_entry ? WALK_AT_ENTRY : 0;
   struct walk walk = {};
   __s32 id = -1;
   struct unwind_space space = spaceOf(tgidNow());
@@ -319,15 +318,14 @@ static __noinline __s32 takeStack(struct pt_regs* ctx, bool at_entry) {
     __u32* known = bpf_map_lookup_elem(&known_stacks, &walk.hash);
     if (known) return *known;
   }
-  __u32 number = nextNumber();
-  flags |= sendPython(number, space.process);
+  __u32 number = nextNumber(), python = sendPython(number, space.process);
   if (walk.end != STACK_UNKNOWN || !hasRoomForCopies())
-    id = sendWhole(ctx, flags, number);
+    id = sendWhole(ctx, at_entry, number, python);
   else
-    id = sendWithCopy(ctx, flags, number, &walk, walk.sp + stackBytes(walk.sp));
+    id = sendWithCopy(ctx, at_entry, number, python, &walk, walk.sp + stackBytes(walk.sp));
   if (id < 0)
     count(LOSS_STACK);
-  else if (walk.end != STACK_UNKNOWN && !(flags & PYTHON_LOST))
+  else if (walk.end != STACK_UNKNOWN && python != PYTHON_LOST)
     bpf_map_update_elem(&known_stacks, &walk.hash, &id, BPF_ANY);
   return id;
 }
