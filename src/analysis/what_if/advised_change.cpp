@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "analysis/layout/allocator_rules.h"
@@ -18,6 +19,12 @@ using Change = AdvisedChange::What;
 
 base::Error noSuchPlace(std::string what, std::string hint) {
   return {base::ErrorKind::kUsage, std::move(what), std::nullopt, std::move(hint)};
+}
+
+// A recording of a state alone has nothing that a setting could change.
+bool allocates(const replay::Program& program) {
+  return std::ranges::any_of(program.requests,
+                             [](const Request& request) { return request.op == Op::kMalloc; });
 }
 
 // What another program would ask for: the same, with something before the requests of a step on.
@@ -88,7 +95,7 @@ base::Result<ChangeEffect> effectOf(const ProvenProgram& program, const AdvisedC
     after = Runs(program.tape(), changed, report, 0).one(effect.conf, program.settings());
   }
   const Replayed& own = program.own();
-  effect.is_proven = program.isProven() && !after.stopped_at;
+  effect.is_proven = program.isProven() && !after.stopped_at && allocates(program.program());
   effect.helps = effect.is_proven && helps(after, own, report);
   effect.ooms_before = own.leastOoms();
   effect.ooms_after = after.mostOoms();

@@ -308,6 +308,9 @@ std::string shortName(const analysis::AnalysedTrace& analysed, const Advice& adv
   if (!advice.setting.empty()) return advice.setting;
   if (advice.kind == AdviceKind::kReleasePool)
     return "release of " + poolName(analysed.trace, advice.pool);
+  if (advice.kind == AdviceKind::kNoRoundup) return "no roundup_power2_divisions";
+  if (advice.kind == AdviceKind::kNoSplitLimit)
+    return "expandable_segments without max_split_size_mb";
   if (advice.kind == AdviceKind::kEmptyCache && advice.step)
     return fmt::format("empty_cache() at step {}", withCommas(*advice.step));
   std::string words(analysis::name(advice.kind));
@@ -353,9 +356,12 @@ std::optional<Sentence> effectSentence(const Advice& advice, size_t place,
   text += peakReservedWords(effect.peak_reserved_after_bytes, effect.peak_reserved_before_bytes,
                             effect.peak_is_at_least) +
           ".";
-  // The program would have continued differently, and may need more than it did.
+  // After a request that failed when recorded and succeeds here, the program goes on differently.
   if (effect.forecast_from)
-    text += fmt::format(" From step {} on, this is a forecast.", withCommas(*effect.forecast_from));
+    text += fmt::format(
+        " From step {} on, this is a forecast: the file does not show what the program would "
+        "request next, and that may fail.",
+        withCommas(*effect.forecast_from));
   sentence.parts = {plain(std::move(text))};
   return sentence;
 }
