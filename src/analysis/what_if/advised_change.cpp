@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "analysis/layout/allocator_rules.h"
@@ -19,12 +18,6 @@ using Change = AdvisedChange::What;
 
 base::Error noSuchPlace(std::string what, std::string hint) {
   return {base::ErrorKind::kUsage, std::move(what), std::nullopt, std::move(hint)};
-}
-
-// A recording of a state alone has nothing that a setting could change.
-bool allocates(const replay::Program& program) {
-  return std::ranges::any_of(program.requests,
-                             [](const Request& request) { return request.op == Op::kMalloc; });
 }
 
 // What another program would ask for: the same, with something before the requests of a step on.
@@ -95,11 +88,12 @@ base::Result<ChangeEffect> effectOf(const ProvenProgram& program, const AdvisedC
     after = Runs(program.tape(), changed, report, 0).one(effect.conf, program.settings());
   }
   const Replayed& own = program.own();
-  effect.is_proven = program.isProven() && !after.stopped_at && allocates(program.program());
+  effect.is_proven = program.isProven() && !after.stopped_at;
   effect.helps = effect.is_proven && helps(after, own, report);
   effect.ooms_before = own.leastOoms();
   effect.ooms_after = after.mostOoms();
   effect.least_ooms_after = after.leastOoms();
+  effect.first_failing_step = after.firstFailingStep();
   effect.peak_reserved_bytes_before = own.leastReservedBytes();
   effect.peak_reserved_bytes_after = after.mostReservedBytes();
   effect.peak_is_at_least = after.rescued > 0;

@@ -340,8 +340,8 @@ std::optional<Sentence> effectSentence(const Advice& advice, size_t place,
   const analysis::AdviceEffect& effect = *advice.effect;
   Sentence sentence;
   sentence.sql = fmt::format(
-      "SELECT DISTINCT step + 1 AS next_step, ooms_before, ooms_after, peak_reserved_before_bytes, "
-      "peak_reserved_after_bytes, forecast_from_step FROM {} WHERE place = {}",
+      "SELECT DISTINCT step + 1 AS next_step, ooms_before, ooms_after, first_failing_step, "
+      "peak_reserved_before_bytes, peak_reserved_after_bytes, forecast_from_step FROM {} WHERE place = {}",
       advice_table, place);
   std::string text =
       fmt::format("In a replay with {}, ",
@@ -351,6 +351,9 @@ std::optional<Sentence> effectSentence(const Advice& advice, size_t place,
     if (effect.ooms_before > 0)
       text += fmt::format(" ({} did)",
                           effect.ooms_before == 1 ? "one" : withCommas(effect.ooms_before));
+    if (effect.ooms_after > 0 && effect.first_failing_step)
+      text += fmt::format(", {} at step {}", effect.ooms_after == 1 ? "that" : "the first",
+                          withCommas(*effect.first_failing_step));
     text += ", and ";
   }
   text += peakReservedWords(effect.peak_reserved_after_bytes, effect.peak_reserved_before_bytes,
