@@ -359,7 +359,7 @@ std::optional<Sentence> effectSentence(const Advice& advice, size_t place,
   text += peakReservedWords(effect.peak_reserved_after_bytes, effect.peak_reserved_before_bytes,
                             effect.peak_is_at_least) +
           ".";
-  // After a request that failed when recorded and succeeds here, the program goes on differently.
+  // After a request that failed when recorded and succeeds here, the program continues differently.
   if (effect.forecast_from)
     text += fmt::format(
         " From step {} on, this is a forecast: the file does not show what the program would "
