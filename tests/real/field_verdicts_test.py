@@ -434,7 +434,7 @@ class Field(unittest.TestCase):
 
     def test_the_rests_of_segments_are_the_cause(self):
         text = self.text("30-mempool/rounding.pickle")
-        self.assertIn("a request of 10.0 MiB takes a segment of 12.0 MiB for itself", text)
+        self.assertIn("a request of 10.0 MiB (10,496,245 B) takes a segment of 12.0 MiB for itself", text)
         self.assertNotIn("split the request", text)
 
     def test_a_setting_that_is_not_in_effect_is_not_advised(self):

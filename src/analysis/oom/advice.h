@@ -59,6 +59,7 @@ struct AdviceEffect {
   bool helps = false;
   uint64_t ooms_before = 0, ooms_after = 0;  // failing requests; after: the most
   uint64_t least_ooms_after = 0;             // wherever the driver places segments
+  std::optional<Step> first_failing_step{};  // with the advice
   uint64_t peak_reserved_before_bytes = 0, peak_reserved_after_bytes = 0;
   // Requests that failed when recorded and succeed here are freed at once: the peak may be higher.
   bool peak_is_at_least = false;

@@ -47,6 +47,7 @@ struct ChangeEffect {
   // The least before and the most after, wherever the driver places segments.
   uint64_t ooms_before = 0, ooms_after = 0;
   uint64_t least_ooms_after = 0;
+  std::optional<Step> first_failing_step{};  // with the change
   uint64_t peak_reserved_bytes_before = 0, peak_reserved_bytes_after = 0;
   uint64_t freed_blocks = 0, freed_bytes = 0;  // kReleasePool: what was live there
   // Requests that failed when recorded and succeed here are freed at once: the peak may be higher.

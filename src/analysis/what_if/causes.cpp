@@ -17,6 +17,7 @@ AdviceEffect adviceEffectOf(const ChangeEffect& it) {
           .ooms_before = it.ooms_before,
           .ooms_after = it.ooms_after,
           .least_ooms_after = it.least_ooms_after,
+          .first_failing_step = it.first_failing_step,
           .peak_reserved_before_bytes = it.peak_reserved_bytes_before,
           .peak_reserved_after_bytes = it.peak_reserved_bytes_after,
           .peak_is_at_least = it.peak_is_at_least,

@@ -50,6 +50,13 @@ std::string changesOf(const std::string& own, const std::string& conf) {
   return changes;
 }
 
+// A recording of a state alone has nothing that a setting could change, so it disproves nothing.
+bool allocates(const ProvenProgram& program) {
+  return std::ranges::any_of(program.program().requests, [](const replay::Request& request) {
+    return request.op == replay::Op::kMalloc;
+  });
+}
+
 class Prover {
  public:
   Prover(const AnalysedTrace& analysed, const DeviceAnalysis& device,
@@ -75,8 +82,10 @@ class Prover {
     if (!what_if.ok()) return std::nullopt;  // Tidegauge's own settings are always valid
     ReplayProof proof{std::move(what_if).value()};
     program.keepOwn(proof.what_if.own);
-    addCauseEffects(program, advice_);
-    addEffects(proof.what_if);
+    if (allocates(program)) {
+      addCauseEffects(program, advice_);
+      addEffects(proof.what_if);
+    }
     proof.what_if.causes = causesIn(advice_);
     return proof;
   }
@@ -118,6 +127,7 @@ class Prover {
             .ooms_before = report.own.leastOoms(),
             .ooms_after = tried.mostOoms(),
             .least_ooms_after = tried.leastOoms(),
+            .first_failing_step = tried.firstFailingStep(),
             .peak_reserved_before_bytes = report.own.peakReservedBytes(),
             .peak_reserved_after_bytes = tried.peakReservedBytes(),
             .peak_is_at_least = tried.rescued > 0,

@@ -49,6 +49,9 @@ struct Replayed {
   // WhatIfWish::columns equal parts of the steps: the maximum of each.
   std::vector<uint64_t> reserved_line, active_line;
 
+  std::optional<Step> firstFailingStep() const {
+    return failures.empty() ? std::nullopt : std::optional(failures.front().step);
+  }
   uint64_t peakReservedBytes() const {
     return static_cast<uint64_t>(stats[replay::Quantity::kReservedBytes].all.peak);
   }

@@ -281,6 +281,9 @@ std::vector<AnswerColumn<AdviceOf>> adviceColumns() {
          [](const E& e) { return keyOfBytes(e.ooms_before); });
   effect(Kind::kInteger, "ooms_after", "… and with this advice",
          [](const E& e) { return keyOfBytes(e.ooms_after); });
+  effect(
+      Kind::kStep, "first_failing_step", "step of the first of these; NULL: none fails",
+      [](const E& e) { return e.first_failing_step ? keyOfStep(*e.first_failing_step) : kNull; });
   effect(Kind::kBytes, "peak_reserved_before_bytes", "peak reserved memory in the first replay",
          [](const E& e) { return keyOfBytes(e.peak_reserved_before_bytes); });
   effect(Kind::kBytes, "peak_reserved_after_bytes", "… and with this advice",

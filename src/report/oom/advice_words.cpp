@@ -308,6 +308,9 @@ std::string shortName(const analysis::AnalysedTrace& analysed, const Advice& adv
   if (!advice.setting.empty()) return advice.setting;
   if (advice.kind == AdviceKind::kReleasePool)
     return "release of " + poolName(analysed.trace, advice.pool);
+  if (advice.kind == AdviceKind::kNoRoundup) return "no roundup_power2_divisions";
+  if (advice.kind == AdviceKind::kNoSplitLimit)
+    return "expandable_segments without max_split_size_mb";
   if (advice.kind == AdviceKind::kEmptyCache && advice.step)
     return fmt::format("empty_cache() at step {}", withCommas(*advice.step));
   std::string words(analysis::name(advice.kind));
@@ -337,8 +340,8 @@ std::optional<Sentence> effectSentence(const Advice& advice, size_t place,
   const analysis::AdviceEffect& effect = *advice.effect;
   Sentence sentence;
   sentence.sql = fmt::format(
-      "SELECT DISTINCT step + 1 AS next_step, ooms_before, ooms_after, peak_reserved_before_bytes, "
-      "peak_reserved_after_bytes, forecast_from_step FROM {} WHERE place = {}",
+      "SELECT DISTINCT step + 1 AS next_step, ooms_before, ooms_after, first_failing_step, "
+      "peak_reserved_before_bytes, peak_reserved_after_bytes, forecast_from_step FROM {} WHERE place = {}",
       advice_table, place);
   std::string text =
       fmt::format("In a replay with {}, ",
@@ -348,14 +351,20 @@ std::optional<Sentence> effectSentence(const Advice& advice, size_t place,
     if (effect.ooms_before > 0)
       text += fmt::format(" ({} did)",
                           effect.ooms_before == 1 ? "one" : withCommas(effect.ooms_before));
+    if (effect.ooms_after > 0 && effect.first_failing_step)
+      text += fmt::format(", {} at step {}", effect.ooms_after == 1 ? "that" : "the first",
+                          withCommas(*effect.first_failing_step));
     text += ", and ";
   }
   text += peakReservedWords(effect.peak_reserved_after_bytes, effect.peak_reserved_before_bytes,
                             effect.peak_is_at_least) +
           ".";
-  // The program would have continued differently, and may need more than it did.
+  // After a request that failed when recorded and succeeds here, the program continues differently.
   if (effect.forecast_from)
-    text += fmt::format(" From step {} on, this is a forecast.", withCommas(*effect.forecast_from));
+    text += fmt::format(
+        " From step {} on, this is a forecast: the file does not show what the program would "
+        "request next, and that may fail.",
+        withCommas(*effect.forecast_from));
   sentence.parts = {plain(std::move(text))};
   return sentence;
 }

@@ -143,15 +143,17 @@ json effectJson(const analysis::Advice& advice) {
   const analysis::AdviceEffect& effect = *advice.effect;
   bool has_range = effect.least_ooms_after != effect.ooms_after;
   bool is_setting = !advice.setting.empty() || !effect.conf.empty();
-  return {{"settings", is_setting ? json(clean(effect.conf)) : json()},
-          {"helps", effect.helps},
-          {"ooms", effect.ooms_after},
-          {"least_ooms", has_range ? json(effect.least_ooms_after) : json()},
-          {"most_ooms", has_range ? json(effect.ooms_after) : json()},
-          {"ooms_before", effect.ooms_before},
-          {"peak_reserved_bytes", effect.peak_reserved_after_bytes},
-          {"peak_reserved_before_bytes", effect.peak_reserved_before_bytes},
-          {"forecast_from_step", effect.forecast_from ? json(*effect.forecast_from) : json()}};
+  return {
+      {"settings", is_setting ? json(clean(effect.conf)) : json()},
+      {"helps", effect.helps},
+      {"ooms", effect.ooms_after},
+      {"least_ooms", has_range ? json(effect.least_ooms_after) : json()},
+      {"most_ooms", has_range ? json(effect.ooms_after) : json()},
+      {"ooms_before", effect.ooms_before},
+      {"first_failing_step", effect.first_failing_step ? json(*effect.first_failing_step) : json()},
+      {"peak_reserved_bytes", effect.peak_reserved_after_bytes},
+      {"peak_reserved_before_bytes", effect.peak_reserved_before_bytes},
+      {"forecast_from_step", effect.forecast_from ? json(*effect.forecast_from) : json()}};
 }
 
 }  // namespace

@@ -24,6 +24,11 @@ using base::withCommas;
 
 using Parts = std::vector<Part>;
 
+// Rounded, a request of 10,496,512 B looks like one that fits into 10 MiB.
+std::string roundedAndExact(uint64_t bytes) {
+  return fmt::format("{} ({} B)", humanBytes(bytes), withCommas(bytes));
+}
+
 Link stateAt(analysis::Step step) { return {"state", "State", {{"at", std::to_string(step)}}}; }
 
 void append(Parts& parts, Parts more) {
@@ -65,7 +70,7 @@ Parts onFragmentation(const OomVerdict& v) {
   if (v.rests.bytes > v.pieces.bytes / 2) {
     append(parts, {strong(" " + humanBytes(v.rests.bytes)), plain(" of it are the rests of "),
                    strong(base::counted(v.rests.segments, "segment")), plain(": a request of "),
-                   strong(humanBytes(v.rests.request_bytes)), plain(" takes a segment of "),
+                   strong(roundedAndExact(v.rests.request_bytes)), plain(" takes a segment of "),
                    strong(humanBytes(v.rests.segment_bytes)),
                    plain(" for itself, and its rest is too small for another such request.")});
   }

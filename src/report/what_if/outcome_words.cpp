@@ -80,7 +80,7 @@ Parts noneOutcome(const WhatIf& report) {
   if (!found.empty()) return {plain(tooLittleWords(report, found) + fullWords(report))};
   if (hasRemedy(report)) return {plain("No tested allocator setting helps instead.")};
   std::string full = fullWords(report);
-  return {plain(full.empty() ? "With no tested setting do more requests succeed."
+  return {plain(full.empty() ? "No tested setting lets more requests succeed."
                              : "No tested setting helps." + full)};
 }
 

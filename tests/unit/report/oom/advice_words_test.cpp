@@ -116,9 +116,12 @@ TEST(AdviceWords, TheEffectOfAReplay) {
   EXPECT_EQ(plainText(effectSentence(a, 1, "advice(0)")->parts),
             "In a replay with this setting, 1 request fails (one did), and peak reserved memory is "
             "4.00 GiB, as before.");
+  a.effect->first_failing_step = 14946;
   a.effect->forecast_from = 14967;
-  EXPECT_TRUE(plainText(effectSentence(a, 1, "advice(0)")->parts)
-                  .ends_with("as before. From step 14,967 on, this is a forecast."));
+  EXPECT_EQ(plainText(effectSentence(a, 1, "advice(0)")->parts),
+            "In a replay with this setting, 1 request fails (one did), that at step 14,946, and "
+            "peak reserved memory is 4.00 GiB, as before. From step 14,967 on, this is a forecast: "
+            "the file does not show what the program would request next, and that may fail.");
 }
 
 // Every kind has words that end with a full stop.

@@ -71,7 +71,7 @@ TEST_F(WhatIfSentences, SettingsThatHelpTooLittleAreCounted) {
                    "max_split_size_mb:128; default settings."));
   EXPECT_TRUE(says(outcomes(9, {{"max_split_size_mb:128", 6}, {"a:1", 9}}),
                    "1 setting lets 3 more requests succeed, but not all: max_split_size_mb:128."));
-  EXPECT_TRUE(says(outcomes(3, {{"a:1", 3}}), "With no tested setting do more requests succeed."));
+  EXPECT_TRUE(says(outcomes(3, {{"a:1", 3}}), "No tested setting lets more requests succeed."));
 }
 
 TEST_F(WhatIfSentences, WhereMemoryIsFullTheyAreCountedToo) {
