@@ -18,9 +18,9 @@ RING(launch_ring, 4096);  // 8 MiB if asked for
 COUNTED_TABLE(launches, struct launch_key, __u64, LAUNCH_ROWS, BPF_F_NO_PREALLOC);
 TABLE(launches_beyond, HASH, struct beyond_key, __u64, MAX_PROCESSES);
 
-static __always_inline void sendLaunch(struct pt_regs* ctx, const struct launch_key* key,
+static __always_inline void sendLaunch(const struct launch_key* key,
                                        const struct launch_details* details, __u64 thread_id,
-                                       const struct thread_state* thread) {
+                                       const struct thread_state* thread, __s32 stack) {
   struct launch_record* record = bpf_ringbuf_reserve(&launch_ring, sizeof(*record), 0);
   if (!record) {
     count(LOSS_LAUNCH_RING);
@@ -32,7 +32,7 @@ static __always_inline void sendLaunch(struct pt_regs* ctx, const struct launch_
   record->tid = (__u32)thread_id;
   record->device = thread->chosen.device;
   fillLaunch(record, key, details);
-  record->stack = takeStack(ctx, true);
+  record->stack = stack;
   // Arguments are pointers to values of unknown size: their first words, as far as they are
   // readable.
   for (__u32 i = 0; i < 16; ++i) {
@@ -78,10 +78,12 @@ int launch_enter(struct pt_regs* ctx) {
     return 0;
   }
   if (runtime) openCall(ctx, &thread->launch);
+  // Before the arguments: after them the verifier would check the walk for each kind of launch.
+  __s32 stack = settings.launch_events ? takeStack(ctx, true) : -1;
   struct launch_key key = {.program = thread->program};
   struct launch_details details = {};
   launchArguments(ctx, cookie, settings.launch_events, &key, &details);
   countLaunch(&key);
-  if (settings.launch_events) sendLaunch(ctx, &key, &details, thread_id, thread);
+  if (settings.launch_events) sendLaunch(&key, &details, thread_id, thread, stack);
   return 0;
 }
