@@ -31,17 +31,16 @@ struct whole_launch {
   __u8 bytes[2 * WHOLE_BYTES];
 };
 
-static __always_inline void fillEvent(struct pt_regs* ctx, struct launch_record* record,
-                                      const struct launch_key* key,
+static __always_inline void fillEvent(struct launch_record* record, const struct launch_key* key,
                                       const struct launch_details* details, __u64 thread_id,
-                                      const struct thread_state* thread) {
+                                      const struct thread_state* thread, __s32 stack) {
   __builtin_memset(record, 0, sizeof(*record));
   record->time_ns = bpf_ktime_get_ns();
   record->tgid = thread_id >> 32;
   record->tid = (__u32)thread_id;
   record->device = thread->chosen.device;
   fillLaunch(record, key, details);
-  record->stack = takeStack(ctx, true);
+  record->stack = stack;
 }
 
 // As many parameters as are readable and fit into `most` bytes, a power of two.
@@ -64,9 +63,10 @@ static __always_inline void copyParameters(struct launch_record* record, __u8* b
 }
 
 // True: the parameters of this kernel are known, and its record is sent or lost.
-static __always_inline bool sendWithParameters(struct pt_regs* ctx, const struct launch_key* key,
+static __always_inline bool sendWithParameters(const struct launch_key* key,
                                                const struct launch_details* details,
-                                               __u64 thread_id, const struct thread_state* thread) {
+                                               __u64 thread_id, const struct thread_state* thread,
+                                               __s32 stack) {
   struct parameter_key kernel = {.kernel = key->kernel, .program = key->program};
   struct parameter_sizes* sizes = bpf_map_lookup_elem(&parameters_of, &kernel);
   if (!sizes || !details->arguments) return false;
@@ -78,7 +78,7 @@ static __always_inline bool sendWithParameters(struct pt_regs* ctx, const struct
   if (bytes <= WHOLE_BYTES_FEW) {
     struct whole_launch_few* few = bpf_ringbuf_reserve(&launch_ring, sizeof(*few), 0);
     if (few) {
-      fillEvent(ctx, &few->record, key, details, thread_id, thread);
+      fillEvent(&few->record, key, details, thread_id, thread, stack);
       copyParameters(&few->record, few->bytes, WHOLE_BYTES_FEW, sizes, details->arguments);
       bpf_ringbuf_submit(few, BPF_RB_NO_WAKEUP);
       return true;
@@ -86,7 +86,7 @@ static __always_inline bool sendWithParameters(struct pt_regs* ctx, const struct
   } else {
     struct whole_launch* all = bpf_ringbuf_reserve(&launch_ring, sizeof(*all), 0);
     if (all) {
-      fillEvent(ctx, &all->record, key, details, thread_id, thread);
+      fillEvent(&all->record, key, details, thread_id, thread, stack);
       copyParameters(&all->record, all->bytes, WHOLE_BYTES, sizes, details->arguments);
       bpf_ringbuf_submit(all, BPF_RB_NO_WAKEUP);
       return true;
@@ -96,16 +96,17 @@ static __always_inline bool sendWithParameters(struct pt_regs* ctx, const struct
   return true;
 }
 
-static __always_inline void sendLaunch(struct pt_regs* ctx, const struct launch_key* key,
+static __always_inline void sendLaunch(const struct launch_key* key,
                                        const struct launch_details* details, __u64 thread_id,
-                                       const struct thread_state* thread) {
-  if (settings.whole_arguments && sendWithParameters(ctx, key, details, thread_id, thread)) return;
+                                       const struct thread_state* thread, __s32 stack) {
+  if (settings.whole_arguments && sendWithParameters(key, details, thread_id, thread, stack))
+    return;
   struct launch_record* record = bpf_ringbuf_reserve(&launch_ring, sizeof(*record), 0);
   if (!record) {
     count(LOSS_LAUNCH_RING);
     return;
   }
-  fillEvent(ctx, record, key, details, thread_id, thread);
+  fillEvent(record, key, details, thread_id, thread, stack);
   // Arguments are pointers to values of unknown size: their first words, as far as they are
   // readable.
   for (__u32 i = 0; i < 16; ++i) {
@@ -151,10 +152,12 @@ int launch_enter(struct pt_regs* ctx) {
     return 0;
   }
   if (runtime) openCall(ctx, &thread->launch);
+  // Before the arguments: after them the verifier would check the walk for each kind of launch.
+  __s32 stack = settings.launch_events ? takeStack(ctx, true) : -1;
   struct launch_key key = {.program = thread->program};
   struct launch_details details = {};
   launchArguments(ctx, cookie, settings.launch_events, &key, &details);
   countLaunch(&key);
-  if (settings.launch_events) sendLaunch(ctx, &key, &details, thread_id, thread);
+  if (settings.launch_events) sendLaunch(&key, &details, thread_id, thread, stack);
   return 0;
 }

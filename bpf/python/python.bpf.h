@@ -148,8 +148,9 @@ static __noinline __u32 numberOfCode(const struct python_walk* walk, __u64 code)
 }
 
 // ---- frames ------------------------------------------------------------------------------------
-// One frame: 0 to continue, 1 at the last. `word`: room for its window.
-static __always_inline int pythonFrame(__u32 i, struct python_walk* walk, __u64* word) {
+// One frame: 0 to continue, 1 at the last. `word`: room for its window. `into` 0: only hash it.
+static __always_inline int pythonFrame(__u32 i, struct python_walk* walk, __u64* word,
+                                       struct python_stack_record* into) {
   struct python_layout* layout = walk->layout;
   __u32 bytes = layout->window_bytes;
   if (!walk->frame || bytes > 8 * PYTHON_WINDOW_WORDS ||
@@ -174,7 +175,6 @@ static __always_inline int pythonFrame(__u32 i, struct python_walk* walk, __u64*
   __u64 place = marks | (at & PYTHON_PLACE);
   if (!is_frame) code = 0, place = PYTHON_ENTRY;
   walk->frames = i + 1;
-  struct python_stack_record* into = walk->into;
   if (!into) {
     walk->hash = mixed(mixed(walk->hash, code), place);
     return 0;
@@ -187,12 +187,12 @@ static __always_inline int pythonFrame(__u32 i, struct python_walk* walk, __u64*
 }
 static int hashPythonFrame(__u32 i, struct python_walk* walk) {
   __u64 word[PYTHON_WINDOW_WORDS] = {};
-  return pythonFrame(i, walk, word);
+  return pythonFrame(i, walk, word, 0);
 }
 // All programs together, one inside another, have 512 bytes of stack: here the record has the room.
 static int keepPythonFrame(__u32 i, struct python_walk* walk) {
   struct python_stack_record* into = walk->into;
-  return into ? pythonFrame(i, walk, into->window) : 1;
+  return into ? pythonFrame(i, walk, into->window, into) : 1;
 }
 
 static __always_inline bool startPython(struct python_walk* walk, __u32 process, __u64 hash) {
