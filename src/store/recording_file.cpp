@@ -194,7 +194,9 @@ base::Result<int> beginRecordingFile(const std::string& path, const WriterOption
   std::string unnamed = path + kUnnamed;
   // Left by a recorder that was killed at that moment.
   if (isRecording(unnamed) && !isBeingWritten(unnamed)) ::unlink(unnamed.c_str());
-  int file = ::open(unnamed.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
+  // Command lines, arguments of kernels and stacks concern its owner alone. SQLite gives the files
+  // beside it the same mode.
+  int file = ::open(unnamed.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
   if (file < 0 && errno == EEXIST)
     return base::Error{base::ErrorKind::kUsage, unnamed + " already exists", std::nullopt,
                        "A recording begins under this name: remove it, or give another name."};
