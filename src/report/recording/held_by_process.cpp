@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "model/ledger/ledger_sums.h"
 #include "report/recording/process_table.h"
 #include "report/recording/recording_report.h"
 #include "report/words/section_text.h"
@@ -45,13 +46,13 @@ std::string heldByProcessText(const WholeRecording& whole, size_t rows,
   analysis::Sureness sureness = analysis::Sureness::kWhole;
   for (const ProcessSum& sum : whole.processes) sureness = std::max(sureness, sum.memory);
   for (const HeldSum* sum : held) {
-    if (!model::isDeviceMemory(sum->kind)) continue;
+    if (model::isHostMemory(sum->kind)) continue;
     bytes += sum->bytes;
     holders.insert(sum->process_id);
   }
   std::string sql =
       "SELECT sum(bytes) AS bytes, count(DISTINCT process_id) AS holders, (SELECT count(*) FROM "
-      "all_processes) AS processes FROM all_held WHERE memory = 'device'";
+      "all_processes) AS processes FROM all_held WHERE memory = 'device' AND bytes > 0";
   Section section{.key = "held_by_process", .title = "Held at the end"};
   Sentence sentence{{}, sqlLink(sql), sql};
   size_t count = whole.processes.size();
