@@ -19,7 +19,7 @@ from twin import Twin
 
 MIB = 1 << 20
 MOMENTS = int(os.environ.get("TIDEGAUGE_MOMENTS", "100"))
-GOES_ON = "the command goes on without a recording"
+CONTINUES = "the command continues without a recording"
 
 
 def meta(path):
@@ -62,7 +62,7 @@ class Room(LiveTest):
         said, err = recorder.communicate(timeout=LIMIT_S)
         self.assertEqual((recorder.returncode, said), (7, "done\n"), err)
         self.assertIn("--keep-free", err)
-        self.assertIn(GOES_ON, err)
+        self.assertIn(CONTINUES, err)
         self.assertEqual([path.name for path in disk.iterdir()], ["run.sqlite"])
         size = (disk / "run.sqlite").stat().st_size
         self.assertGreater(size, MIB)
@@ -88,7 +88,7 @@ class Room(LiveTest):
         recorder = self.start(folder, disk, "--keep-free", "0", command=script)
         self.assertEqual(recorder.stdout.readline(), "done\n")
         said = ""
-        while GOES_ON not in said:
+        while CONTINUES not in said:
             line = recorder.stderr.readline()
             self.assertTrue(line, said)
             said += line

@@ -148,7 +148,7 @@ void removePerfMaps(const record::Session& session) {
 // The recording ends before its command does.
 void sayStopped(const base::Error& error) {
   (void)reportError(error);
-  complain("tidegauge: the command goes on without a recording.");
+  complain("tidegauge: the command continues without a recording.");
 }
 
 // The order to end, of a service manager or a person; others are for the command.
@@ -402,7 +402,7 @@ int recordTo(const std::string& path, const RecordOptions& options) {
     return was_told_to_end && record::evenClock().now_ns() - ended_ns > kNamesLimit_ns;
   });
   if (uint64_t unnamed = session.unnamedFrames(); unnamed > 0)
-    complain(fmt::format("tidegauge: {} without a name, because the recorder was told to end",
+    complain(fmt::format("tidegauge: {} without a name, because a signal ended the recording",
                          base::counted(unnamed, "frame")));
   sayLosses(session);
   if (child && switchesOnPython(options)) removePerfMaps(session);

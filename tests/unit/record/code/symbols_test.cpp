@@ -7,7 +7,7 @@
 namespace tidegauge::record {
 namespace {
 
-// Of this program, which has thousands of functions and their lines.
+// They concern this program, which has thousands of functions and their lines.
 constexpr uint32_t kQuestions = 20'000;
 
 void askAll(Symbols& symbols, int descriptor) {
