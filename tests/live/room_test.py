@@ -18,7 +18,7 @@ from live import BINARY, LIMIT_S, LiveTest, program
 from twin import Twin
 
 MIB = 1 << 20
-MOMENTS = int(os.environ.get("TIDEGAUGE_MOMENTS", "100"))
+MOMENTS = int(os.environ.get("TIDEGAUGE_MOMENTS", "5"))
 CONTINUES = "the command continues without a recording"
 
 
@@ -108,6 +108,17 @@ class Room(LiveTest):
         self.assertLess(sum(path.stat().st_size for path in disk.iterdir()), 16 * MIB)
         self.assertEqual(int(meta(disk / "run.sqlite")["part"]), int(parts[-2].split(".")[1]) + 1, parts)
         self.assertEqual(meta(disk / parts[-2])["part"], parts[-2].split(".")[1])
+
+    def test_without_max_size_recordings_with_the_names_of_parts_stay(self):
+        folder, disk = self.disk(64)
+        (disk / "run.2.sqlite").write_text("mine")
+        recorder = self.start(folder, disk, "--keep-free", "0", "--force", command=f"{program('pairs')} 20000")
+        _, err = recorder.communicate(timeout=LIMIT_S)
+        self.assertEqual(recorder.returncode, 0, err)
+        self.assertRegex(err, r"run\.2\.sqlite has the name of a part .* no --max-size")
+        self.assertEqual((disk / "run.2.sqlite").read_text(), "mine")
+        self.assertEqual(len(list(disk.iterdir())), 2)
+        self.assertNotIn("part", meta(disk / "run.sqlite"))
 
     def test_a_recording_within_its_default_limit_says_nothing_of_parts(self):
         folder, disk = self.disk(64)

@@ -216,6 +216,15 @@ struct Recording {
     auto room = roomFor(path, options);
     if (!room.ok()) return refuse(room.error());
     uint64_t max_bytes = room.value().max_bytes;
+    if (room.value().is_default) {
+      if (std::string other = record::PartRing::notAPart(path); !other.empty()) {
+        complain(fmt::format(
+            "tidegauge: {} has the name of a part of this recording but is another file, so the "
+            "recording has no --max-size",
+            base::printable(other)));
+        max_bytes = 0;
+      }
+    }
     std::vector<std::string> older;
     if (max_bytes > 0) {
       auto found = record::PartRing::older(path, options.force);

@@ -36,6 +36,9 @@ class PartRing {
   // An error if there are any and they may not be replaced, or if one is not a recording or is
   // being written.
   static base::Result<std::vector<std::string>> older(const std::string& path, bool replace);
+  // A file that has a part's name and is none: a recorder gave it another number, or none. Empty:
+  // there is no such file. A recording that nobody limited must leave it alone.
+  static std::string notAPart(const std::string& path);
   static base::Status remove(const std::vector<std::string>& parts);
 
   const std::string& path() const { return path_; }
