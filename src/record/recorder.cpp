@@ -3,7 +3,6 @@
 #include <bpf/bpf.h>
 #include <fmt/format.h>
 #include <fnmatch.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "record/decode.h"
 #include "record/kernel/functions.h"
 #include "record/process/errors.h"
+#include "record/process/helper.h"
 #include "record/process/running_process.h"
 
 namespace tidegauge::record {
@@ -64,7 +64,7 @@ Recorder::~Recorder() {
   std::vector<system_record> last;
   rings_.takeSystem(last);
   for (const system_record& record : last)
-    if (record.stopped != 0) kill(static_cast<pid_t>(record.tgid), SIGCONT);
+    if (record.stopped != 0) continueProcess(static_cast<pid_t>(record.tgid));
 }
 
 void Recorder::inOrder(const system_record& record) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -55,6 +56,11 @@ class RecordingWriter::Impl {
   uint64_t bytesBeside(const char* suffix) const {
     struct stat file {};
     return ::stat((path_ + suffix).c_str(), &file) == 0 ? static_cast<uint64_t>(file.st_size) : 0;
+  }
+  std::optional<uint64_t> freeBytes() const {
+    struct statvfs disk {};
+    if (::fstatvfs(lock_, &disk) != 0 || disk.f_blocks == 0) return std::nullopt;
+    return uint64_t{disk.f_bavail} * disk.f_frsize;
   }
   void fold() {
     if (!failure_ && !open_)
@@ -468,6 +474,7 @@ base::Status RecordingWriter::commit() { return impl_->commit(); }
 void RecordingWriter::fold() { impl_->fold(); }
 uint64_t RecordingWriter::rowsInTransaction() const { return impl_->rows(); }
 uint64_t RecordingWriter::fileBytes() const { return impl_->bytesBeside("") + journalBytes(); }
+std::optional<uint64_t> RecordingWriter::freeBytes() const { return impl_->freeBytes(); }
 uint64_t RecordingWriter::journalBytes() const { return impl_->bytesBeside("-wal"); }
 void RecordingWriter::letReadersWait(bool on) { impl_->letReadersWait(on); }
 base::Result<bool> RecordingWriter::finishAlone(int64_t ended_ns) {

@@ -133,6 +133,8 @@ class RecordingWriter {
   uint64_t rowsInTransaction() const;
   // Bytes of the file and its journal, after the last commit.
   uint64_t fileBytes() const;
+  // What the user may still write to the disk of the file; absent: the file system does not say.
+  std::optional<uint64_t> freeBytes() const;
   uint64_t journalBytes() const;  // of these: what fold() writes into the file
   // Ends the recording: commits, moves everything into one file. Active readers keep the journal
   // beside it. `ended_ns` absent: the current wall clock.

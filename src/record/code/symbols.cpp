@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 
 #include "record/code/demangle.h"
@@ -13,6 +14,8 @@
 
 namespace tidegauge::record {
 namespace {
+
+constexpr std::chrono::milliseconds kAskEvery{20};
 
 // Line numbers of one module, through elfutils: it finds separate debug information by build id.
 class Lines {
@@ -144,10 +147,17 @@ std::vector<SymbolAnswer> Symbols::take() {
   return std::exchange(answers_, {});
 }
 
-std::vector<SymbolAnswer> Symbols::finish() {
+std::vector<SymbolAnswer> Symbols::finish(const std::function<bool()>& must_end) {
   std::unique_lock lock(mutex_);
-  idle_.wait(lock, [this] { return questions_.empty() && !busy_; });
+  auto done = [this] { return questions_.empty() && !busy_; };
+  while (!idle_.wait_for(lock, kAskEvery, done))
+    if (must_end && must_end()) break;
   return std::exchange(answers_, {});
+}
+
+size_t Symbols::unanswered() {
+  std::lock_guard lock(mutex_);
+  return questions_.size() + (busy_ ? 1 : 0);
 }
 
 void Symbols::work() {

@@ -4,9 +4,11 @@
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
 #include <linux/bpf.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "base/memory.h"
@@ -22,6 +24,7 @@ namespace tidegauge::record {
 namespace {
 
 constexpr uint32_t kMaxWholeKernels = 65536;
+constexpr int kLeastMajor = 6, kLeastMinor = 1;
 
 // Messages of libbpf are kept for the error, not printed.
 thread_local std::string last_words;
@@ -33,11 +36,26 @@ int keepWords(libbpf_print_level level, const char* format, va_list arguments) {
   return length;
 }
 
+// "5.10" of "5.10.0-39-cloud-amd64"; empty: it is new enough.
+std::string kernelIfTooOld() {
+  utsname name{};
+  int major = 0, minor = 0;
+  if (uname(&name) != 0 || std::sscanf(name.release, "%d.%d", &major, &minor) != 2) return {};
+  bool is_enough = major > kLeastMajor || (major == kLeastMajor && minor >= kLeastMinor);
+  return is_enough ? std::string() : fmt::format("{}.{}", major, minor);
+}
+
 base::Error whyNot(int code) {
   if (code == EPERM || code == EACCES)
-    return missing("the kernel does not let this user load BPF programs",
-                   "run as root, or with CAP_BPF and CAP_PERFMON; `tidegauge doctor` says what is "
-                   "missing; `record --preload` needs no privilege");
+    return missing(
+        "the kernel does not let this user load BPF programs",
+        "run as root (`record --sudo`), or with CAP_BPF and CAP_PERFMON; `tidegauge doctor` "
+        "says what is missing; `record --preload` needs no privilege");
+  if (std::string version = kernelIfTooOld(); !version.empty())
+    return missing(fmt::format("Linux {} is too old to record with eBPF, which needs 6.1; here "
+                               "`record --preload -- COMMAND` records without it",
+                               version),
+                   {});
   if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
     return missing("this kernel carries no type information (/sys/kernel/btf/vmlinux)",
                    "it must be built with CONFIG_DEBUG_INFO_BTF; `record --preload` needs none");

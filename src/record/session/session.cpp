@@ -194,17 +194,18 @@ base::Status Session::tick(Source& source) {
     launches_.takeReady(source);
     unwatched_.assign(time_ns, finishing_ ? When::kAtTheEnd : When::kFirstTry);
     file_.commit();
+    if (!finishing_) file_.endIfDiskIsLow(stack_counts_);
     endPartIfFull();
     last_commit_ns_ = time_ns;
   }
   return status();
 }
 
-base::Status Session::finish(Source& source) {
+base::Status Session::finish(Source& source, const std::function<bool()>& must_end) {
   finishing_ = true;
   TG_RETURN_IF_ERROR(tick(source));
   launches_.finish();
-  stacks_.takeLastNames();
+  stacks_.takeLastNames(must_end);
   late_names_.take(*this, now());
   unwatched_.assign(now(), SessionUnwatched::When::kAtTheEnd);
   file_.finish(source.stackCounts());

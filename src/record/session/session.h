@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -73,8 +74,13 @@ class Session final : public RecorderSink {
 
   // Every few milliseconds: counters every second, a transaction every 100 ms.
   base::Status tick(Source& source);
-  // The end: everything that is left, names included. Then the file is complete.
-  base::Status finish(Source& source);
+  // The end: everything that is left, names included. Then the file is complete. Names that are
+  // still being looked for are left out once `must_end` is true, which is asked now and then.
+  base::Status finish(Source& source, const std::function<bool()>& must_end = {});
+  uint64_t unnamedFrames() { return stacks_.unnamed(); }  // left out for that reason
+  // The first error of the file: nothing more is written to it.
+  base::Status status() const;
+  void keepFree(uint64_t bytes) { file_.keepFree(bytes); }  // of the disk
 
   const model::Ledger& ledger() const { return ledger_; }
   const Rows<SessionProcess>& processes() const { return processes_.rows(); }
@@ -134,7 +140,6 @@ class Session final : public RecorderSink {
   void endPartIfFull();
   void writeBeginning();  // of a part
   void writeCarried();
-  base::Status status() const;
 
   model::LiveBook* book_;
   model::Ledger ledger_;

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -55,9 +56,11 @@ class SessionStacks {
   // kNoStackOfCall.
   uint32_t inFile(uint32_t stack);
 
-  // Takes over the names that were found since; at the end, waits for all that are missing.
+  // Takes over the names that were found since; at the end, waits for all that are missing, or
+  // until it must end.
   void takeNames() { take(symbols_.take()); }
-  void takeLastNames() { take(symbols_.finish()); }
+  void takeLastNames(const std::function<bool()>& must_end) { take(symbols_.finish(must_end)); }
+  uint64_t unnamed() { return symbols_.unanswered(); }
   // "loss.py:30 log_softmax" for each frame, innermost first; "libfoo.so+0x12" if unnamed.
   model::StackWords describe(uint32_t stack) const;
   // Versions of Python in whose stacks no function of Python can have a name: "3.8", "3.11".
