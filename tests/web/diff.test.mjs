@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
-  after, ask, assert, axeComplaints, describe, generate, hashOf, it, opened, run, settled, shared,
-  use, waitForParam, whyNot, withoutFile,
+  after, ask, assert, axeComplaints, describe, expectRefusals, generate, hashOf, it, opened, run,
+  settled, shared, use, waitForParam, whyNot, withoutFile,
 } from "./harness.mjs";
 
 const skip = whyNot();
@@ -204,12 +204,11 @@ describe("two recordings", { skip }, () => {
     }));
 
   it("says in words that a place is not there", () =>
-    // the browser itself complains about the refused question
     use(here.browser, at("#diff"), async (page) => {
       await ready(page);
+      expectRefusals(page);
       await page.goto(at("#diff?pa=phase%3Anone"));
       await page.getByText(/has no step, time or annotation/).waitFor();
-      page.complaints.length = 0;
       await page.getByRole("button", { name: "Compare at the peaks" }).click();
       await ready(page);
     }));

@@ -1,7 +1,7 @@
 // The flame view as people use it: see harness.mjs for what it needs.
 import {
-  ask, assert, axeComplaints, describe, example, FSDP, hashOf, it, NO_TRACE, opened, quiet,
-  startServer, until, use, waitForParam, whyNot, withoutFile,
+  ask, assert, axeComplaints, describe, example, expectRefusals, FSDP, hashOf, it, NO_TRACE,
+  opened, quiet, startServer, until, use, waitForParam, whyNot, withoutFile,
 } from "./harness.mjs";
 
 const skip = whyNot();
@@ -196,10 +196,9 @@ describe("the flame view", { skip, timeout: 600_000 }, () => {
       assert.ok(answer.tree.bytes[0] > 0);
       await drawn(page);
       assert.equal(await page.locator(".viewhead .sub").innerText(), sub);
+      expectRefusals(page);
       await page.locator("#flame-hide").fill("/(/");
       await page.waitForSelector(".note-box");
-      // the console of the browser says the same in red
-      page.complaints.length = 0;
     }));
 
   it("says when nothing grew, and offers the peak", () =>

@@ -179,6 +179,8 @@ function countWork() {
   window.tidegaugeWork = work;
 }
 
+const REFUSAL = /status of 4\d\d/;
+
 /** A fresh page, still empty. `page.complaints` collects everything that a browser's console would
     show in red. */
 export async function newPage(browser, options = {}) {
@@ -193,9 +195,17 @@ export async function newPage(browser, options = {}) {
   page.complaints = [];
   page.on("pageerror", (error) => page.complaints.push(`exception: ${error.message}`));
   page.on("console", (message) => {
-    if (message.type() === "error") page.complaints.push(message.text());
+    if (message.type() !== "error") return;
+    if (!page.expectsRefusals || !REFUSAL.test(message.text())) page.complaints.push(message.text());
   });
   return page;
+}
+
+/** For a test whose requests the server refuses: the browser itself complains about each, before or after
+    the page says why. That is not a fault of the page. */
+export function expectRefusals(page) {
+  page.expectsRefusals = true;
+  page.complaints = page.complaints.filter((text) => !REFUSAL.test(text));
 }
 
 /** A page of the program, once it knows its files. */

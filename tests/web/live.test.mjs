@@ -7,8 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
-  after, ask, assert, assertHeadFits, axeComplaints, before, describe, example, it, makeLive,
-  opened, openPage, run, startBrowser, startPage, startServer, use, WAIT_MS, waitForParam, whyNot,
+  after, ask, assert, assertHeadFits, axeComplaints, before, describe, example, expectRefusals,
+  it, makeLive, opened, openPage, run, startBrowser, startPage, startServer, use, WAIT_MS,
+  waitForParam, whyNot,
 } from "./harness.mjs";
 
 const skip = whyNot();
@@ -149,10 +150,9 @@ describe("live: a finished recording", { skip, timeout: 600_000 }, () => {
   it("refuses questions that cannot be answered, in words", () =>
     use(here.browser, at("#overview"), async (page) => {
       const status = (path) => page.evaluate(async (url) => (await fetch(url)).status, path);
-      page.complaints.length = 0;
+      expectRefusals(page);
       for (const wrong of ["source=9", "source=x", "process=-1", "window=year", "columns=0", "columns=1e9"])
         assert.equal(await status(`api/live?${wrong}`), 400, wrong);
-      page.complaints.length = 0; // the browser names each refusal in its console
     }));
 
   it("asks only while it is in sight", () =>

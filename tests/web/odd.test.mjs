@@ -1,19 +1,14 @@
 // What the page does with files, links and queries that are not as they should be.
 // Run by `npm run test:browser` in web/; see harness.mjs for what it needs.
 import {
-  after, assert, axeComplaints, describe, hashOf, it, newPage, opened, quiet, settled, until, use,
-  waitForParam, whyNot,
+  after, assert, axeComplaints, describe, expectRefusals, hashOf, it, newPage, opened, quiet,
+  settled, until, use, waitForParam, whyNot,
 } from "./harness.mjs";
 import { TURNED, writeOddFiles } from "./odd_files.mjs";
 
 const skip = whyNot();
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/u;
 const ENDLESS = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT count(*) FROM c";
-
-/** The browser itself logs refused requests; that is not a fault of the page. */
-function forgetRefusals(page) {
-  page.complaints = page.complaints.filter((text) => !/status of 4\d\d/.test(text));
-}
 
 async function typeQuery(page, sql) {
   await page.waitForSelector(".cm-content");
@@ -157,13 +152,13 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
   it("says when the query of a link marks nothing", () =>
     use(here.browser, file("alike", "timeline", "&mark=sql&sql=SELECT%20nonsense"), async (page) => {
       await waitForText(page, ".linknotes", /marks nothing.*nonsense/);
-      forgetRefusals(page);
+      expectRefusals(page);
     }));
 
   it("shows the error of a query that a link holds", () =>
     use(here.browser, file("alike", "sql", "&sql=SELECT%20nonsense"), async (page) => {
       await waitForText(page, ".sqlmain .note-box", /nonsense/);
-      forgetRefusals(page);
+      expectRefusals(page);
     }));
 
   it("cancels a query, and shows old rows as old while another runs", () =>
@@ -196,7 +191,7 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
       await page.keyboard.press("Control+Enter");
       await page.waitForSelector(".sqlmain .note-box");
       assert.equal(await open(), false);
-      forgetRefusals(page);
+      expectRefusals(page);
     }));
 
   it("types brackets round a selection without an inline style", () =>
@@ -286,7 +281,7 @@ describe("odd files, links and queries", { skip, timeout: 600_000 }, () => {
             await page.waitForSelector(wait);
             if (hash.startsWith("#timeline")) await settled(page);
             assert.deepEqual(await axeComplaints(page), []);
-            forgetRefusals(page);
+            expectRefusals(page);
           },
           { colorScheme },
         ));

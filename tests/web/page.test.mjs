@@ -1,8 +1,8 @@
 // The page as people use it: real program, real files, real browser.
 // Run by `npm run test:browser` in web/; see harness.mjs for what it needs.
 import {
-  assert, axeComplaints, describe, example, FSDP, hashOf, it, keyOf, NO_TRACE, opened, quiet,
-  settled, startBrowser, startServer, use, waitForParam, whyNot, withoutFile,
+  assert, axeComplaints, describe, example, expectRefusals, FSDP, hashOf, it, keyOf, NO_TRACE,
+  opened, quiet, settled, startBrowser, startServer, use, waitForParam, whyNot, withoutFile,
 } from "./harness.mjs";
 
 const skip = whyNot();
@@ -288,12 +288,11 @@ describe("the page", { skip, timeout: 600_000 }, () => {
       await page.waitForSelector(".cm-content");
       await page.locator(".cm-content").click();
       await page.keyboard.press("Control+A");
+      expectRefusals(page);
       await page.keyboard.type("SELECT nonsense FROM allocations");
       await page.keyboard.press("Control+Enter");
       await page.waitForSelector(".sqlmain .note-box");
       assert.match(await page.locator(".sqlmain .note-box").innerText(), /nonsense/);
-      // the browser itself logs the refused request; that is not a fault of the page
-      page.complaints = page.complaints.filter((text) => !/status of 4\d\d/.test(text));
     }));
 
   it("comes back from its URL as it was", () =>
@@ -330,8 +329,8 @@ describe("the page", { skip, timeout: 600_000 }, () => {
 
   it("takes what it understands of a mangled URL", () =>
     use(here.browser, at("#nowhere?file=99&dev=7&x=9,1&sel=123456789&axis=up&colour=plaid&%%%"), async (page) => {
+      expectRefusals(page);
       await page.waitForSelector("h1");
-      page.complaints = page.complaints.filter((text) => !/status of 4\d\d/.test(text));
       await page.goto(at("#timeline?x=1e300,2e300&at=99999999&y=-5,-1"));
       await settled(page);
       assert.equal(await page.locator(".overlay").count(), 0);

@@ -1,8 +1,8 @@
 // Tables and filters as people use them: see harness.mjs for what it needs.
 import { readFileSync } from "node:fs";
 import {
-  ask, assert, axeComplaints, describe, example, hashOf, it, opened, settled, use, waitForParam,
-  whyNot,
+  ask, assert, axeComplaints, describe, example, expectRefusals, hashOf, it, opened, settled, use,
+  waitForParam, whyNot,
 } from "./harness.mjs";
 
 const skip = whyNot();
@@ -170,13 +170,12 @@ describe("filters", { skip, timeout: 600_000 }, () => {
 
   it("say what is wrong with a term", () =>
     use(here.browser, at("#timeline?filter=colour:red"), async (page) => {
+      expectRefusals(page);
       await page.waitForSelector(".fwrong");
       assert.match(await page.locator(".fwrong").innerText(), /colour.*It may be/s);
       await settled(page);
       await page.getByRole("button", { name: "Clear", exact: true }).click();
       await waitForParam(page, "filter", (now) => now === null);
-      // the browser's console says the refusal in red
-      page.complaints.length = 0;
     }));
 
   it("are chosen in a panel: every facet writes its term", () =>
