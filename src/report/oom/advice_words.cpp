@@ -340,8 +340,9 @@ std::optional<Sentence> effectSentence(const Advice& advice, size_t place,
   const analysis::AdviceEffect& effect = *advice.effect;
   Sentence sentence;
   sentence.sql = fmt::format(
-      "SELECT DISTINCT step + 1 AS next_step, ooms_before, ooms_after, first_failing_step, "
-      "peak_reserved_before_bytes, peak_reserved_after_bytes, forecast_from_step FROM {} WHERE place = {}",
+      "SELECT DISTINCT step + 1 AS next_step, ooms_before, ooms_after, "
+      "first_failing_step, peak_reserved_before_bytes, peak_reserved_after_bytes, "
+      "forecast_from_step FROM {} WHERE place = {}",
       advice_table, place);
   std::string text =
       fmt::format("In a replay with {}, ",
