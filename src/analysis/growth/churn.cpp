@@ -61,7 +61,8 @@ Churn churnOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
     churn.allocations++;
     churn.allocated_bytes += bytes;
     uint32_t later = later_of[row - device.device.allocation_begin];
-    if (later > kChurnWindows.back()) continue;  // kNotFreed is
+    static_assert(kNotFreed > kChurnWindows.back());
+    if (later > kChurnWindows.back()) continue;
     StackId stack = allocatingStack(a, row);
     auto [found, fresh] = place_of.try_emplace(stack.value, churn.stacks.size());
     if (fresh) churn.stacks.push_back({.stack = stack, .largest_row = static_cast<uint32_t>(row)});

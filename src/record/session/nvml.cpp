@@ -82,7 +82,8 @@ std::optional<std::vector<ProcessUse>> processesOf(const NvmlLibrary& library, D
     std::map<uint32_t, uint64_t> by_pid;  // a process in several instances is there several times
     for (size_t row = 0; row < count; ++row) {
       const ProcessInfo& info = infos[row];
-      if (info.used_bytes > base::kMaxSizeBytes) continue;  // kNotAvailable is
+      static_assert(kNotAvailable > base::kMaxSizeBytes);
+      if (info.used_bytes > base::kMaxSizeBytes) continue;
       by_pid[info.pid] += info.used_bytes;
     }
     std::vector<ProcessUse> uses;

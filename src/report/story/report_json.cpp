@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "model/recorded_work.h"
 #include "report/oom/oom_json.h"
 #include "report/recording/recording_report.h"
 #include "report/story/file_json.h"
