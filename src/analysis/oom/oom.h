@@ -46,6 +46,9 @@ struct OomReport {
   std::optional<uint64_t> refusals;
   std::optional<int64_t> first_refusal_ns;
   uint64_t series = 1;           // counted from 1
+  // The same call site requested the same again, with no allocation since the event before: a
+  // program that catches the error and tries again.
+  bool is_retry = false;
   StackId stack;                 // of the request
   std::vector<uint32_t> phases;  // annotations around it, outermost first
 
@@ -66,7 +69,8 @@ struct OomReport {
 // Whether `a` is at least as bad: more bytes missing; on a tie, and if the free bytes are unknown,
 // an equal or larger request.
 bool isAsBad(const OomReport& a, const OomReport& b);
-// The event to report: the worst; on a tie the last. 0 if there is none.
+// The event to report: the worst; on a tie the last, but of a request and its retries the first,
+// since only what comes before the first can help. 0 if there is none.
 size_t worstOf(const std::vector<OomReport>& ooms);
 
 // Refusals at one call site, each for less than the one before, with no successful allocation in

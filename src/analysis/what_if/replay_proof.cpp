@@ -65,6 +65,7 @@ class Prover {
     wish_.with_known = true;
     wish_.with_fit = true;
     wish_.capacity_bytes = capacity_bytes;
+    wish_.is_own_capacity = true;
   }
 
   std::optional<ReplayProof> prove() {

@@ -148,7 +148,7 @@ base::Result<model::Trace> replayedTrace(const AnalysedTrace& analysed,
   const WhatIf& report = proven.report();
   replay::WhatIfOptions options;
   TG_ASSIGN_OR_RETURN(options.settings, settingsFor(proven.settings(), conf, report.fraction));
-  options.capacity_bytes = report.capacity_bytes;
+  options.capacity_bytes = report.countedBytes();
   options.device_bytes = report.device_bytes;
   return replay::writtenTrace(proven.tape(), proven.program(), options, conf).trace;
 }

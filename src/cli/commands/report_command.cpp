@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "analysis/compare/outside.h"
+#include "analysis/stated_device.h"
 #include "analysis/trace/whole_recording.h"
 #include "base/sizes.h"
 #include "cli/commands.h"
@@ -180,6 +181,10 @@ base::Result<ReportPart> partOf(const analysis::AnalysedTrace& trace, const Repo
                                 const Traces& recorded) {
   TG_ASSIGN_OR_RETURN(report::Choice choice, report::choose(trace, options.selection));
   sayLeftOut(choice);
+  for (const report::Chosen& chosen : choice.devices) {
+    auto status = analysis::checkStated(trace, *chosen.device, {options.capacityBytes(), {}});
+    if (!status.ok()) return status.error();
+  }
   ReportPart part{&trace, std::move(choice.devices)};
   if (options.with.empty()) return part;
   if (trace.trace.work != nullptr) {

@@ -150,6 +150,7 @@ json whatIfJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceA
                     {"capacity_bytes", orNull(report.recorded_capacity_bytes)},
                     {"fraction", orNull(report.recorded_fraction)}};
   it["may_be_unmapped"] = report.may_be_unmapped;
+  it["unmapped_bytes"] = report.unmapped_bytes;
   it["causes"] = adviceJson(analysed, report.causes);
   for (json& cause : it["causes"]) cause.erase("text");  // it is among the sentences
   it["fit"] = fitJson(report.fit);
