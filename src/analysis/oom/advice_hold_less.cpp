@@ -87,7 +87,6 @@ void onCapacity(Adviser& c, const OomVerdict& v, uint64_t lacking) {
   Advice& a = c.add(AdviceKind::kNoSettingHelps);
   rest(a, "lacking_bytes", lacking, Unit::kBytes, "request − free inside segments − driver");
   holdLess(c, v, lacking);
-  smallerRequest(c, v);
 }
 
 void onWaste(Adviser& c, const OomVerdict& v) {
@@ -112,10 +111,9 @@ void onWaste(Adviser& c, const OomVerdict& v) {
     restOnWaste(c.add(AdviceKind::kExpandable, "expandable_segments:True"));
   }
   holdLess(c, v, v.lackingBytes());
-  smallerRequest(c, v);
 }
 
-// The fewest equal parts that would all have fitted.
+// The fewest equal parts that would all have fitted. Only where the bytes exist.
 void smallerRequest(Adviser& c, const OomVerdict& v) {
   uint64_t request = *v.request_bytes;
   if (request < kMinSplitBytes) return;

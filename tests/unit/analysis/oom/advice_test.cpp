@@ -237,7 +237,7 @@ TEST(Advice, CapacityIsSaidAsSuch) {
   pieces(b, 5);
   b.oom(30 * kMiB, 120 * kMiB);
   Advised advised(b);
-  EXPECT_EQ(advised.kinds(), (Names{"no_setting_helps", "hold_less", "smaller_request"}));
+  EXPECT_EQ(advised.kinds(), (Names{"no_setting_helps", "hold_less"}));
   EXPECT_EQ(advised.number(AdviceKind::kNoSettingHelps, "lacking_bytes"), 30 * kMiB);
   EXPECT_EQ(advised.number(AdviceKind::kHoldLess, "largest_holder_bytes"), 40 * kMiB);
   EXPECT_EQ(advised.analysed.labels.label(advised.advice[1].stack), "model.py:7 forward");

@@ -120,9 +120,12 @@ TEST(Oom, IfTheFreeBytesAreUnknownTheLargestRequestIsTheWorst) {
 
 // Only what comes before the first try can help. A granted request in between ends the row.
 TEST(Oom, OfARequestAndItsRetriesTheFirstIsReported) {
+  auto tries = [](TraceBuilder& b) {
+    b.stack({"step@a.py:4"}).oom(0, 8 * kMiB);
+    for (int i = 0; i < 3; ++i) b.oom(0, 64 * kMiB);
+  };
   TraceBuilder b;
-  b.stack({"step@a.py:4"}).oom(0, 8 * kMiB);
-  for (int i = 0; i < 3; ++i) b.oom(0, 64 * kMiB);
+  tries(b);
   AnalysedTrace analysed(b.build());
   std::vector<OomReport> ooms = oomsOf(analysed, *analysed.devices[0]);
   std::vector<bool> retries;
@@ -130,8 +133,10 @@ TEST(Oom, OfARequestAndItsRetriesTheFirstIsReported) {
   EXPECT_EQ(retries, (std::vector<bool>{false, false, true, true}));
   EXPECT_EQ(worstOf(ooms), 1U);
 
-  b.segmentAlloc(kA, 2 * kMiB).oom(0, 64 * kMiB).oom(0, 64 * kMiB);
-  AnalysedTrace longer(b.build());
+  TraceBuilder more;
+  tries(more);
+  more.segmentAlloc(kA, 2 * kMiB).oom(0, 64 * kMiB).oom(0, 64 * kMiB);
+  AnalysedTrace longer(more.build());
   EXPECT_EQ(worstOf(oomsOf(longer, *longer.devices[0])), 4U);
 }
 
