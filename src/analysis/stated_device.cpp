@@ -11,21 +11,12 @@
 #include "model/lives/missing_actions.h"
 
 namespace tidegauge::analysis {
-namespace {
-
-bool hasOwnAllocators(const model::Trace& trace) {
-  for (size_t i = 0; i < trace.pools.size(); ++i)
-    if (mayHaveOwnAllocator(trace, model::PoolId(static_cast<uint16_t>(i)))) return true;
-  return false;
-}
-
-}  // namespace
 
 base::Status checkStated(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                          const StatedDevice& stated) {
   bool is_sure = allocatorOf(device.device) == AllocatorKind::kCaching &&
                  model::boundsOf(device.device).reserved == model::Bound::kExact &&
-                 !hasOwnAllocators(analysed.trace);
+                 !mayHaveOwnAllocators(analysed.trace);
   uint64_t reserved_bytes =
       std::max(device.totals.peakReserved().bytes, device.totals.initial().reserved_bytes);
   if (!is_sure || reserved_bytes == 0) return base::Unit{};

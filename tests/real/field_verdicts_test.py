@@ -421,16 +421,19 @@ class Field(unittest.TestCase):
 
     def test_a_device_smaller_than_what_was_reserved_is_refused(self):
         path = FIELD / "18-policy-and-fraction/fraction.pickle"
-        for command in (["report", path, "--capacity", "3GiB"],
-                        ["whatif", path, "--recorded-capacity", "3GiB"],
+        said = "too small for this recording: cuda:0 had 3.55 GiB (3,816,816,640 B) reserved"
+        for command in (["whatif", path, "--recorded-capacity", "3GiB"],
                         ["whatif", path, "--recorded-fraction", "0"],
                         ["whatif", path, "--recorded-capacity", "8GiB", "--recorded-fraction", "0.4"]):
             result = subprocess.run([BINARY, *map(str, command)], capture_output=True, text=True)
             self.assertEqual(result.returncode, 2, command)
-            self.assertIn("too small for this recording: cuda:0 had 3.55 GiB (3,816,816,640 B) reserved",
-                          result.stderr)
-        self.run_command("report", path, "--capacity", "4GiB")  # whatif asks about any card
-        self.run_command("whatif", path, "--capacity", "1GiB")
+            self.assertIn(said, result.stderr)
+        result = subprocess.run([BINARY, "report", str(path), "--json", "--capacity", "3GiB"],
+                                capture_output=True, text=True, check=True)
+        self.assertIn(said, result.stderr)
+        verdict = json.loads(result.stdout)["devices"][0]["ooms"][0]["verdict"]
+        self.assertEqual(verdict["not_on_device_bytes"], 0)
+        self.run_command("whatif", path, "--capacity", "1GiB")  # asks about any card
         # A MemPool may have unmapped what PyTorch counts.
         self.run_command("report", FIELD / "11-sleep-mode/asleep.pickle", "--capacity", "60GiB")
 

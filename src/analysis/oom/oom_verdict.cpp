@@ -398,10 +398,7 @@ uint64_t OomVerdict::unmappedBytes(const model::Trace& trace) const {
 
 uint64_t unmappedBytes(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                        std::optional<uint64_t> total_bytes) {
-  bool has_any = false;
-  for (size_t i = 0; i < analysed.trace.pools.size(); ++i)
-    has_any |= mayHaveOwnAllocator(analysed.trace, model::PoolId(static_cast<uint16_t>(i)));
-  if (!has_any) return 0;
+  if (!mayHaveOwnAllocators(analysed.trace)) return 0;
   std::vector<OomReport> ooms = oomsOf(analysed, device, 1);
   if (ooms.empty()) return 0;
   VerdictOptions options = verdictOptions(analysed, device, ooms, total_bytes);
@@ -412,7 +409,11 @@ VerdictOptions verdictOptions(const AnalysedTrace& analysed, const DeviceAnalysi
                               const std::vector<OomReport>& ooms,
                               std::optional<uint64_t> total_bytes) {
   VerdictOptions options{.total_bytes = total_bytes};
-  if (!total_bytes && device.device.total_bytes != model::kUnknownBytes) {
+  // What was reserved was on the device, unless a pool's own allocator unmapped it.
+  uint64_t reserved_bytes = device.totals.peakReserved().bytes;
+  if (total_bytes && *total_bytes < reserved_bytes && !mayHaveOwnAllocators(analysed.trace))
+    options.total_bytes.reset();
+  if (!options.total_bytes && device.device.total_bytes != model::kUnknownBytes) {
     options.total_bytes = device.device.total_bytes;
   }
   AllocatorRules rules = rulesOf(analysed.trace);

@@ -182,8 +182,10 @@ base::Result<ReportPart> partOf(const analysis::AnalysedTrace& trace, const Repo
   TG_ASSIGN_OR_RETURN(report::Choice choice, report::choose(trace, options.selection));
   sayLeftOut(choice);
   for (const report::Chosen& chosen : choice.devices) {
-    auto status = analysis::checkStated(trace, *chosen.device, {options.capacityBytes(), {}});
-    if (!status.ok()) return status.error();
+    auto stated = analysis::checkStated(trace, *chosen.device, {options.capacityBytes(), {}});
+    if (!stated.ok())
+      complain(fmt::format("tidegauge: {}. The reasons for out of memory do not use that size.",
+                           stated.error().what));
   }
   ReportPart part{&trace, std::move(choice.devices)};
   if (options.with.empty()) return part;
