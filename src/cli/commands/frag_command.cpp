@@ -96,6 +96,7 @@ int writeCsv(const std::vector<FragPart>& parts, int exit_code) {
 
 int writeText(const std::vector<FragPart>& parts, size_t rows, int exit_code) {
   std::vector<std::string> paths;
+  paths.reserve(parts.size());
   for (const FragPart& part : parts) paths.push_back(part.trace->trace.source.name);
   std::vector<std::string> names = report::distinctNames(paths);
   report::FragTextOptions text{.columns = pageColumns(), .colour = usesColours(), .rows = rows};

@@ -155,6 +155,7 @@ int writeText(std::vector<ReportPart> parts, const ReportOptions& options, int e
   bool is_recording = options.files.size() == 1 && parts[0].trace->trace.work != nullptr;
   if (is_recording && !options.pid) {
     std::vector<const analysis::AnalysedTrace*> traces;
+    traces.reserve(parts.size());
     for (const ReportPart& part : parts) traces.push_back(part.trace);
     analysis::WholeRecording whole = analysis::wholeRecording(traces);
     startWithWhole(whole, options.files[0], text, options.full ? kMaxProcesses : kFewProcesses,
@@ -163,6 +164,7 @@ int writeText(std::vector<ReportPart> parts, const ReportOptions& options, int e
       keepMostImportant(whole, parts, options.full ? kMaxDescribed : 1, out);
   }
   std::vector<std::string> paths;
+  paths.reserve(parts.size());
   for (const ReportPart& part : parts) paths.push_back(part.trace->trace.source.name);
   std::vector<std::string> names = report::distinctNames(paths);
   for (size_t i = 0; i < parts.size() && !out.failed(); ++i) {

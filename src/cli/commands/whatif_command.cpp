@@ -81,6 +81,7 @@ int writeJson(const std::vector<WhatIfPart>& parts, bool verify_only, int exit_c
 
 int writeText(const std::vector<WhatIfPart>& parts, bool verify_only, int exit_code) {
   std::vector<std::string> paths;
+  paths.reserve(parts.size());
   for (const WhatIfPart& part : parts) paths.push_back(part.trace->trace.source.name);
   std::vector<std::string> names = report::distinctNames(paths);
   report::WhatIfPage page{pageColumns(), usesColours(), verify_only};
@@ -179,8 +180,7 @@ int run(WhatIfCommandOptions& options) {
           options.wish.min_capacity || device->totals.steps() <= analysis::kMaxProofSteps;
       options.wish.with_causes = true;
       auto stated = analysis::checkStated(
-          *trace, *device,
-          {options.wish.recorded_capacity_bytes, options.wish.recorded_fraction});
+          *trace, *device, {options.wish.recorded_capacity_bytes, options.wish.recorded_fraction});
       if (!stated.ok()) {
         refused.emplace_back(analysis::deviceLabel(device->device), stated.error());
         continue;

@@ -367,9 +367,9 @@ std::vector<Sentence> refusalSentences(const analysis::DeviceAnalysis& device,
   if (first.first_refusal_ns) {
     when = ", first at " + base::utcTime(*first.first_refusal_ns);
     int64_t last_us = device.time.timeOf(last.step);
+    int64_t first_us = *first.first_refusal_ns / 1000;
     if (last_us != model::kNoTime)
-      when += fmt::format(", last {:.3f} s later",
-                          static_cast<double>(last_us - *first.first_refusal_ns / 1000) / 1e6);
+      when += fmt::format(", last {:.3f} s later", static_cast<double>(last_us - first_us) / 1e6);
   }
   sentence.parts.push_back(plain(when + "."));
   return {std::move(sentence)};

@@ -41,8 +41,8 @@ struct SurveyHead {
 };
 
 struct SurveyRow {
-  std::string text;  // one line, with its newline; empty: nothing to show
-  nlohmann::json fields;
+  std::string text{};  // one line, with its newline; empty: nothing to show
+  nlohmann::json fields{};
 };
 
 // What all rows say together.
