@@ -24,6 +24,7 @@ void countOwnRun(const model::Trace& trace, const model::Device& device, OomRepo
       case Action::kSegmentUnmap:
         report.given_back_bytes += events.size_bytes[event];
         report.given_back_segments++;
+        report.has_unmapped |= events.action[event] == Action::kSegmentUnmap;
         break;
       case Action::kSegmentMap:
         report.mapped_bytes += events.size_bytes[event];

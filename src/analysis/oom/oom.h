@@ -39,13 +39,14 @@ struct OomReport {
   std::optional<FreeSums> free;   // inside segments; absent if not computed
   uint64_t given_back_bytes = 0;  // segment_free and segment_unmap from first_step on
   uint64_t given_back_segments = 0;
+  bool has_unmapped = false;  // of these, some are pages of expandable segments
   uint64_t mapped_bytes = 0;  // pages mapped from first_step on, in vain
   uint64_t completed = 0;     // frees whose completion it waited for
   // If one thread repeated the same request: how often it was refused, the last time at `step`, and
   // when first, in ns since the epoch. Absent: not recorded (a snapshot).
   std::optional<uint64_t> refusals;
   std::optional<int64_t> first_refusal_ns;
-  uint64_t series = 1;           // counted from 1
+  uint64_t series = 1;  // counted from 1
   // The same call site requested the same again, with no allocation since the event before: a
   // program that catches the error and tries again.
   bool is_retry = false;

@@ -86,7 +86,9 @@ bool helps(const Replayed& tried, const Replayed& own, const WhatIf& report) {
   }
   if (own.reserved_at_start_bytes > report.availableBytes().value_or(UINT64_MAX))
     return false;  // the recording would not have come this far
-  // A few failures fewer among many help nobody.
+  // A few failures fewer among many help nobody, and neither does an earlier one.
+  auto first = own.firstFailingStep(), now = tried.firstFailingStep();
+  if (first && now && *now < *first) return false;
   if (tried.mostOoms() != ooms) return tried.mostOoms() <= ooms / 2;
   return ooms == 0 && isNoticeablyLess(tried.mostReservedBytes(), bytes);
 }

@@ -52,6 +52,12 @@ struct Replayed {
   std::optional<Step> firstFailingStep() const {
     return failures.empty() ? std::nullopt : std::optional(failures.front().step);
   }
+  std::vector<Step> failingSteps() const {
+    std::vector<Step> steps;
+    steps.reserve(failures.size());
+    for (const replay::Failure& failure : failures) steps.push_back(failure.step);
+    return steps;
+  }
   uint64_t peakReservedBytes() const {
     return static_cast<uint64_t>(stats[replay::Quantity::kReservedBytes].all.peak);
   }

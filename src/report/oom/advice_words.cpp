@@ -140,11 +140,10 @@ class AdviceSentences {
     if (advice_.has("lacking_bytes")) {
       text += fmt::format(". The program must hold at least {} less.", bytes("lacking_bytes"));
     } else {
-      text += fmt::format(
-          ". The bytes are free, but in pieces{}.",
-          analysis::rulesOf(analysed_.trace).expandable
-              ? ", although expandable_segments:True is in effect"
-              : "");
+      text += fmt::format(". The bytes are free, but in pieces{}.",
+                          analysis::rulesOf(analysed_.trace).expandable
+                              ? ", although expandable_segments:True is in effect"
+                              : "");
     }
     if (advice_.stack.valid()) {
       text += fmt::format(" The largest holder is {}: {} in {}.",
@@ -351,8 +350,11 @@ std::optional<Sentence> effectSentence(const Advice& advice, size_t place,
       "forecast_from_step FROM {} WHERE place = {}",
       advice_table, place);
   std::string text =
-      fmt::format("In a replay with {}, ",
-                  effect.conf.empty() && advice.setting.empty() ? "this change" : "this setting");
+      effect.freed_live_bytes > 0
+          ? "In a replay with this change, which also frees what lives in the pool, "
+          : fmt::format("In a replay with {}, ", effect.conf.empty() && advice.setting.empty()
+                                                     ? "this change"
+                                                     : "this setting");
   if (effect.ooms_before > 0 || effect.ooms_after > 0) {
     text += fails(effect.ooms_after);
     if (effect.ooms_before > 0)

@@ -38,8 +38,8 @@ std::vector<std::string> fitSentences(const analysis::FitFactor& fit) {
   if (fit.scaling_bytes == 0) {  // nothing but the request itself is known to scale
     if (!fit.factor || !fit.request_scales) return {};
     return {
-        fmt::format("The first request that fails (step {0}) would fit if it, and what was "
-                    "allocated and freed before it, were at most {1} of their size; {2}.",
+        fmt::format("Every request would fit if those that fail (the first at step {0}), and what "
+                    "was allocated and freed before them, were at most {1} of their size; {2}.",
                     base::withCommas(fit.step), factorWords(fit),
                     fit.constant_bytes == 0 ? "nothing else is active"
                                             : constant + " stay constant" + constantWords(fit))};
