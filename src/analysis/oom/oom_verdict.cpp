@@ -28,8 +28,8 @@ uint64_t leastRequest(const AllocatorRules& rules, uint64_t rounded_bytes) {
   return std::min(rules.largestRequest(rounded_bytes - 1) + 1, rounded_bytes);
 }
 
-// Of a free block: what the allocator returns before a request fails, which is a whole segment, or
-// the whole pages of an expandable one. 0: nothing.
+// The part of a free block that the allocator returns before a request fails: a whole segment, or
+// the whole pages of an expandable one.
 uint64_t unflushedBytes(const model::Trace& trace, const AllocatorRules& rules,
                         const FreeList& list, const FreeBlock& block) {
   size_t segment = block.segment.index();

@@ -110,7 +110,7 @@ void addCauseEffects(const ProvenProgram& program, std::vector<Advice>& advice) 
 void orderByEffect(std::vector<Advice>& advice) {
   std::ranges::stable_sort(advice, {}, [](const Advice& a) {
     bool helps = a.effect && a.effect->helps;
-    // Of two pools, first the one of which nothing that lives must go, and that keeps more free.
+    // A pool without live memory comes first, then the one that keeps more free.
     return std::tuple(helps             ? 0
                       : a.isDisproved() ? 2
                                         : 1,

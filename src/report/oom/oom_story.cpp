@@ -97,8 +97,8 @@ Parts onNoFlush(const OomVerdict& v) {
       plain(". "), strong(humanBytes(v.unflushed_bytes)),
       plain(
           " are still reserved in whole free segments (or pages) of the default pool. The "
-          "allocator returns these before a request fails, except while a CUDA graph is captured. So "
-          "this request failed during a capture.")};
+          "allocator returns these before a request fails, except while a CUDA graph is captured. "
+          "So this request failed during a capture.")};
 }
 
 Parts onNeverFits(const OomVerdict& v, uint64_t too_many) {

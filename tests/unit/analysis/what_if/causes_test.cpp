@@ -44,7 +44,7 @@ TEST(Causes, ALargerFractionIsReplayed) {
   EXPECT_EQ(limit->effect->conf, "per_process_memory_fraction:0.61");
 }
 
-// Of pools that help alike: first the one that costs nothing that lives, then the larger one.
+// Several pools help alike. First comes one without live memory, then the one that keeps more free.
 TEST(Causes, APoolWithoutLiveMemoryGoesFirst) {
   auto pool = [](uint64_t free_bytes, uint64_t freed_live_bytes) {
     Advice a{.kind = AdviceKind::kReleasePool};
