@@ -28,11 +28,10 @@ base::Status checkStated(const AnalysedTrace& analysed, const DeviceAnalysis& de
                                    base::humanBytes(*stated.capacity_bytes), had),
                        std::nullopt, "Give the memory of the device that was recorded."};
   if (!stated.fraction) return base::Unit{};
-  bool is_too_small =
-      stated.capacity_bytes
-          ? *stated.fraction * static_cast<double>(*stated.capacity_bytes) <
-                static_cast<double>(reserved_bytes)
-          : *stated.fraction <= 0;
+  bool is_too_small = stated.capacity_bytes
+                          ? *stated.fraction * static_cast<double>(*stated.capacity_bytes) <
+                                static_cast<double>(reserved_bytes)
+                          : *stated.fraction <= 0;
   if (!is_too_small) return base::Unit{};
   return base::Error{base::ErrorKind::kUsage,
                      fmt::format("a memory fraction of {:g} is too small for this recording: {}",
