@@ -89,7 +89,9 @@ class Truth(WssCase):
                 rows = [line for line in printed.splitlines() if line[:1].isdigit()]
                 self.assertEqual(len(rows), 3)
                 self.assertEqual([line for line in told.splitlines() if line in rows], rows)
-                self.assertIn(printed.splitlines()[-1], told)  # where little is added
+                # Where little is added. A busy machine adds how long the process waited.
+                answer = printed.split("Careful: mmap, munmap and brk", 1)[0]
+                self.assertIn(answer.splitlines()[-1], told)
                 kept.write_text(kept.read_text().replace('"rss":', '"rss":-', 1))
                 done = wss(kept, check=False)
                 self.assertEqual(done.returncode, 3)
