@@ -46,6 +46,7 @@ int BPF_PROG(process_exec, struct task_struct* task, __s32 old_pid) {
   bpf_map_delete_elem(&threads, &thread_id);
   bpf_map_delete_elem(&seen, &tgid);  // another program
   bpf_map_delete_elem(&spaces, &tgid);
+  bpf_map_delete_elem(&pythons, &tgid);
   __u32* flags = bpf_map_lookup_elem(&targets, &tgid);
   if (!settings.watch_all && !flags) return 0;
   struct system_record* record = systemRecord(SYSTEM_EXEC, tgid);
@@ -67,6 +68,7 @@ int BPF_PROG(process_exit, struct task_struct* task) {
   bpf_map_delete_elem(&threads, &thread_id);
   if (task->signal->live.counter != 0) return 0;
   bpf_map_delete_elem(&spaces, &tgid);
+  bpf_map_delete_elem(&pythons, &tgid);
   bool known = bpf_map_delete_elem(&seen, &tgid) == 0;
   known |= bpf_map_delete_elem(&targets, &tgid) == 0;
   if (!known) return 0;

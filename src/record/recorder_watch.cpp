@@ -2,13 +2,13 @@
 // what is released when they are gone.
 #include <bpf/bpf.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <utility>
 
 #include "record/code/elf_file.h"
 #include "record/process/errors.h"
+#include "record/process/helper.h"
 #include "record/process/running_process.h"
 #include "record/recorder.h"
 
@@ -83,8 +83,16 @@ std::vector<Library> Recorder::lookAtLibraries(uint32_t tgid, std::optional<int6
 
 void Recorder::learnCode(uint32_t tgid) {
   unwinder_.look(tgid);
+  if (walks_python_) learnPython(tgid);
   sink_.mappingsChanged(tgid);
   if (watch_all_) learnt_[tgid] = false;
+}
+
+void Recorder::learnPython(uint32_t tgid) {
+  std::optional<RunningPython> python = pythons_.look(tgid);
+  if (!python) return;
+  unwinder_.setPythonLoops(tgid, std::move(python->loops));
+  if (!python->problem.empty()) sink_.pythonMissing(python->problem);
 }
 
 // Runs now and then; libraries of explicitly requested processes stay.
@@ -127,7 +135,7 @@ void Recorder::urgent(const system_record& record) {
   (void)lookAtLibraries(record.tgid, record.stopped != 0
                                          ? std::nullopt
                                          : std::optional(evenClock().ofKernel_ns(record.time_ns)));
-  if (record.stopped != 0) kill(static_cast<pid_t>(record.tgid), SIGCONT);
+  if (record.stopped != 0) continueProcess(static_cast<pid_t>(record.tgid));
 }
 
 void Recorder::takeUrgent() {

@@ -85,6 +85,9 @@ void LiveBook::take(const Effect& effect) {
       if (effect.cause == Cause::kCall) ++account->frees;
       move(*account, effect.device, effect.time_ns, effect.size_bytes, false);
       return;
+    case What::kFreeFound:
+      if (of_device) ++account->frees;
+      return;
     case What::kPlaced: {  // until now it was charged to an unknown device
       if (!of_device || effect.size_bytes == 0) return;
       Level& unknown = devices_[kUnknownDevice];

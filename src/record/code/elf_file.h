@@ -42,9 +42,16 @@ class ElfFile {
   std::optional<uint64_t> addressOf(std::string_view symbol) const;
   std::optional<uint64_t> offsetOfAddress(uint64_t address) const;
   std::optional<uint64_t> addressOfOffset(uint64_t offset) const;
+  // The address that the file's data have at `address`, which must not be another module's.
+  std::optional<uint64_t> pointerAt(uint64_t address) const;
   std::string buildId() const;      // hexadecimal; empty if none
   std::string interpreter() const;  // path of its dynamic loader; empty: static
   bool hasSection(std::string_view wanted) const;
+  // Where the sections of that name lie in the file.
+  struct Section {
+    uint64_t offset = 0, size_bytes = 0;
+  };
+  std::vector<Section> sections(std::string_view wanted) const;
   bool mentions(std::string_view wanted) const;  // defines it, or imports it
   bool hasNote(std::string_view section, std::string_view owner) const;
   // Bytes of the file, at most `size`; fewer at its end.

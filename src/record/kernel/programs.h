@@ -28,6 +28,7 @@ struct ProgramSettings {
   bool follow_children = true;
   bool launch_events = false;
   uint32_t launch_arguments = 0;
+  bool whole_arguments = false;  // as far as the sizes of parameters are known
   uint64_t cgroup = 0;
   uint32_t cgroup_level = 0;
   bool link_each = false;          // one link per function, as on a kernel without multi-links
