@@ -49,7 +49,7 @@ class ElfFile {
   bool hasSection(std::string_view wanted) const;
   // Where the sections of that name lie in the file.
   struct Section {
-    uint64_t offset = 0, size_bytes = 0;
+    uint64_t offset = 0, size_bytes = 0, address = 0;
   };
   std::vector<Section> sections(std::string_view wanted) const;
   bool mentions(std::string_view wanted) const;  // defines it, or imports it

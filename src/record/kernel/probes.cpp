@@ -1,6 +1,6 @@
 #include "record/kernel/probes.h"
 
-#include <bpf/libbpf.h>
+#include <bpf/bpf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -14,6 +14,7 @@
 #include <set>
 
 #include "record/code/elf_file.h"
+#include "record/code/static_probes.h"
 #include "record/process/errors.h"
 #include "record/process/running_process.h"
 
@@ -41,14 +42,16 @@ constexpr const char* kRegisters = "__cudaRegisterFatBinary";
 
 struct Places {
   std::vector<uint64_t> offsets, cookies;
+  std::vector<uint64_t> counters;  // of static probes
   std::vector<std::string_view> names;
 
   Places part(size_t begin, size_t end) const {
     auto cut = [&](const auto& list) {
+      if (list.empty()) return list;
       return std::decay_t<decltype(list)>(list.begin() + static_cast<std::ptrdiff_t>(begin),
                                           list.begin() + static_cast<std::ptrdiff_t>(end));
     };
-    return {cut(offsets), cut(cookies), cut(names)};
+    return {cut(offsets), cut(cookies), cut(counters), cut(names)};
   }
 };
 
@@ -82,7 +85,8 @@ void attachPlaces(const Programs& programs, const char* program, const std::stri
       attachPlaces(programs, program, path, list.part(i, i + 1), at_return, links, library);
     return;
   }
-  int link = programs.attachMany(program, path, list.offsets, list.cookies, at_return);
+  int link =
+      programs.attachMany(program, path, list.offsets, list.cookies, at_return, list.counters);
   if (link >= 0) {
     links.push_back(link);
   } else if (size_t count = list.offsets.size(); count > 1 && link != -EMFILE && link != -ENOMEM) {
@@ -128,15 +132,16 @@ Probes::Probes(Programs& programs, bool framework) : programs_(programs), framew
 
 Probes::~Probes() { detach(); }
 
-void Probes::Attached::detach() {
-  for (bpf_link* link : framework_links) bpf_link__destroy(link);
+void Probes::Attached::detach(const Programs& programs) {
   for (int link : links) close(link);
-  framework_links.clear();
   links.clear();
+  for (uint32_t place : places)
+    bpf_map_delete_elem(programs.mapDescriptor("probe_places"), &place);
+  places.clear();
 }
 
 void Probes::detach() {
-  for (auto& [file, attached] : attached_) attached.detach();
+  for (auto& [file, attached] : attached_) attached.detach(programs_);
   attached_.clear();
   for (int link : loader_links_) close(link);
   loader_links_.clear();
@@ -181,7 +186,7 @@ std::vector<std::string> Probes::releaseUnused(int64_t now_ns, int64_t unused_ns
 
 void Probes::detach(FileId file) {
   if (auto attached = attached_.find(file); attached != attached_.end()) {
-    attached->second.detach();
+    attached->second.detach(programs_);
     attached_.erase(attached);
   }
   known_.erase(file);
@@ -361,17 +366,35 @@ void Probes::attachFunctions(const std::string& path, WatchedLibrary& library, A
 }
 
 void Probes::attachFramework(const std::string& path, WatchedLibrary& library, Attached& attached) {
-  if (auto opened = ElfFile::open(path); opened.ok()) library.build_id = opened.value().buildId();
+  auto opened = ElfFile::open(path);
+  if (!opened.ok()) {
+    noteUnwatchedLibrary(opened.error().what, figuresOf(library.kind), library);
+    return;
+  }
+  library.build_id = opened.value().buildId();
   for (auto [program, probe] : {std::pair{"pytorch_malloc", "malloc"}, {"pytorch_free", "free"}}) {
-    bpf_link* link = bpf_program__attach_usdt(programs_.program(program), -1, path.c_str(),
-                                              "pytorch", probe, nullptr);
-    if (link == nullptr) {
-      noteUnwatchedLibrary(fmt::format("no probe pytorch:{} ({})", probe, std::strerror(errno)),
-                           {model::Figures::kBlocks}, library);
-    } else {
-      attached.framework_links.push_back(link);
-      library.functions += 1;
+    Places places;
+    std::vector<StaticProbe> found = staticProbes(opened.value(), "pytorch", probe);
+    for (const StaticProbe& it : found) {
+      uint32_t cookie = ++last_place_;
+      if (!it.place || bpf_map_update_elem(programs_.mapDescriptor("probe_places"), &cookie,
+                                           &*it.place, BPF_ANY) != 0)
+        continue;
+      attached.places.push_back(cookie);
+      places.offsets.push_back(it.offset);
+      places.cookies.push_back(cookie);
+      places.counters.push_back(it.semaphore);
+      places.names.emplace_back(program);
     }
+    std::string name = fmt::format("pytorch:{}", probe);
+    if (places.offsets.size() < std::max<size_t>(found.size(), 1))
+      noteUnwatchedLibrary(found.empty() ? fmt::format("no probe {}", name)
+                                         : fmt::format("the arguments of {} cannot be read", name),
+                           {model::Figures::kBlocks}, library);
+    if (places.offsets.empty()) continue;
+    size_t before = library.unwatched.size();
+    attachPlaces(programs_, program, path, places, false, attached.links, library);
+    library.functions += library.unwatched.size() == before;
   }
 }
 

@@ -7,7 +7,6 @@
 //
 //   libcuda.so.1, 61 functions ─► memory_enter, memory_exit, context_…, copy_…, launch_enter: one
 //   uprobe_multi link each, about 10 ms for all; a link per function takes minutes to detach.
-// detach.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +21,6 @@
 #include "record/kernel/functions.h"
 #include "record/kernel/programs.h"
 #include "record/process/process_maps.h"
-
-struct bpf_link;
 
 namespace tidegauge::record {
 
@@ -74,10 +71,10 @@ class Probes {
   struct Attached {
     std::string path;
     std::vector<int> links;
-    std::vector<bpf_link*> framework_links;
+    std::vector<uint32_t> places;  // of static probes, in the map probe_places
     std::set<uint32_t> users;
     std::optional<int64_t> unused_since_ns;
-    void detach();
+    void detach(const Programs& programs);
   };
   // Identifies the content of a file, to detect that it changed.
   struct Stamp {
@@ -108,6 +105,7 @@ class Probes {
   // They stay: without them, new libraries go unnoticed. One per C library, not per program.
   std::vector<int> loader_links_;
   std::vector<WatchedLibrary> libraries_;
+  uint32_t last_place_ = 0;
 };
 
 // The figures that need the functions of a library.

@@ -163,11 +163,12 @@ int Programs::mapDescriptor(const char* name) const {
 
 int Programs::attachMany(const char* program_name, const std::string& path,
                          const std::vector<uint64_t>& offsets, const std::vector<uint64_t>& cookies,
-                         bool at_return) const {
+                         bool at_return, const std::vector<uint64_t>& counters) const {
   int descriptor = bpf_program__fd(program(program_name));
-  if (links_many_) return linkMany(descriptor, path, offsets, cookies, at_return);
+  if (links_many_) return linkMany(descriptor, path, offsets, cookies, at_return, counters);
   if (offsets.size() != 1) return -E2BIG;
-  return linkOne(descriptor, path, offsets[0], cookies[0], at_return);
+  return linkOne(descriptor, path, offsets[0], cookies[0], at_return,
+                 counters.empty() ? 0 : counters[0]);
 }
 
 base::Status Programs::watchProcess(uint32_t tgid, bool may_stop) const {

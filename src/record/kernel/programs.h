@@ -53,7 +53,8 @@ class Programs {
   // Attaches to many places of one file, entry or return. Returns the descriptor of the link, or
   // −errno.
   int attachMany(const char* program, const std::string& path, const std::vector<uint64_t>& offsets,
-                 const std::vector<uint64_t>& cookies, bool at_return) const;
+                 const std::vector<uint64_t>& cookies, bool at_return,
+                 const std::vector<uint64_t>& counters = {}) const;
   base::Status watchProcess(uint32_t tgid, bool may_stop) const;
   Losses losses() const;
   void detach();  // detaches from processes: no more process events follow

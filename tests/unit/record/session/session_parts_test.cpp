@@ -296,7 +296,9 @@ TEST(PartRing, KnowsItsPartsByTheirNumbers) {
     options.replace = true;
     auto writer = store::RecordingWriter::create(part, options);
     ASSERT_TRUE(writer.ok());
-    if (number != nullptr) ASSERT_TRUE(writer.value().setMeta("part", number).ok());
+    if (number != nullptr) {
+      ASSERT_TRUE(writer.value().setMeta("part", number).ok());
+    }
     ASSERT_TRUE(writer.value().finish().ok());
   };
   EXPECT_EQ(PartRing::notAPart(path), "");
