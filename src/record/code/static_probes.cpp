@@ -71,11 +71,12 @@ bool isMemory(std::string_view text, probe_argument& it) {
   if (open == std::string_view::npos || !text.ends_with(')')) return false;
   if (open > 0 && !isNumber(text.substr(0, open), it.number)) return false;
   std::string_view inside = text.substr(open + 1, text.size() - open - 2);
+  bool is_sum = inside.find(',') != std::string_view::npos;
   auto base = registerOf(cutAt(inside, ','));
   if (!base) return false;
   it.base = *base;
   it.in_memory = 1;
-  if (inside.empty()) return true;
+  if (!is_sum) return true;
   auto index = registerOf(cutAt(inside, ','));
   it.scale = 1;
   if (!index || (!inside.empty() && !isNumber(inside, it.scale))) return false;

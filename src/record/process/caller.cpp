@@ -48,8 +48,7 @@ bool isDecisive(std::string_view name) {
   });
 }
 
-std::optional<uid_t> numberIn(const char* variable) {
-  const char* text = std::getenv(variable);
+std::optional<uid_t> numberOf(const char* text) {
   if (text == nullptr) return std::nullopt;
   uid_t number = 0;
   const char* end = text + std::strlen(text);
@@ -102,9 +101,9 @@ uint32_t sudoAbove() {
 std::optional<Caller> callingUser() {
   if (geteuid() != 0) return std::nullopt;
   if (getuid() != 0) return userOf(getuid(), getgid());  // setuid root
-  std::optional<uid_t> uid = numberIn("SUDO_UID");
-  std::optional<gid_t> gid = numberIn("SUDO_GID");
-  if (!uid) uid = numberIn("PKEXEC_UID");
+  std::optional<uid_t> uid = numberOf(std::getenv("SUDO_UID"));
+  std::optional<gid_t> gid = numberOf(std::getenv("SUDO_GID"));
+  if (!uid) uid = numberOf(std::getenv("PKEXEC_UID"));
   if (!uid || *uid == 0) return std::nullopt;
   return userOf(*uid, gid);
 }

@@ -15,7 +15,7 @@ namespace {
 
 using testing::CallStream;
 
-constexpr auto kDevice = MemoryKind::kDevice;
+constexpr auto kPlain = MemoryKind::kDevice;
 
 const MemorySum& sumOf(const Ledger& ledger, MemoryKind kind) {
   return ledger.find(0)->sum(0, kind);
@@ -27,15 +27,15 @@ void takeAll(Ledger& ledger, const CallStream& calls) {
 
 TEST(Races, AFreeThatIsOvertakenIsCountedWhenItReturns) {
   CallStream calls;
-  calls.allocate(kDevice, 0x1000, kMiB).device(0).thread(1);      // ends at 10
-  calls.allocate(kDevice, 0x1000, 2 * kMiB).device(0).thread(2);  // 20
-  calls.free(kDevice, 0x1000).thread(1).began(15);                // 15 … 30: of the first
-  calls.free(kDevice, 0x1000).thread(2);                          // 35 … 40: of the second
+  calls.allocate(kPlain, 0x1000, kMiB).device(0).thread(1);      // ends at 10
+  calls.allocate(kPlain, 0x1000, 2 * kMiB).device(0).thread(2);  // 20
+  calls.free(kPlain, 0x1000).thread(1).began(15);                // 15 … 30: of the first
+  calls.free(kPlain, 0x1000).thread(2);                          // 35 … 40: of the second
   Ledger ledger;
   takeAll(ledger, calls);
-  EXPECT_EQ(sumOf(ledger, kDevice).frees, 2U);
-  EXPECT_EQ(sumOf(ledger, kDevice).missed_frees, 0U);
-  EXPECT_EQ(sumOf(ledger, kDevice).bytes, 0U);
+  EXPECT_EQ(sumOf(ledger, kPlain).frees, 2U);
+  EXPECT_EQ(sumOf(ledger, kPlain).missed_frees, 0U);
+  EXPECT_EQ(sumOf(ledger, kPlain).bytes, 0U);
   EXPECT_EQ(ledger.find(0)->deviceSum(0).frees, 2U);
   EXPECT_EQ(ledger.find(0)->counts().frees_again, 0U);
   EXPECT_EQ(ledger.find(0)->counts().frees_of_older, 0U);
@@ -43,41 +43,41 @@ TEST(Races, AFreeThatIsOvertakenIsCountedWhenItReturns) {
 
 TEST(Races, SeveralFreesOfOneAddressAreUnderWayAtOnce) {
   CallStream calls;
-  calls.allocate(kDevice, 0x1000, kMiB).device(0).thread(1);  // 10
-  calls.allocate(kDevice, 0x1000, kMiB).device(0).thread(2);  // 20
-  calls.allocate(kDevice, 0x1000, kMiB).device(0).thread(3);  // 30
-  calls.free(kDevice, 0x1000).thread(2).began(18);            // 22 … 40
-  calls.free(kDevice, 0x1000).thread(1).began(38);            // 12 … 50
+  calls.allocate(kPlain, 0x1000, kMiB).device(0).thread(1);  // 10
+  calls.allocate(kPlain, 0x1000, kMiB).device(0).thread(2);  // 20
+  calls.allocate(kPlain, 0x1000, kMiB).device(0).thread(3);  // 30
+  calls.free(kPlain, 0x1000).thread(2).began(18);            // 22 … 40
+  calls.free(kPlain, 0x1000).thread(1).began(38);            // 12 … 50
   Ledger ledger;
   takeAll(ledger, calls);
-  EXPECT_EQ(sumOf(ledger, kDevice).frees, 2U);
-  EXPECT_EQ(sumOf(ledger, kDevice).missed_frees, 0U);
-  EXPECT_EQ(sumOf(ledger, kDevice).bytes, kMiB);
+  EXPECT_EQ(sumOf(ledger, kPlain).frees, 2U);
+  EXPECT_EQ(sumOf(ledger, kPlain).missed_frees, 0U);
+  EXPECT_EQ(sumOf(ledger, kPlain).bytes, kMiB);
   EXPECT_EQ(ledger.find(0)->counts().frees_of_older, 0U);
 }
 
 // The larger block covers the place of the smaller one, at another address.
 TEST(Races, TheNextBlockMayBeginElsewhere) {
   CallStream calls;
-  calls.allocate(kDevice, 0x200000, kMiB).device(0).thread(1);
-  calls.allocate(kDevice, 0x100000, 4 * kMiB).device(0).thread(2);
-  calls.free(kDevice, 0x200000).thread(1).began(15);
+  calls.allocate(kPlain, 0x200000, kMiB).device(0).thread(1);
+  calls.allocate(kPlain, 0x100000, 4 * kMiB).device(0).thread(2);
+  calls.free(kPlain, 0x200000).thread(1).began(15);
   Ledger ledger;
   takeAll(ledger, calls);
-  EXPECT_EQ(sumOf(ledger, kDevice).frees, 1U);
-  EXPECT_EQ(sumOf(ledger, kDevice).bytes, 4 * kMiB);
+  EXPECT_EQ(sumOf(ledger, kPlain).frees, 1U);
+  EXPECT_EQ(sumOf(ledger, kPlain).bytes, 4 * kMiB);
   EXPECT_EQ(ledger.find(0)->counts().frees_again, 0U);
 }
 
 TEST(Races, AFreeWhoseRecordWasLostStaysMissed) {
   CallStream calls;
-  calls.allocate(kDevice, 0x1000, kMiB).device(0);
-  calls.allocate(kDevice, 0x1000, kMiB).device(0);
-  calls.free(kDevice, 0x1000);  // began after the second: it frees that one
+  calls.allocate(kPlain, 0x1000, kMiB).device(0);
+  calls.allocate(kPlain, 0x1000, kMiB).device(0);
+  calls.free(kPlain, 0x1000);  // began after the second: it frees that one
   Ledger ledger;
   takeAll(ledger, calls);
-  EXPECT_EQ(sumOf(ledger, kDevice).frees, 1U);
-  EXPECT_EQ(sumOf(ledger, kDevice).missed_frees, 1U);
+  EXPECT_EQ(sumOf(ledger, kPlain).frees, 1U);
+  EXPECT_EQ(sumOf(ledger, kPlain).missed_frees, 1U);
 }
 
 TEST(Races, HandlesAreHandedOutAgainLikeAddresses) {
@@ -125,14 +125,14 @@ TEST(Races, AContextThatIsMadeWhileTheOneBeforeItEnds) {
   CallStream calls;
   calls.add(Verb::kCreate, MemoryKind::kContext).handle(0x55).device(0).thread(1);  // 10
   calls.add(Verb::kSet, MemoryKind::kContext).handle(0x55).thread(1);               // 20
-  calls.allocate(kDevice, 0x1000, kMiB).device(0).thread(1);                        // 30
+  calls.allocate(kPlain, 0x1000, kMiB).device(0).thread(1);                        // 30
   calls.add(Verb::kCreate, MemoryKind::kContext).handle(0x55).device(0).thread(2);  // 40
-  calls.allocate(kDevice, 0x9000000, 2 * kMiB).device(0).thread(2);                 // 50
+  calls.allocate(kPlain, 0x9000000, 2 * kMiB).device(0).thread(2);                 // 50
   calls.add(Verb::kDestroy, MemoryKind::kContext).handle(0x55).device(0).thread(1).began(28);
   Ledger ledger;
   takeAll(ledger, calls);
-  EXPECT_EQ(sumOf(ledger, kDevice).bytes, 2 * kMiB);
-  EXPECT_EQ(sumOf(ledger, kDevice).implicit_frees, 1U);
+  EXPECT_EQ(sumOf(ledger, kPlain).bytes, 2 * kMiB);
+  EXPECT_EQ(sumOf(ledger, kPlain).implicit_frees, 1U);
 }
 
 // Threads allocate and free blocks of one size from a driver that hands out the lowest address
@@ -146,7 +146,7 @@ TEST(Races, CountsEqualTheTruthUnderStress) {
   for (int64_t now = 1000; now < 201'000; now += 10) {
     MemoryCall call;
     call.device = 0;
-    call.kind = kDevice;
+    call.kind = kPlain;
     if (held.empty() || (random() % 2 == 0 && held.size() < 16)) {
       call.address = next_place;
       if (free_places.empty()) {
@@ -183,10 +183,10 @@ TEST(Races, CountsEqualTheTruthUnderStress) {
   });
   for (const MemoryCall& call : calls) ledger.take(call);
   EXPECT_GT(overtaken, 1000U) << "the test has no races";
-  EXPECT_EQ(sumOf(ledger, kDevice).allocations, allocations);
-  EXPECT_EQ(sumOf(ledger, kDevice).frees, frees);
-  EXPECT_EQ(sumOf(ledger, kDevice).missed_frees, 0U);
-  EXPECT_EQ(sumOf(ledger, kDevice).live, held.size());
+  EXPECT_EQ(sumOf(ledger, kPlain).allocations, allocations);
+  EXPECT_EQ(sumOf(ledger, kPlain).frees, frees);
+  EXPECT_EQ(sumOf(ledger, kPlain).missed_frees, 0U);
+  EXPECT_EQ(sumOf(ledger, kPlain).live, held.size());
   EXPECT_EQ(ledger.find(0)->counts().frees_again, 0U);
   EXPECT_EQ(ledger.find(0)->counts().frees_of_older, 0U);
   LiveSnapshot look = book.look(ledger, {}, {}, {});

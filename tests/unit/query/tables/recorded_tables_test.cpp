@@ -268,7 +268,7 @@ TEST(LaunchEvents, HaveTheirKernelStackAndArguments) {
     row.shared_bytes = 128;
     row.stream = 0x700;
     row.device = time_ns == 10 ? 1 : -1;
-    row.stack = time_ns == 10 ? 4 : model::kNoStackOfCall;
+    row.stack = time_ns == 10 ? file.stackOf(4) : model::kNoStackOfCall;
     row.arguments = arguments;
     row.parameters = parameters;
     EXPECT_TRUE(writer.addLaunchEvent(row).ok());
