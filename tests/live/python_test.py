@@ -101,8 +101,9 @@ class Python(live.LiveTest):
         for path, minor in walked().items():
             with self.subTest(path, minor=minor):
                 folder = self.folder()
-                child = subprocess.Popen([path, live.source_of("frames.py"), folder / "truth", "300", "1", "3"],
+                child = subprocess.Popen([path, live.source_of("frames.py"), folder / "truth", "300", "1", "late"],
                                          env=self.environment(folder))
+                self.addCleanup(child.kill)
                 time.sleep(1)
                 done = subprocess.run([*self.command(folder), "-p", str(child.pid)], capture_output=True,
                                       text=True, timeout=live.LIMIT_S, check=False)

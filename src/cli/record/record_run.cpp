@@ -269,9 +269,9 @@ struct Recording {
   }
 
   // What recording takes is kept; the file is created afterwards, so it is the user's own.
-  base::Status giveUpPrivileges(const std::string& path) {
+  base::Status giveUpPrivileges(const std::string& path, const RecordOptions& options) {
     record::allowLockedMemory();
-    return record::keepCapabilities(record::kRecorderCapabilities, identity.caller,
+    return record::keepCapabilities(record::neededToRecord(options.link_each), identity.caller,
                                     path.substr(0, path.find_last_of('/') + 1));
   }
 
@@ -288,7 +288,7 @@ struct Recording {
       if (int code = startCommand(options, {}); code != 0) return code;
       helper->commandIs(child->pid());
     }
-    if (auto given = giveUpPrivileges(path); !given.ok()) {
+    if (auto given = giveUpPrivileges(path, options); !given.ok()) {
       killCommand();
       return reportError(given.error());
     }

@@ -46,8 +46,8 @@ base::Result<std::unique_ptr<LiveSession>> LiveSession::start(const LiveTargets&
   if (!wishes.keeps_privileges) {  // before threads start
     helper = std::make_unique<record::Helper>();
     record::allowLockedMemory();
-    TG_RETURN_IF_ERROR(
-        record::keepCapabilities(record::kRecorderCapabilities, record::callingUser()));
+    TG_RETURN_IF_ERROR(record::keepCapabilities(record::neededToRecord(options.programs.link_each),
+                                                record::callingUser()));
   }
   std::unique_ptr<LiveSession> live(new LiveSession(wishes, std::move(helper)));
   TG_ASSIGN_OR_RETURN(live->recorder_, record::Recorder::start(options, live->session_));

@@ -151,6 +151,11 @@ base::Result<Programs> Programs::load(const ProgramSettings& wanted) {
   return Programs(std::move(handle), links_many);
 }
 
+Capabilities neededToRecord(bool link_each) {
+  bool many = !link_each && kernelLinksMany();
+  return many ? kRecorderCapabilities : kRecorderCapabilities | kEachLinkCapabilities;
+}
+
 void Programs::detach() { handle_->detach(); }
 
 bpf_program* Programs::program(const char* name) const {

@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "bpf/records.h"
+#include "record/process/capabilities.h"
 
 struct bpf_object;
 struct bpf_program;
@@ -37,6 +38,9 @@ struct ProgramSettings {
 
 // Lost events by reason, and other counts (enum loss).
 using Losses = std::array<uint64_t, COUNT_KINDS>;
+
+// What must be kept to load the programs and to attach them, now and to libraries that come later.
+Capabilities neededToRecord(bool link_each);
 
 class Programs {
  public:

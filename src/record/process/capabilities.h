@@ -22,6 +22,8 @@ using Capabilities = uint64_t;
 
 // To load and place probes; to read where the code of other users' processes lies, and that code.
 extern const Capabilities kRecorderCapabilities;
+// As well, where each function needs a link of its own: perf's probes.
+extern const Capabilities kEachLinkCapabilities;
 // To continue a program of another user that waits, to pass signals on, and to open a file that was
 // removed while it is mapped: what the helper process (helper.h) does.
 extern const Capabilities kHelperCapabilities;

@@ -1,4 +1,4 @@
-"""Allocations from Python frames of every kind, at random: frames.py TRUTH_FILE COUNT [SEED [BEGIN_FILE]]
+"""Allocations from Python frames of every kind, at random: frames.py TRUTH_FILE COUNT [SEED [late]]
 
 Beside each cudaMalloc it notes traceback.extract_stack() of its own thread, with qualified names where
 Python has them (3.11): what the recording must show. The size of a block says which note it belongs to: 256 × its number. At the end each note is a
@@ -7,7 +7,6 @@ import asyncio
 import ctypes
 import functools
 import json
-import os
 import random
 import sys
 import threading
@@ -202,8 +201,11 @@ def in_threads():
 
 KINDS = [straight, inlined, generators, comprehensions, through_c, methods, closures, coroutines, freed_code, names,
          long_function, in_threads]
-while len(sys.argv) > 4 and not os.path.exists(sys.argv[4]):
-    time.sleep(0.02)  # until it is recorded
+if sys.argv[4:] == ["late"]:
+    entry = ctypes.cast(runtime.cudaMalloc, ctypes.c_void_p).value
+    while ctypes.string_at(entry, 1) != b"\xcc":
+        time.sleep(0.02)  # until there is a probe
+    time.sleep(0.5)  # and the others, too
 while len(notes) < COUNT:
     chance.choice(KINDS)()
     allocate()
