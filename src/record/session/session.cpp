@@ -243,6 +243,7 @@ void Session::forgetEnded(int64_t now_ns) {
     for (const model::HeldBy& it : ledger.heldByStack()) held.insert(it.stack);
     for (const model::HeldBy& it : ledger.unfreedAtExit()) held.insert(it.stack);
   }
+  launches_.addStacks(held);
   stacks_.forgetUnless(std::move(held));
 }
 

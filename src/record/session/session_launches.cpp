@@ -68,11 +68,16 @@ bool SessionLaunches::isReady(const Key& key) {
 void SessionLaunches::take(const Launch& launch) {
   // Also if it must wait for others: its program may have ended, and its mappings be gone, by then.
   bool is_ready = !layouts_ || isReady({launch.what.process, launch.what.kernel});
+  Waiting seen{launch, stacks_.find(launch.what.process, launch.stack)};
+  // A stream counts before the device that the thread is on.
+  if (const model::ProcessLedger* ledger = ledger_.find(launch.what.process))
+    if (int32_t device = ledger->deviceOfStream(launch.stream); device >= 0)
+      seen.launch.device = device;
   if (is_ready && waiting_.empty()) {
-    write(launch);
+    write(seen);
     return;
   }
-  waiting_.push_back(launch);
+  waiting_.push_back(std::move(seen));
   if (waiting_.size() > kMaxLaunchesWaiting) {
     write(waiting_.front());
     waiting_.pop_front();
@@ -99,10 +104,10 @@ void SessionLaunches::giveSizes(Source& source) {
 
 void SessionLaunches::takeWaiting() {
   while (!waiting_.empty()) {
-    const Launch& first = waiting_.front();
-    if (processes_.contains(first.what.process)) {
-      if (!isReady({first.what.process, first.what.kernel})) return;
-      write(first);
+    const LaunchCount& first = waiting_.front().launch.what;
+    if (processes_.contains(first.process)) {
+      if (!isReady({first.process, first.kernel})) return;
+      write(waiting_.front());
     }
     waiting_.pop_front();
   }
@@ -119,7 +124,8 @@ void SessionLaunches::forgetProcess(uint32_t process) {
   std::erase_if(kernels_, [&](const auto& entry) { return entry.first.first == process; });
 }
 
-void SessionLaunches::write(const Launch& seen) {
+void SessionLaunches::write(const Waiting& waiting) {
+  const Launch& seen = waiting.launch;
   store::LaunchEventRow row;
   row.launch.begin_ns = row.launch.end_ns = seen.time_ns;
   row.launch.process = processes_.inFile(seen.what.process);
@@ -132,10 +138,7 @@ void SessionLaunches::write(const Launch& seen) {
   row.shared_bytes = seen.shared_bytes;
   row.stream = seen.stream;
   row.device = seen.device;
-  // A stream counts before the device that the thread is on.
-  if (const model::ProcessLedger* ledger = ledger_.find(seen.what.process))
-    if (int32_t device = ledger->deviceOfStream(seen.stream); device >= 0) row.device = device;
-  if (auto stack = stacks_.find(seen.what.process, seen.stack)) row.stack = stacks_.inFile(*stack);
+  if (waiting.stack) row.stack = stacks_.inFile(*waiting.stack);
   std::vector<uint8_t> bytes;
   auto add = [&](uint64_t word, size_t size) {
     std::array<uint8_t, kWord> all;

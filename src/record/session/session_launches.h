@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -44,6 +45,11 @@ class SessionLaunches {
   void takeReady(Source& source);  // those that waited, and need not any more
   void finish();                   // waits for the rest
   void forgetProcess(uint32_t process);
+  // Adds the stacks of those that wait.
+  void addStacks(std::set<uint32_t>& held) const {
+    for (const Waiting& it : waiting_)
+      if (it.stack) held.insert(*it.stack);
+  }
 
  private:
   using Key = std::pair<uint32_t, uint64_t>;  // process, handle
@@ -58,7 +64,12 @@ class SessionLaunches {
   bool isReady(const Key& key);
   void takeWaiting();
   void giveSizes(Source& source);
-  void write(const Launch& launch);
+  struct Waiting {
+    Launch launch;  // with the device of its stream
+    // Of the session: when the process has ended, the kernel's numbers of its stacks are forgotten.
+    std::optional<uint32_t> stack;
+  };
+  void write(const Waiting& waiting);
 
   SessionFile& file_;
   SessionProcesses& processes_;
@@ -66,7 +77,7 @@ class SessionLaunches {
   const model::Ledger& ledger_;
   std::unique_ptr<KernelLayouts> layouts_;
   std::map<Key, Kernel> kernels_;
-  std::deque<Launch> waiting_;
+  std::deque<Waiting> waiting_;
   bool whole_ = false;
   std::deque<Key> unlearnt_;  // kernels whose sizes `source` has not been given, if whole_
 };
