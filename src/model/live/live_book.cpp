@@ -129,6 +129,18 @@ void LiveBook::addLaunches(uint32_t process, const std::string& kernel, uint64_t
   it.rate.add(begin_ns, end_ns, static_cast<double>(count));
 }
 
+void LiveBook::renameKernel(uint32_t process, const std::string& from, const std::string& to) {
+  Account* account = accountOf(process);
+  if (account == nullptr || from == to) return;
+  auto moved = account->kernels.extract(from);
+  if (moved.empty()) return;
+  moved.key() = to;
+  auto [at, is_new, left] = account->kernels.insert(std::move(moved));
+  if (is_new) return;
+  at->second.launches += left.mapped().launches;
+  at->second.rate.add(left.mapped().rate);
+}
+
 void LiveBook::addCopies(uint32_t process, const LiveCopyCount& count) {
   newest_ns_ = std::max(newest_ns_, count.end_ns);
   Account* account = accountOf(process);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text_layout.h"
+#include "model/call_words.h"
 #include "record/kernel/even_clock.h"
 
 namespace tidegauge::record {
@@ -107,6 +108,21 @@ Session::Window Session::windowOf(const SessionProcess& process) const {
   // It ended before the window began: its last counts come late.
   window.begin_ns = std::min(window.begin_ns, window.end_ns);
   return window;
+}
+
+// Launches that came before the name are this kernel's, unless the handle had another one.
+void Session::kernelNamed(const KernelName& name) {
+  SessionProcess& process = processes_[name.process];
+  std::string before = kernelName(process, name.handle);
+  processes_.nameKernel(name);
+  launches_.named(name);
+  std::string after = kernelName(process, name.handle);
+  if (before == after || before != model::namelessKernel(name.handle)) return;
+  if (book_ != nullptr) book_->renameKernel(name.process, before, after);
+  auto counted = process.launches.find(before);
+  if (counted == process.launches.end()) return;
+  process.launches[after] += counted->second;
+  process.launches.erase(before);
 }
 
 void Session::launchesSeen(const std::vector<LaunchCount>& launches) {

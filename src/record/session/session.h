@@ -119,10 +119,7 @@ class Session final : public RecorderSink {
   void call(const model::MemoryCall& seen) override;
   void stackSeen(uint32_t process, uint32_t stack, const SeenStack& frames) override;
   void pythonMissing(const std::string& why) override { missing_pythons_.insert(why); }
-  void kernelNamed(const KernelName& name) override {
-    processes_.nameKernel(name);
-    launches_.named(name);
-  }
+  void kernelNamed(const KernelName& name) override;
   void launchesSeen(const std::vector<LaunchCount>& launches) override;
   void launched(const Launch& launch) override { launches_.take(launch); }
   void copiesSeen(const std::vector<CopyCount>& copies) override;
