@@ -135,9 +135,9 @@ struct system_record {
   __u32 tgid;
   __u32 parent;
   __s32 code;    // SYSTEM_EXIT: the status of wait()
-  __u8 stopped;  // SYSTEM_LIBRARIES, SYSTEM_EXEC: the process waits for SIGCONT
+  __u8 stopped;  // SYSTEM_LIBRARIES, SYSTEM_EXEC: enum stopped
   __u8 reserved[3];
-  __u32 program;  // SYSTEM_FIRST_SEEN: its number; see launch_key
+  __u32 program;  // SYSTEM_FIRST_SEEN: its number; see launch_key. SYSTEM_LIBRARIES: the thread
   char text[64];  // name of the process
 };
 TIDEGAUGE_CHECK_SIZE(system_record, 104);

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "bpf/processes/hold_records.h"
 #include "record/decode.h"
 #include "record/kernel/functions.h"
 #include "record/process/errors.h"
@@ -46,6 +47,7 @@ base::Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderOptions& o
 
 Recorder::Recorder(Programs programs, const RecorderOptions& options, RecorderSink& sink)
     : programs_(std::move(programs)),
+      gates_(programs_),
       probes_(programs_, options.framework),
       unwinder_(programs_),
       pythons_(programs_),
@@ -58,13 +60,14 @@ Recorder::Recorder(Programs programs, const RecorderOptions& options, RecorderSi
 
 // No program may stay stopped: first no more are stopped, then the stopped ones continue.
 Recorder::~Recorder() {
+  gates_.shut();
   probes_.detach();
   pythons_.detach();
   programs_.detach();
   std::vector<system_record> last;
   rings_.takeSystem(last);
   for (const system_record& record : last)
-    if (record.stopped != 0) continueProcess(static_cast<pid_t>(record.tgid));
+    if (record.stopped == STOPPED_BY_SIGNAL) continueProcess(static_cast<pid_t>(record.tgid));
 }
 
 void Recorder::inOrder(const system_record& record) {

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,6 +26,7 @@
 #include "model/memory_call.h"
 #include "record/call_order.h"
 #include "record/kernel/even_clock.h"
+#include "record/kernel/gates.h"
 #include "record/kernel/kernel_counts.h"
 #include "record/kernel/probes.h"
 #include "record/kernel/programs.h"
@@ -92,9 +94,10 @@ class Recorder final : public Source {
   void launched(const SeenLaunch& record);
   Running& running(uint32_t tgid, const system_record* seen = nullptr);
   void end(uint32_t tgid, uint64_t time_ns, std::optional<int> status);
-  // `since_ns`: it has been running since then; absent: it is stopped. Returns the kinds of
-  // libraries that it maps.
-  std::vector<Library> lookAtLibraries(uint32_t tgid, std::optional<int64_t> since_ns);
+  // `since`: it has been running since then; absent: it waits. Returns the kinds of libraries that
+  // it maps.
+  using Since = std::function<std::optional<int64_t>()>;  // called once the probes are there
+  std::vector<Library> lookAtLibraries(uint32_t tgid, const Since& since);
   void learnCode(uint32_t tgid);
   void learnPython(uint32_t tgid);
   void releaseUnused();
@@ -105,6 +108,7 @@ class Recorder final : public Source {
   void takeMissedNames();
 
   Programs programs_;
+  Gates gates_;
   Probes probes_;
   Unwinder unwinder_;
   Pythons pythons_;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -260,6 +261,16 @@ std::vector<uint8_t> ElfFile::bytesAt(uint64_t offset, size_t size) const {
   ssize_t got = pread(handle_->descriptor, bytes.data(), size, static_cast<off_t>(offset));
   bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);
   return bytes;
+}
+
+bool hasBadPrefix(const std::vector<uint8_t>& first_bytes) {
+  constexpr std::array<uint8_t, 5> kBad = {0xf0, 0x26, 0x2e, 0x36, 0x3e};
+  constexpr std::array<uint8_t, 6> kOther = {0x66, 0x67, 0xf2, 0xf3, 0x64, 0x65};
+  for (uint8_t byte : first_bytes) {
+    if (std::find(kBad.begin(), kBad.end(), byte) != kBad.end()) return true;
+    if (std::find(kOther.begin(), kOther.end(), byte) == kOther.end()) return false;
+  }
+  return false;
 }
 
 uint64_t probeSkip(const std::vector<uint8_t>& first_bytes) {

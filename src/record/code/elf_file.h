@@ -69,4 +69,8 @@ class ElfFile {
 //   81 3D <4> <4> 74        spec: docs/decisions/0014
 uint64_t probeSkip(const std::vector<uint8_t>& first_bytes);
 
+// Whether an instruction begins with a prefix that the kernel does not probe: lock, or the segments
+// es, cs, ss, ds.
+bool hasBadPrefix(const std::vector<uint8_t>& first_bytes);
+
 }  // namespace tidegauge::record

@@ -38,6 +38,7 @@ constexpr std::array<Pair, 5> kPairs = {{
 // Every program built by nvcc has its kernels there. If the runtime is a separate library, it also
 // imports the function that registers them.
 constexpr const char* kKernelsSection = ".nv_fatbin";
+constexpr const char* kCannotProbe = "its first instruction cannot be probed";
 constexpr const char* kRegisters = "__cudaRegisterFatBinary";
 
 struct Places {
@@ -93,8 +94,7 @@ void attachPlaces(const Programs& programs, const char* program, const std::stri
     attachPlaces(programs, program, path, list.part(0, count / 2), at_return, links, library);
     attachPlaces(programs, program, path, list.part(count / 2, count), at_return, links, library);
   } else {
-    std::string why = link == -524 ? "its first instruction cannot be probed"  // ENOTSUPP
-                                   : std::strerror(-link);
+    std::string why = link == -524 ? kCannotProbe : std::strerror(-link);  // ENOTSUPP
     for (std::string_view name : list.names) noteUnwatched(name, why, library);
     std::string problem = fmt::format("{} is not watched: {}", list.names[0], why);
     if (count > 1) problem = fmt::format("{} functions are not watched: {}", count, why);
@@ -337,8 +337,15 @@ void Probes::attachFunctions(const std::string& path, WatchedLibrary& library, A
     if (function.library != library.kind || found == offsets.end()) continue;
     uint64_t skip =
         library.kind == Library::kDriver ? probeSkip(file.bytesAt(found->second, 16)) : 0;
-    library.after_stub += skip > 0;
     library.functions += 1;
+    // A link with one that is refused would be taken back, and that waits for programs that are
+    // held.
+    if (hasBadPrefix(file.bytesAt(found->second + skip, 16))) {
+      noteUnwatched(function.name, kCannotProbe, library);
+      library.problems.push_back(fmt::format("{} is not watched: {}", function.name, kCannotProbe));
+      continue;
+    }
+    library.after_stub += skip > 0;
     auto add = [&](const char* program, bool at_return) {
       Places& list = places[{program, at_return}];
       list.offsets.push_back(found->second + skip);
@@ -396,6 +403,11 @@ void Probes::attachFramework(const std::string& path, WatchedLibrary& library, A
     attachPlaces(programs_, program, path, places, false, attached.links, library);
     library.functions += library.unwatched.size() == before;
   }
+}
+
+bool Probes::hasLoader(uint32_t tgid) {
+  auto program = ElfFile::open(fmt::format("/proc/{}/exe", tgid));
+  return !program.ok() || !program.value().interpreter().empty();
 }
 
 void Probes::watchLoaderOf(uint32_t tgid) {

@@ -60,6 +60,7 @@ class Probes {
   // Watches the loader of a program that is about to run, so that it reports when it maps
   // libraries.
   base::Status watchLoader(const std::string& path);
+  static bool hasLoader(uint32_t tgid);  // the program that runs has one; a static one has none
   const std::vector<WatchedLibrary>& libraries() const { return libraries_; }
   // Releases files that no process of the machine has mapped for `unused_ns`, and returns their
   // paths. Call it now and then: it checks each process known to map one.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -21,7 +22,8 @@
 namespace tidegauge::record {
 namespace {
 
-enum class Task : uint32_t { kLeave, kCommand, kSignal, kOpen };
+enum class Task : uint32_t { kLeave, kCommand, kSignal, kOpen, kHurry };
+constexpr int kFirstNice = -20;
 struct Request {
   Task task = Task::kLeave;
   uint32_t pid = 0;
@@ -93,6 +95,10 @@ void serve(int socket) {
     bool may_signal = request.signal == SIGCONT || (command != 0 && request.pid == command);
     if (request.task == Task::kSignal && may_signal && request.pid > 1)
       kill(static_cast<pid_t>(request.pid), request.signal);
+    // Only for the recorder's own threads.
+    if (request.task == Task::kHurry &&
+        access(fmt::format("/proc/{}/task/{}", getppid(), request.pid).c_str(), F_OK) == 0)
+      (void)setpriority(PRIO_PROCESS, request.pid, kFirstNice);
     if (request.task != Task::kOpen) continue;
     int file = open(mappingPath(request.pid, request.start, request.end).c_str(),
                     O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -119,6 +125,7 @@ Helper::Helper() {
       ::signal(signal, SIG_IGN);  // signals from the keyboard reach the whole group
     prctl(PR_SET_NAME, "tidegauge-go-on");
     (void)keepCapabilities(kHelperCapabilities, std::nullopt);
+    (void)setpriority(PRIO_PROCESS, 0, kFirstNice);  // who waits for it waits for all
     serve(ends[0]);
     _exit(0);
   }
@@ -142,6 +149,11 @@ Helper::~Helper() {
 
 void Helper::commandIs(pid_t pid) {
   ask({.task = Task::kCommand, .pid = static_cast<uint32_t>(pid)});
+}
+
+void hurry() {
+  if (setpriority(PRIO_PROCESS, 0, kFirstNice) == 0) return;
+  ask({.task = Task::kHurry, .pid = static_cast<uint32_t>(gettid())});
 }
 
 void continueProcess(pid_t pid) {

@@ -1,9 +1,10 @@
 // Helper: a second process, started before the recorder gives up its privileges (capabilities.h).
-// It does three things that the recorder may no longer do, and outlives it by a moment:
+// It does four things that the recorder may no longer do, and outlives it by a moment:
 //
 //   recorder ══ socket ══► helper: continue process 4711   it waits, and is another user's
 //                                  signal 15 to the command  it runs as another user
 //                                  open that mapping of 4711  its file was removed or replaced
+//                                  thread 42 runs first       of the recorder: others wait for it
 //   recorder killed ─────► end of the socket → SIGCONT to its process group
 //
 // The group is the recorder's: its command and that command's children, unless they created groups
@@ -35,6 +36,8 @@ class Helper {
 
 // Lets a stopped process run.
 void continueProcess(pid_t pid);
+// Lets this thread run before all others (nice −20), soon. Without the privilege nothing changes.
+void hurry();
 // A signal to the command.
 void signalCommand(pid_t pid, int signal);
 // A path to the file of a mapping that is no longer under its name: "/proc/self/fd/9". It is kept

@@ -7,13 +7,14 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
+
+#include "record/process/helper.h"
 
 namespace tidegauge::record {
 namespace {
@@ -158,9 +159,7 @@ void Unwinder::learnAsItComes() {
   sigset_t all;  // signals are for the thread that waits for them
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
-  // It rarely runs, but a thousand busy threads of a program must not delay it. In Linux, 0 means
-  // this thread alone; without the privilege, the priority stays.
-  (void)setpriority(PRIO_PROCESS, 0, -20);
+  hurry();  // it rarely runs, but a thousand busy threads of a program must not delay it
   std::array<pollfd, 2> news{{{ring_buffer__epoll_fd(ring_), POLLIN, 0}, {end_, POLLIN, 0}}};
   while (news[1].revents == 0) {
     if (poll(news.data(), news.size(), -1) > 0 && news[0].revents != 0) drain();
