@@ -12,11 +12,11 @@
 #define PROBE_NO_REGISTER (-1)
 
 struct probe_argument {
-  __s64 number;   // added
-  __s16 base;     // position in struct pt_regs; PROBE_NO_REGISTER: none
-  __s16 index;    // the same, times `scale`
-  __u8 scale;     //
-  __u8 bytes;     // 1, 2, 4 or 8
+  __s64 number;  // added
+  __s16 base;    // position in struct pt_regs; PROBE_NO_REGISTER: none
+  __s16 index;   // the same, times `scale`
+  __u8 scale;    //
+  __u8 bytes;    // 1, 2, 4 or 8
   __u8 is_signed;
   __u8 in_memory;  // the sum is an address
 };

@@ -7,8 +7,8 @@
 //            turn around bpf_copy_from_user_task() ◄──────────────────────────┘
 //
 // The probe on the loader may sleep, so its thread can turn in a loop in which the kernel gives the
-// processor to others. A stop by SIGSTOP would be reported to a parent that waits for it, as shells,
-// su and sudo do. Costs processor time: some ms for each file that was never seen before, nothing
+// processor to others. A stop by SIGSTOP would be reported to a parent that asks for it, as shells
+// and su do. Costs processor time: some ms for each file that was never seen before, nothing
 // for others. docs/decisions/0028
 //
 // Since Linux 6.13 a function with a frame of 64 bytes or more keeps it in memory of the processor,
@@ -26,11 +26,11 @@ TABLE(waiting, ARRAY, __u32, __u32, 1);  // how many wait now
 
 #define TURNS (1 << 23)  // at most, of one bpf_loop()
 #define MOST_LOOPS 64
-// After so many turns, some 50 µs, the processor may go to others. That is before the call takes the
-// lock of the process's memory. If a thread waited with the lock, placing a probe would wait for it.
+// After that number of turns, about 50 µs, the processor may go to others, before the call takes
+// the lock of the process's memory. Placing a probe would wait for a thread that waits with it.
 #define TURNS_ALONE 1024
 #define OWN_WAIT_NS 10000000000ULL
-// Of processes that the recorder did not start.
+// For processes that the recorder did not start.
 #define OTHERS_WAIT_NS 100000000ULL
 #define MOST_LIBRARIES 4096
 #define MOST_NAMESPACES 4  // of dlmopen()
@@ -79,8 +79,8 @@ static __always_inline __u32 holdEpoch(void) {
 }
 
 struct hold_walk {
-  __u64 link;     // of the loader's list of libraries
-  __u32 epoch;    //
+  __u64 link;    // of the loader's list of libraries
+  __u32 epoch;   //
   __u8 unknown;  // of its files
   __u8 watched;
   __u8 loader;

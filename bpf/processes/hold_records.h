@@ -13,10 +13,10 @@ enum stopped {
   STOPPED_AT_GATE,    // its thread waits until its gate opens
   STOPPED_LATER,      // it runs, and its loader will wait: nothing was missed
 };
-// Of a thread, by its number.
+// The gate of a thread is kept by its number.
 enum gate {
   GATE_CLOSED = 1,
-  GATE_OPEN,         // the files that it maps were examined: none has watched functions
+  GATE_OPEN,          // the files that it maps were examined: none has watched functions
   GATE_OPEN_WATCHED,  // some have
 };
 // What is known of a file, by its hash.

@@ -1,5 +1,5 @@
 // list_kernels FILE…: what the recorder's reader of fat binaries finds in programs and libraries,
-// for every architecture, as one line of JSON per file. For tests/live/cubins_test.py.
+// for every architecture, as one line of JSON per file. For tests/live/cubin/cubins_test.py.
 #include <fmt/format.h>
 
 #include "record/cubin/kernel_layouts.h"

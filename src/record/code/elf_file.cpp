@@ -223,7 +223,7 @@ std::vector<ElfFile::Section> ElfFile::sections(std::string_view wanted) const {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) == nullptr) continue;
     const char* name = elf_strptr(handle_->elf, names, header.sh_name);
-    if (name != nullptr && wanted == name) 
+    if (name != nullptr && wanted == name)
       found.push_back({header.sh_offset, header.sh_size, header.sh_addr});
   }
   return found;

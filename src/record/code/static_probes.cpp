@@ -130,8 +130,12 @@ void eachNote(std::string_view bytes, const Visit& visit) {
     if (owner > bytes.size() || text > bytes.size() || begin + text > bytes.size()) return;
     std::string_view body = bytes.substr(begin, text);
     if (type == kProbeNote && bytes.substr(kHead, owner) == kOwner && body.size() > kNumbers) {
-      Note note{numberAt<uint64_t>(body, 0), numberAt<uint64_t>(body, 8),
-                numberAt<uint64_t>(body, 16), {}, {}, {}};
+      Note note{numberAt<uint64_t>(body, 0),
+                numberAt<uint64_t>(body, 8),
+                numberAt<uint64_t>(body, 16),
+                {},
+                {},
+                {}};
       body.remove_prefix(kNumbers);
       note.provider = cutAt(body, '\0');
       note.name = cutAt(body, '\0');

@@ -1,5 +1,5 @@
-// The static probes (USDT) of a library, from the notes in its section .note.stapsdt, and where each
-// keeps its arguments.
+// The static probes (USDT) of a library, from the notes in its section .note.stapsdt, and where
+// each keeps its arguments.
 //
 //   staticProbes(file, "pytorch", "malloc") → offset 0x2f31a, semaphore 0x98c2e,
 //                                             8@%rax -1@%dl 8@%rcx -8@$77

@@ -36,9 +36,7 @@ uint64_t hashOf(const struct stat& file, uint32_t epoch) {
 
 }  // namespace
 
-Gates::Gates(const Programs& programs) : programs_(programs), most_(mostAtOnce()) {
-  set();
-}
+Gates::Gates(const Programs& programs) : programs_(programs), most_(mostAtOnce()) { set(); }
 
 void Gates::set() const {
   uint32_t only = 0;

@@ -3,8 +3,8 @@
 //
 //   SYSTEM_LIBRARIES, thread 42 ─► probes ─► open(42, …) ─► it continues, its files are known
 //
-// The kernel keeps what is known of files, by their number, size and time of change. Every gate must
-// be open before a probe is removed: a program that is held in a probe keeps it from going. If the
+// The kernel keeps what is known of files, by number, size and time of change. Each gate must be
+// open before a probe is removed: a program that is held in a probe keeps it from going. If the
 // recorder is killed, the kernel opens all gates itself. Cost: two system calls per program.
 #pragma once
 
@@ -25,7 +25,7 @@ class Gates {
   void know(const std::string& path, bool watched) const;
   // Probes were removed from files that are known: examine all again.
   void forgetFiles();
-  // From now on nothing waits. Returns when the last one has gone on.
+  // From now on nothing waits. Returns when the last one continues.
   void shut();
 
  private:

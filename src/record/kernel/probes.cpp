@@ -135,8 +135,7 @@ Probes::~Probes() { detach(); }
 void Probes::Attached::detach(const Programs& programs) {
   for (int link : links) close(link);
   links.clear();
-  for (uint32_t place : places)
-    bpf_map_delete_elem(programs.mapDescriptor("probe_places"), &place);
+  for (uint32_t place : places) bpf_map_delete_elem(programs.mapDescriptor("probe_places"), &place);
   places.clear();
 }
 

@@ -62,9 +62,9 @@ base::Error cannot(const char* what) {
 const Capabilities kRecorderCapabilities =
     bit(CAP_BPF) | bit(CAP_PERFMON) | bit(CAP_SYS_PTRACE) | bit(CAP_DAC_READ_SEARCH);
 const Capabilities kEachLinkCapabilities = bit(CAP_SYS_ADMIN);
-const Capabilities kHelperCapabilities =
-    bit(CAP_KILL) | bit(CAP_CHECKPOINT_RESTORE) | bit(CAP_SYS_PTRACE) | bit(CAP_DAC_READ_SEARCH) |
-    bit(CAP_SYS_NICE);
+const Capabilities kHelperCapabilities = bit(CAP_KILL) | bit(CAP_CHECKPOINT_RESTORE) |
+                                         bit(CAP_SYS_PTRACE) | bit(CAP_DAC_READ_SEARCH) |
+                                         bit(CAP_SYS_NICE);
 
 Capabilities effectiveCapabilities() { return ownSets().effective; }
 

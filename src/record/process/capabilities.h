@@ -25,7 +25,8 @@ extern const Capabilities kRecorderCapabilities;
 // As well, where each function needs a link of its own: perf's probes.
 extern const Capabilities kEachLinkCapabilities;
 // To continue a program of another user that waits, to pass signals on, and to open a file that was
-// removed while it is mapped, and to let the recorder's threads run first: what the helper process (helper.h) does.
+// removed while it is mapped, and to let the recorder's threads run first: what the helper process
+// (helper.h) does.
 extern const Capabilities kHelperCapabilities;
 
 Capabilities effectiveCapabilities();

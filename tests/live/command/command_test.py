@@ -65,7 +65,7 @@ class Command(live.LiveTest):
         names = {}
         for name in "XY":
             names[name] = folder / f"program_{name}"
-            shutil.copy(live.program("tells"), names[name])
+            shutil.copy(live.program("says"), names[name])
         command = [re.sub(r"\b[XY]\b", lambda m: f"{names[m[0]]} 1", word) if word not in names else str(names[word])
                    for word in command]
         before = [str(folder / "run.sqlite") if word == "FILE" else word for word in before]
@@ -91,7 +91,7 @@ class Command(live.LiveTest):
         folder = self.folder()
         names = {name: folder / f"program_{name}" for name in "XY"}
         for path in names.values():
-            shutil.copy(live.program("tells"), path)
+            shutil.copy(live.program("says"), path)
         before = [str(folder / "run.sqlite") if word == "FILE" else word for word in before]
         pid, terminal = pty.fork()
         if pid == 0:

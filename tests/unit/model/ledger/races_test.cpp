@@ -125,9 +125,9 @@ TEST(Races, AContextThatIsMadeWhileTheOneBeforeItEnds) {
   CallStream calls;
   calls.add(Verb::kCreate, MemoryKind::kContext).handle(0x55).device(0).thread(1);  // 10
   calls.add(Verb::kSet, MemoryKind::kContext).handle(0x55).thread(1);               // 20
-  calls.allocate(kPlain, 0x1000, kMiB).device(0).thread(1);                        // 30
+  calls.allocate(kPlain, 0x1000, kMiB).device(0).thread(1);                         // 30
   calls.add(Verb::kCreate, MemoryKind::kContext).handle(0x55).device(0).thread(2);  // 40
-  calls.allocate(kPlain, 0x9000000, 2 * kMiB).device(0).thread(2);                 // 50
+  calls.allocate(kPlain, 0x9000000, 2 * kMiB).device(0).thread(2);                  // 50
   calls.add(Verb::kDestroy, MemoryKind::kContext).handle(0x55).device(0).thread(1).began(28);
   Ledger ledger;
   takeAll(ledger, calls);

@@ -32,8 +32,7 @@ struct Function {
 
 class Object {
  public:
-  Object()
-      : begin_(tidegauge_bpf_object), head_(at<Elf64_Ehdr>(0)), sections_(head_.e_shnum) {
+  Object() : begin_(tidegauge_bpf_object), head_(at<Elf64_Ehdr>(0)), sections_(head_.e_shnum) {
     for (size_t i = 0; i < sections_.size(); ++i)
       sections_[i] = at<Elf64_Shdr>(head_.e_shoff + i * sizeof(Elf64_Shdr));
     for (const Elf64_Shdr& section : sections_)
@@ -110,8 +109,8 @@ class Object {
         if (callee != nullptr)
           addCall(function, callee, code.imm + 1);
         else
-          function.calls.insert(functionAt(
-              it.st_shndx, place + static_cast<uint64_t>(int64_t{code.imm} + 1) * 8));
+          function.calls.insert(
+              functionAt(it.st_shndx, place + static_cast<uint64_t>(int64_t{code.imm} + 1) * 8));
       } else {
         function.waits |= code.imm == kCopyFromUser || code.imm == kCopyFromUserTask;
       }
@@ -149,8 +148,8 @@ TEST(Frames, OfFunctionsFromWhichAThreadWaitsAreSmall) {
     }
   }
   // What is known to wait, so that this test cannot pass because it finds nothing.
-  for (const char* name : {"turnAtGate", "waitAtGate", "libraries_changed", "readText", "name_exit",
-                           "name_given"}) {
+  for (const char* name :
+       {"turnAtGate", "waitAtGate", "libraries_changed", "readText", "name_exit", "name_given"}) {
     EXPECT_TRUE(functions[name].waits) << name;
   }
   EXPECT_GT(functions["launch_enter"].frame, kMost);  // it may, and does not wait

@@ -1,4 +1,4 @@
-// Allocates, prints that it did, and ends: tells NUMBER. For tests of what is printed, and in which
+// Allocates, prints that it did, and ends: says NUMBER. For tests of what is printed, and in which
 // order.
 #include <stdio.h>
 

@@ -9,7 +9,8 @@ import subprocess
 import sys
 import unittest
 
-import live
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import live  # noqa: E402  # beside this folder
 
 LIST = pathlib.Path(os.environ.get("TIDEGAUGE_LIST_KERNELS", live.BINARY.parent / "tests" / "list_kernels"))
 LIBRARIES = pathlib.Path(os.environ.get("TIDEGAUGE_TORCH_LIBRARIES", live.FOLDER / "torch"))

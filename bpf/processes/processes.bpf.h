@@ -1,8 +1,8 @@
 // Lives of processes, and libraries that arrive late.
 #pragma once
 
-#include "processes/hold.bpf.h"
-#include "unwind.bpf.h"
+#include "../unwind.bpf.h"
+#include "hold.bpf.h"
 
 #define AUXILIARY_LOADER 7  // AT_BASE
 #define AUXILIARY_ENTRIES 20
