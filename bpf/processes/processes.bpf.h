@@ -56,7 +56,8 @@ static __noinline bool mustStop(struct task_struct* task) {
   }
   struct file* program = BPF_CORE_READ(task, mm, exe_file);
   if (program) seeFile(&walk, program);
-  return walk.unknown || walk.watched;
+  // A loader that was started itself holds the program that it loads.
+  return !walk.loader && (walk.unknown || walk.watched);
 }
 
 SEC("tp_btf/sched_process_exec")

@@ -40,9 +40,12 @@ base::Status Recorder::watchCommand(const Child& child, const std::string& progr
   auto pid = static_cast<uint32_t>(child.pid());
   TG_RETURN_IF_ERROR(programs_.watchProcess(pid, true));
   from_start_.insert(pid);
-  auto file = ElfFile::open(interpreterOfScript(program));
-  if (file.ok() && !file.value().interpreter().empty())
-    (void)probes_.watchLoader(file.value().interpreter());
+  std::string path = interpreterOfScript(program);
+  if (auto file = ElfFile::open(path); file.ok()) {
+    std::string loader = file.value().interpreter();
+    if (loader.empty() && isLoader(path)) loader = path;
+    if (!loader.empty()) (void)probes_.watchLoader(loader);
+  }
   return base::okStatus();
 }
 

@@ -232,6 +232,16 @@ class Processes(LiveTest):
             run = self.record(*words, FAKE_GPU_COUNT="0", code=None)
             self.assertEqual([(c["name"], c["device"]) for c in run.twin.calls], [("cudaFree", 0)])
 
+    def test_a_program_that_the_loader_was_started_for(self):
+        """As bundles do: the kernel's name of the program is the loader."""
+        loader = "/lib64/ld-linux-x86-64.so.2"
+        path = program("plain")
+        static = program("static_runtime", "-Wl,--export-dynamic-symbol=none", "-l:libcudart_static.a",
+                       "-lstdc++", "-l:libcuda.so.1", source="plain")
+        for words in ([loader, path], [loader, static], ["sh", "-c", f"{loader} --library-path {libraries()} {path}; true"]):
+            with self.subTest(words=words):
+                self.assertAsExpected(self.record(*words))
+
     def test_a_call_site_that_exec_takes_away_is_counted(self):
         run = self.record(program("exec_at_once"), 20)
         calls = run.twin.rows("SELECT stack_id FROM calls JOIN functions USING(function_id) "

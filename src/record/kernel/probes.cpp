@@ -224,6 +224,8 @@ LibrariesOf Probes::watchLibrariesOf(uint32_t tgid) {
   LibrariesOf found;
   std::vector<Mapping> mappings = executableMappings(tgid);
   std::string program = programOf(tgid);
+  watchLoaderOf(tgid);
+  bool by_loader = runsLoader(tgid);
   std::set<FileId> seen;
   auto addUnwatched = [&](const Mapping& mapping) {
     if (!seen.insert(mapping.file).second) return;
@@ -245,13 +247,14 @@ LibrariesOf Probes::watchLibrariesOf(uint32_t tgid) {
     }
     std::optional<Library> kind = libraryKind(mapping.path);
     // The runtime is usually linked statically into programs.
-    if (!kind && mapping.path == program) kind = Library::kRuntime;
+    bool is_program = !kind && (by_loader ? mapping.path.find(".so") == std::string::npos
+                                          : mapping.path == program);
+    if (is_program) kind = Library::kRuntime;
     if (!kind || (*kind == Library::kFramework && !framework_)) continue;
     std::optional<Stamp> stamp = stampOf(tgid, mapping);
     std::optional<WatchedLibrary> watched = watch(tgid, mapping, *kind);
     if (!watched) continue;  // the process is gone: another one may have the same library
     WatchedLibrary& library = *watched;
-    bool is_program = mapping.path == program && !libraryKind(mapping.path);
     known_[mapping.file] = {library.functions > 0, stamp};
     // A program without CUDA: nothing to report.
     if (is_program && library.functions == 0 && library.unwatched.empty()) continue;
@@ -261,7 +264,6 @@ LibrariesOf Probes::watchLibrariesOf(uint32_t tgid) {
     libraries_.push_back(library);
     found.added.push_back(std::move(library));
   }
-  watchLoaderOf(tgid);
   return found;
 }
 
@@ -404,6 +406,8 @@ void Probes::attachFramework(const std::string& path, WatchedLibrary& library, A
   }
 }
 
+bool isLoader(std::string_view path) { return path.substr(path.rfind('/') + 1).starts_with("ld-"); }
+
 bool Probes::hasLoader(uint32_t tgid) {
   auto program = ElfFile::open(fmt::format("/proc/{}/exe", tgid));
   return !program.ok() || !program.value().interpreter().empty();
@@ -413,7 +417,15 @@ void Probes::watchLoaderOf(uint32_t tgid) {
   auto program = ElfFile::open(fmt::format("/proc/{}/exe", tgid));
   if (!program.ok()) return;
   std::string loader = program.value().interpreter();
-  if (!loader.empty()) (void)watchLoader(fmt::format("/proc/{}/root{}", tgid, loader));
+  if (!loader.empty())
+    (void)watchLoader(fmt::format("/proc/{}/root{}", tgid, loader));
+  else if (isLoader(programOf(tgid)))
+    (void)watchLoader(fmt::format("/proc/{}/exe", tgid));
+}
+
+bool Probes::runsLoader(uint32_t tgid) const {
+  FileId id;
+  return sameFile(fmt::format("/proc/{}/exe", tgid), id) && loaders_.contains(id);
 }
 
 base::Status Probes::watchLoader(const std::string& path) {

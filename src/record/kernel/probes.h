@@ -94,6 +94,8 @@ class Probes {
   void attachFunctions(const std::string& path, WatchedLibrary& library, Attached& attached);
   void attachFramework(const std::string& path, WatchedLibrary& library, Attached& attached);
   void watchLoaderOf(uint32_t tgid);
+  // The loader itself was started, with the name of a program: "ld-linux-x86-64.so.2 ./train".
+  bool runsLoader(uint32_t tgid) const;
 
   Programs& programs_;
   bool framework_;
@@ -108,6 +110,10 @@ class Probes {
   std::vector<WatchedLibrary> libraries_;
   uint32_t last_place_ = 0;
 };
+
+// By the name of the file: "ld-linux-x86-64.so.2". A static program has no loader, but may contain
+// the functions of one.
+bool isLoader(std::string_view path);
 
 // The figures that need the functions of a library.
 model::FigureSet figuresOf(Library library);
