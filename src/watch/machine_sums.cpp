@@ -47,10 +47,23 @@ void sum(Metric& metric) {
     metric.samples.push_back({labels, metric.name == kIncomplete ? 1 : value});
 }
 
+// A kernel whose name comes late changes its label: what is counted is the sum of its process.
+void joinKernels(Metric& metric) {
+  std::map<Labels, double> sums;
+  for (const Sample& sample : metric.samples) {
+    Labels labels = sample.labels;
+    std::erase_if(labels, [](const auto& label) { return label.first == "kernel"; });
+    sums[labels] += sample.value;
+  }
+  metric.samples.clear();
+  for (const auto& [labels, value] : sums) metric.samples.push_back({labels, value});
+}
+
 }  // namespace
 
 // A value below the last one is a new program's under the same labels: it counted from 0.
 void MachineSums::count(Metric& metric) {
+  joinKernels(metric);
   for (const Sample& sample : metric.samples) {
     double& last = last_[{metric.name, sample.labels}];
     double more = sample.value >= last ? sample.value - last : sample.value;

@@ -126,10 +126,10 @@ class Watch(MonitorTest):
             self.step(it, 3)
         value = lambda line: float(self.get(port, Authorization=f"Bearer {token}")[1].split(f"\n{line} ", 1)[1].split("\n")[0])
         text = lambda: self.get(port, Authorization=f"Bearer {token}")[1]
-        until(lambda: 'kind="device"} ' in text() and value('tidegauge_device_memory_bytes{device="0",kind="device"}') == 12 * MIB,
-              "the memory of both")
+        until(lambda: 'kind="device"} ' in text() and value('tidegauge_device_memory_bytes{device="unknown",kind="device"}') == 12 * MIB,
+              "the memory of both, on a device that was chosen before")
         until(lambda: "\ntidegauge_kernel_launches_total " in text() and value("tidegauge_kernel_launches_total") == 60, "launches")
-        self.assertEqual(value('tidegauge_allocations_total{device="0"}'), 6)
+        self.assertEqual(value('tidegauge_allocations_total{device="unknown"}'), 6)
         for word in ("pid=", "comm=", "kernel=", "library=", "holds", "peak_bytes"):
             self.assertNotIn(word, text())
         for headers in ({}, {"Authorization": "Bearer " + "x" * 16}, {"Authorization": token}):
