@@ -36,6 +36,16 @@ TEST(MachineSums, AddsGaugesByTheLabelsThatRemain) {
   EXPECT_EQ(valueOf(now, "tidegauge_device_memory_bytes", second), 5);
 }
 
+TEST(MachineSums, CountsLaunchesOnceIfAKernelGetsItsNameLate) {
+  MachineSums sums;
+  const char* name = "tidegauge_kernel_launches_total";
+  auto named = [](const char* kernel) { return of("42", "a", {{"kernel", kernel}}); };
+  (void)sums.take({metricOf(name, MetricType::kCounter, {{named("0x7"), 30}, {named("b"), 5}})});
+  auto now =
+      sums.take({metricOf(name, MetricType::kCounter, {{named("one"), 40}, {named("b"), 5}})});
+  EXPECT_EQ(valueOf(now, name, {}), 45);
+}
+
 TEST(MachineSums, LeavesOutWhatHasNoSum) {
   MachineSums sums;
   auto now = sums.take(
