@@ -9,7 +9,8 @@ Judgement judgeOom(const AnalysedTrace& analysed, const DeviceSummary& summary, 
   judgement.verdict.emplace(verdictOf(analysed, device, summary.ooms[oom],
                                       verdictOptions(analysed, device, summary.ooms, total_bytes)));
   judgement.advice = adviceOn(analysed, device, *judgement.verdict);
-  judgement.proof = proveAdvice(analysed, device, total_bytes, replays, judgement.advice);
+  judgement.proof = proveAdvice(analysed, device, total_bytes, replays, judgement.verdict->step,
+                                judgement.advice);
   return judgement;
 }
 
@@ -19,7 +20,8 @@ Judgement judge(const AnalysedTrace& analysed, const DeviceSummary& summary,
     return judgeOom(analysed, summary, summary.worst_oom, total_bytes, replays);
   Judgement judgement;
   judgement.advice = adviceOn(analysed, *summary.device);
-  judgement.proof = proveAdvice(analysed, *summary.device, total_bytes, replays, judgement.advice);
+  judgement.proof =
+      proveAdvice(analysed, *summary.device, total_bytes, replays, std::nullopt, judgement.advice);
   return judgement;
 }
 

@@ -9,12 +9,14 @@
 #include "cli/options/output.h"
 #include "cli/options/usage.h"
 
-int main(int argc, char** argv) {
-  using namespace tidegauge::cli;
+namespace tidegauge::cli {
+namespace {
+
+int run(int argc, char** argv) {
   guardStandardStreams();
   guardAgainstShrinkingFiles();
   CLI::App app{"Record, show and explain where GPU memory went.", "tidegauge"};
-  app.set_version_flag("--version", fmt::format("tidegauge {}", tidegauge::base::version()));
+  app.set_version_flag("--version", fmt::format("tidegauge {}", base::version()));
   app.require_subcommand(1);
   int exit_code = 0;
   addViewCommand(app, exit_code);
@@ -30,12 +32,21 @@ int main(int argc, char** argv) {
   addDoctorCommand(app, exit_code);
   addCategoriesCommand(app, exit_code);
   addExportCommand(app, exit_code);
+  return runCommandLine(app, argc, argv, exit_code);
+}
+
+}  // namespace
+}  // namespace tidegauge::cli
+
+// What cannot even be said ends the program.
+// NOLINTNEXTLINE(bugprone-exception-escape)
+int main(int argc, char** argv) {
   try {
-    return runCommandLine(app, argc, argv, exit_code);
+    return tidegauge::cli::run(argc, argv);
   } catch (const std::bad_alloc&) {
-    complain("tidegauge: there is not enough memory for this file.");
+    tidegauge::cli::complain("tidegauge: there is not enough memory for this file.");
   } catch (const std::exception& error) {
-    complain(std::string("tidegauge: unexpected error: ") + error.what());
+    tidegauge::cli::complain(std::string("tidegauge: unexpected error: ") + error.what());
   }
   return 3;
 }

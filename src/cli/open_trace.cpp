@@ -30,8 +30,8 @@ class ProgressBar {
     shown_ = false;
   }
   void show(uint64_t done_bytes, uint64_t total_bytes) {
-    using namespace std::chrono;
-    auto now = steady_clock::now();
+    using std::chrono::milliseconds;
+    auto now = std::chrono::steady_clock::now();
     if (!terminal_ || now - begin_ < milliseconds(500) || now - last_ < milliseconds(100)) return;
     last_ = now;
     shown_ = true;
@@ -104,7 +104,7 @@ Opened openTraces(const std::vector<std::string>& paths,
       std::string& name = trace.source.name;  // for a member of an archive: without the archive
       // A part of the file itself has its name already.
       bool is_part = name.starts_with(path + "/") && path != "-";
-      if (path != "-" && name != path && !is_part) name = path + "/" + name;
+      if (path != "-" && name != path && !is_part) name.insert(0, path + "/");
       opened.traces.push_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace), rules));
     }
     recording.end = opened.traces.size();

@@ -403,6 +403,57 @@ class Field(unittest.TestCase):
         self.assertIn("Memory of a MemPool may be unmapped", text)
         self.assertNotIn("available", text)
 
+    def test_memory_beyond_the_device_is_counted_in_replays_but_not_needed(self):
+        # 54.36 GiB are beyond the 80 GiB of the device: S 68.36 + D 66 − T 80 GiB. The request is 2 GiB
+        # too large, 3 % of it, whether or not that memory is on the device.
+        path = FIELD / "11-sleep-mode/asleep.pickle"
+        known = self.what_if(path, "--recorded-capacity", "80GiB", "--min-capacity")
+        self.assertEqual(known["fit"]["factor"], self.what_if(path)["fit"]["factor"])
+        self.assertEqual(known["fit"]["factor"], 0.97)
+        self.assertEqual(known["unmapped_bytes"], 58_367_934_464)
+        self.assertEqual(known["own"]["ooms"], 1)
+        self.assertEqual(known["own"]["min_capacity_bytes"], 82 * GIB)
+        text = " ".join(self.run_command("whatif", path, "--recorded-capacity", "80GiB").split())
+        self.assertIn("The recorded device has 80.00 GiB. PyTorch counted 54.36 GiB beyond that", text)
+        self.assertNotIn("may be unmapped", text)
+        report = json.loads(self.run_report(path, "--json", "--capacity", "80GiB"))["devices"][0]
+        self.assertEqual(report["replay"]["fit"]["factor"], 0.97)
+
+    def test_a_device_smaller_than_what_was_reserved_is_refused(self):
+        path = FIELD / "18-policy-and-fraction/fraction.pickle"
+        said = "too small for this recording: cuda:0 had 3.55 GiB (3,816,816,640 B) reserved"
+        for command in (["whatif", path, "--recorded-capacity", "3GiB"],
+                        ["whatif", path, "--recorded-fraction", "0"],
+                        ["whatif", path, "--recorded-capacity", "8GiB", "--recorded-fraction", "0.4"]):
+            result = subprocess.run([BINARY, *map(str, command)], capture_output=True, text=True)
+            self.assertEqual(result.returncode, 2, command)
+            self.assertIn(said, result.stderr)
+        result = subprocess.run([BINARY, "report", str(path), "--json", "--capacity", "3GiB"],
+                                capture_output=True, text=True, check=True)
+        self.assertIn(said, result.stderr)
+        verdict = json.loads(result.stdout)["devices"][0]["ooms"][0]["verdict"]
+        self.assertEqual(verdict["not_on_device_bytes"], 0)
+        self.run_command("whatif", path, "--capacity", "1GiB")  # asks about any card
+        # A MemPool may have unmapped what PyTorch counts.
+        self.run_command("report", FIELD / "11-sleep-mode/asleep.pickle", "--capacity", "60GiB")
+
+    def test_a_request_that_is_tried_again_is_explained_where_it_was_first_refused(self):
+        def again(snapshot):
+            trace = snapshot["device_traces"][0]
+            place = max(i for i, event in enumerate(trace) if event["action"] == "oom")
+            trace[place + 1:place + 1] = [dict(trace[place]), dict(trace[place])]
+
+        name = "30-mempool/rounding.pickle"
+        once = json.loads(self.run_report(FIELD / name, "--json"))["devices"][0]["ooms"]
+        tried = json.loads(self.run_report(self.changed(name, again), "--json"))["devices"][0]["ooms"]
+        self.assertEqual((len(once), len(tried)), (1, 3))
+        self.assertEqual([one["step"] for one in tried if one.get("verdict")][:1], [once[0]["step"]])
+
+    def test_diff_names_a_setting_that_is_not_in_effect(self):
+        text = " ".join(self.run_command("diff", FIELD / "07-expandable-asked/not-asked.pickle",
+                                         FIELD / "07-expandable-asked/asked-not-supported.pickle").split())
+        self.assertIn("expandable_segments:True (expandable_segments is not in effect) in B", text)
+
     def test_what_if_fits_a_narrow_page(self):
         for path in FIELD.rglob("*.pickle"):
             for columns in (60, 79):

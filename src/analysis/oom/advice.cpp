@@ -13,11 +13,14 @@ namespace tidegauge::analysis {
 namespace {
 
 void onFragmentation(Adviser& c, const OomVerdict& v) {
+  size_t before = c.advice.size();
   tryExpandable(c, v);
   if (c.rules.expandable && c.splitLimitSet()) dropSplitLimit(c);
   if (!c.rules.expandable) splitLimit(c, v);
   flushAtTheTrough(c, v);
   smallerRequest(c, v);
+  // The setting against pieces is on already, or this platform does not have it.
+  if (c.advice.size() == before && v.rows.size() == 1) holdLess(c, v, std::nullopt);
 }
 
 // Settings whose effect is not the expected one.

@@ -60,9 +60,11 @@ struct AdviceEffect {
   uint64_t ooms_before = 0, ooms_after = 0;  // failing requests; after: the most
   uint64_t least_ooms_after = 0;             // wherever the driver places segments
   std::optional<Step> first_failing_step{};  // with the advice
+  std::vector<Step> failing_steps{};         // with the advice; the first 1,000
   uint64_t peak_reserved_before_bytes = 0, peak_reserved_after_bytes = 0;
   // Requests that failed when recorded and succeed here are freed at once: the peak may be higher.
   bool peak_is_at_least = false;
+  uint64_t freed_live_bytes = 0;        // what was live in the pool that the replay releases
   std::string conf{};                   // the complete PYTORCH_CUDA_ALLOC_CONF; of a setting
   std::optional<Step> forecast_from{};  // from here on the program would have behaved differently
   // Fewer requests fail, but not so few that it helps.

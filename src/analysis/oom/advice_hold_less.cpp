@@ -12,17 +12,34 @@ namespace {
 using base::withCommas;
 using Unit = Evidence::Unit;
 
-uint64_t largestFromDriver(const Adviser& c, const OomVerdict& v) {
-  if (!v.driver_bytes) return 0;
-  bool small = c.rules.isSmall(*v.request_bytes);
-  uint64_t unit = c.rules.expandable ? c.rules.pageBytes(small) : 2 * kMiB;
-  uint64_t bytes = *v.driver_bytes / unit * unit;
-  if (c.rules.expandable) return bytes;
-  return bytes >= c.rules.segmentBytes(bytes) ? bytes : 0;
+// How many blocks of `bytes` the driver's free memory would serve.
+uint64_t partsFromDriver(const Adviser& c, const OomVerdict& v, uint64_t bytes) {
+  uint64_t driver = v.driver_bytes.value_or(0);
+  if (c.rules.expandable) {  // they grow by the page, and share pages
+    uint64_t page = c.rules.pageBytes(c.rules.isSmall(bytes));
+    return driver / page * page / bytes;
+  }
+  uint64_t segment = c.rules.segmentBytes(bytes);
+  return driver / segment * (segment / bytes);
+}
+
+// How many blocks of `bytes` fit at the same time: in the free blocks of the request's pool and
+// stream, and in new memory of the driver.
+uint64_t partsThatFit(const Adviser& c, const OomVerdict& v, uint64_t bytes) {
+  uint64_t parts = partsFromDriver(c, v, bytes);
+  const FreeList* list = v.free.find(v.key);
+  if (list == nullptr) return parts;
+  for (const FreeBlock& block : list->blocks) {
+    if (!c.rules.allows(bytes, block.size_bytes)) continue;
+    bool is_split = block.size_bytes < c.rules.max_split_bytes;
+    parts += is_split ? block.size_bytes / bytes : 1;
+  }
+  return parts;
 }
 
 // Splitting a request below this size moves too little to change an outcome.
 constexpr uint64_t kMinSplitBytes = 64 * kMiB;
+constexpr uint64_t kMaxParts = 8;
 
 // In a pool whose allocator may have unmapped it, so freeing it may return nothing.
 bool mayBeUnmapped(const OomVerdict& v, const model::Trace& trace, const StackGroup& group) {
@@ -31,14 +48,15 @@ bool mayBeUnmapped(const OomVerdict& v, const model::Trace& trace, const StackGr
 
 }  // namespace
 
-void holdLess(Adviser& c, const OomVerdict& v, uint64_t lacking) {
+void holdLess(Adviser& c, const OomVerdict& v, std::optional<uint64_t> lacking) {
   std::vector<StackGroup> groups = groupByStack(c.trace, c.device.live.liveAt(v.step));
   auto first = std::find_if(groups.begin(), groups.end(), [&](const StackGroup& group) {
     return group.stack.valid() && !mayBeUnmapped(v, c.trace, group);
   });
   Advice& a = c.add(AdviceKind::kHoldLess);
   a.step = v.step;
-  rest(a, "lacking_bytes", lacking, Unit::kBytes, "request − free inside segments − driver");
+  if (lacking)
+    rest(a, "lacking_bytes", *lacking, Unit::kBytes, "request − free inside segments − driver");
   rest(a, "live_bytes", v.live_bytes, Unit::kBytes, atEvent(v));
   if (first != groups.end()) {
     a.stack = first->stack;
@@ -69,7 +87,6 @@ void onCapacity(Adviser& c, const OomVerdict& v, uint64_t lacking) {
   Advice& a = c.add(AdviceKind::kNoSettingHelps);
   rest(a, "lacking_bytes", lacking, Unit::kBytes, "request − free inside segments − driver");
   holdLess(c, v, lacking);
-  smallerRequest(c, v);
 }
 
 void onWaste(Adviser& c, const OomVerdict& v) {
@@ -94,25 +111,24 @@ void onWaste(Adviser& c, const OomVerdict& v) {
     restOnWaste(c.add(AdviceKind::kExpandable, "expandable_segments:True"));
   }
   holdLess(c, v, v.lackingBytes());
-  smallerRequest(c, v);
 }
 
-// What would have been served instead: the largest free block of its pool, or what the driver has
-// free.
+// The fewest equal parts that would all have fitted. Only where the bytes exist.
 void smallerRequest(Adviser& c, const OomVerdict& v) {
-  const FreeList* list = v.free.find(v.key);
-  uint64_t from_cache = list == nullptr ? 0 : largestRequest(c.rules, *list);
-  uint64_t from_driver = largestFromDriver(c, v);
-  uint64_t most = std::max(from_cache, from_driver);
-  if (*v.request_bytes < kMinSplitBytes) return;
-  if (most < *v.request_bytes / 8 || most < kMiB || most >= *v.request_bytes) return;
-  Advice& a = c.add(AdviceKind::kSmallerRequest);
-  a.stack = c.trace.events.stack[c.device.device.event_begin + v.step];
-  a.step = v.step;
-  rest(a, "request_bytes", *v.request_bytes, Unit::kBytes, "out-of-memory event");
-  rest(a, "largest_servable_bytes", most, Unit::kBytes,
-       from_cache >= from_driver ? "fit test on the free blocks of its pool and stream"
-                                 : "free in the driver, in whole segments");
+  uint64_t request = *v.request_bytes;
+  if (request < kMinSplitBytes) return;
+  for (uint64_t parts = 2; parts <= kMaxParts; ++parts) {
+    uint64_t part_bytes = c.rules.roundedBytes((request + parts - 1) / parts);
+    if (partsThatFit(c, v, part_bytes) < parts) continue;
+    Advice& a = c.add(AdviceKind::kSmallerRequest);
+    a.stack = c.trace.events.stack[c.device.device.event_begin + v.step];
+    a.step = v.step;
+    rest(a, "request_bytes", request, Unit::kBytes, "out-of-memory event");
+    std::string source = "fit test on the free blocks of its pool and stream, and the driver";
+    rest(a, "parts", parts, Unit::kCount, source);
+    rest(a, "part_bytes", part_bytes, Unit::kBytes, source);
+    return;
+  }
 }
 
 }  // namespace tidegauge::analysis

@@ -53,7 +53,8 @@ inline constexpr uint64_t kWorthBytes = uint64_t{256} << 20;
 
 void onCapacity(Adviser& c, const OomVerdict& v, uint64_t lacking);
 void onNeverFits(Adviser& c, const OomVerdict& v, uint64_t too_many);
-void holdLess(Adviser& c, const OomVerdict& v, uint64_t lacking);
+// `lacking`: by how much at least; absent: the bytes exist, in pieces that no setting joins.
+void holdLess(Adviser& c, const OomVerdict& v, std::optional<uint64_t> lacking);
 void onWaste(Adviser& c, const OomVerdict& v);
 void smallerRequest(Adviser& c, const OomVerdict& v);
 

@@ -24,6 +24,7 @@ void countOwnRun(const model::Trace& trace, const model::Device& device, OomRepo
       case Action::kSegmentUnmap:
         report.given_back_bytes += events.size_bytes[event];
         report.given_back_segments++;
+        report.has_unmapped |= events.action[event] == Action::kSegmentUnmap;
         break;
       case Action::kSegmentMap:
         report.mapped_bytes += events.size_bytes[event];
@@ -67,11 +68,12 @@ void numberSeries(const AnalysedTrace& analysed, const model::Device& device,
   for (size_t i = 1; i < reports.size(); ++i) {
     const OomReport& before = reports[i - 1];
     OomReport& report = reports[i];
-    bool is_less = report.requested_bytes && before.requested_bytes &&
-                   *report.requested_bytes < *before.requested_bytes;
-    bool goes_on = is_less && isOneCallSite(analysed.labels, report.stack, before.stack) &&
+    bool is_known = report.requested_bytes && before.requested_bytes;
+    bool goes_on = is_known && *report.requested_bytes <= *before.requested_bytes &&
+                   isOneCallSite(analysed.labels, report.stack, before.stack) &&
                    !isGivenBetween(analysed.trace, device, before.step + 1, report.first_step);
-    report.series = before.series + (goes_on ? 0 : 1);
+    report.is_retry = goes_on && *report.requested_bytes == *before.requested_bytes;
+    report.series = before.series + (goes_on && !report.is_retry ? 0 : 1);
   }
 }
 
@@ -143,9 +145,12 @@ std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysi
 bool isAsBad(const OomReport& a, const OomReport& b) { return badnessOf(a) >= badnessOf(b); }
 
 size_t worstOf(const std::vector<OomReport>& ooms) {
-  size_t worst = 0;
+  size_t worst = 0, first_try = 0;
   for (size_t i = 0; i < ooms.size(); ++i) {
-    if (isAsBad(ooms[i], ooms[worst])) worst = i;
+    if (!ooms[i].is_retry) first_try = i;
+    bool is_its_retry = worst >= first_try && worst < i;
+    bool is_worse = !isAsBad(ooms[worst], ooms[i]);
+    if (is_worse || (isAsBad(ooms[i], ooms[worst]) && !is_its_retry)) worst = i;
   }
   return worst;
 }

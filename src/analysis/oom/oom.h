@@ -39,13 +39,17 @@ struct OomReport {
   std::optional<FreeSums> free;   // inside segments; absent if not computed
   uint64_t given_back_bytes = 0;  // segment_free and segment_unmap from first_step on
   uint64_t given_back_segments = 0;
+  bool has_unmapped = false;  // of these, some are pages of expandable segments
   uint64_t mapped_bytes = 0;  // pages mapped from first_step on, in vain
   uint64_t completed = 0;     // frees whose completion it waited for
   // If one thread repeated the same request: how often it was refused, the last time at `step`, and
   // when first, in ns since the epoch. Absent: not recorded (a snapshot).
   std::optional<uint64_t> refusals;
   std::optional<int64_t> first_refusal_ns;
-  uint64_t series = 1;           // counted from 1
+  uint64_t series = 1;  // counted from 1
+  // The same call site requested the same again, with no allocation since the event before: a
+  // program that catches the error and tries again.
+  bool is_retry = false;
   StackId stack;                 // of the request
   std::vector<uint32_t> phases;  // annotations around it, outermost first
 
@@ -66,7 +70,8 @@ struct OomReport {
 // Whether `a` is at least as bad: more bytes missing; on a tie, and if the free bytes are unknown,
 // an equal or larger request.
 bool isAsBad(const OomReport& a, const OomReport& b);
-// The event to report: the worst; on a tie the last. 0 if there is none.
+// The event to report: the worst; on a tie the last, but of a request and its retries the first,
+// since only what comes before the first can help. 0 if there is none.
 size_t worstOf(const std::vector<OomReport>& ooms);
 
 // Refusals at one call site, each for less than the one before, with no successful allocation in

@@ -28,10 +28,17 @@ uint64_t leastRequest(const AllocatorRules& rules, uint64_t rounded_bytes) {
   return std::min(rules.largestRequest(rounded_bytes - 1) + 1, rounded_bytes);
 }
 
-// A whole free segment that the allocator returns before a request fails.
-bool isUnflushed(const model::Trace& trace, const FreeList& list, const FreeBlock& block) {
-  return block.whole_segment && !block.expandable && list.key.pool == model::PoolId(0) &&
-         trace.segments.pool[block.segment.index()].valid();
+// The part of a free block that the allocator returns before a request fails: a whole segment, or
+// the whole pages of an expandable one.
+uint64_t unflushedBytes(const model::Trace& trace, const AllocatorRules& rules,
+                        const FreeList& list, const FreeBlock& block) {
+  size_t segment = block.segment.index();
+  if (list.key.pool != model::PoolId(0) || !trace.segments.pool[segment].valid()) return 0;
+  if (!block.expandable) return block.whole_segment ? block.size_bytes : 0;
+  uint64_t page = rules.pageBytes(list.key.small);
+  uint64_t begin = block.address - trace.segments.address[segment];
+  uint64_t first = (begin + page - 1) / page, last = (begin + block.size_bytes) / page;
+  return last > first ? (last - first) * page : 0;
 }
 
 class Judge {
@@ -90,6 +97,13 @@ class Judge {
     if (!v_.driver_bytes && holdsAllOfReserved()) {
       v_.most_driver_bytes = minusOrZero(*v_.total_bytes, v_.reserved_bytes);
     }
+    if (const auto& fraction = v_.free.rules.memory_fraction;
+        hasAllocator() && fraction && *fraction < 1) {
+      auto device_bytes = static_cast<double>(
+          v_.total_bytes.value_or(std::max(v_.least_total_bytes, v_.ceilingBytes().value_or(0))));
+      v_.limit_bytes = std::max(static_cast<uint64_t>(device_bytes * std::max(*fraction, 0.0)),
+                                device_.totals.peakReserved().bytes);
+    }
     if (v_.total_bytes && v_.driver_bytes) {
       v_.not_on_device_bytes =
           minusOrZero(plus(v_.reserved_bytes, *v_.driver_bytes), *v_.total_bytes);
@@ -144,7 +158,7 @@ class Judge {
     uint64_t bytes = 0;
     for (const FreeList& list : v_.free.lists) {
       for (const FreeBlock& block : list.blocks)
-        if (isUnflushed(trace_, list, block)) bytes += block.size_bytes;
+        bytes += unflushedBytes(trace_, v_.free.rules, list, block);
     }
     // Otherwise the flush would not have helped, or a limit refused the request.
     uint64_t driver = *v_.driver_bytes, wanted = *v_.wanted_bytes;
@@ -217,10 +231,13 @@ class Judge {
       add(Verdict::kCap, *v_.driver_bytes, true);
       boundCap();
     }
-    // Unknown bytes of the driver may be 0: what is true for 0 is certain.
-    uint64_t could_have = plus(v_.free_bytes, v_.driver_bytes.value_or(0));
+    // Unknown bytes of the driver may be 0: what is true for 0 is certain. Where the driver had
+    // enough, the refusal itself shows the limit (boundCap).
+    std::optional<uint64_t> usable =
+        driver_had_it || !v_.driver_bytes ? v_.driver_bytes : v_.usableDriverBytes();
+    uint64_t could_have = plus(v_.free_bytes, usable.value_or(0));
     bool bytes_were_there = could_have >= request;
-    uint64_t driver = v_.driver_bytes.value_or(0);
+    uint64_t driver = usable.value_or(0);
     bool pieces_were_enough = plus(v_.pieces.bytes, driver) >= request;
     bool is_open = !driver_had_it && fits == nullptr;
     if (v_.unflushed_bytes > 0) add(Verdict::kNoFlush, v_.unflushed_bytes, true);
@@ -264,8 +281,9 @@ class Judge {
       add(Verdict::kHeldInPool, v_.held_bytes, whole && v_.uncertain_bytes == 0);
   }
 
-  // The most that this process could have had: T; else the largest ceiling.
+  // The most that this process could have had: the limit, T; else the largest ceiling.
   uint64_t mostEver() const {
+    if (v_.limit_bytes) return *v_.limit_bytes;
     if (v_.total_bytes) return *v_.total_bytes;
     return std::max(v_.least_total_bytes, v_.ceilingBytes().value_or(0));
   }
@@ -303,9 +321,7 @@ class Judge {
     cap.most_reserved_bytes = cap.least_bytes = device_.totals.peakReserved().bytes;
     if (const auto& fraction = v_.free.rules.memory_fraction; fraction && *fraction < 1) {
       cap.fraction = fraction;
-      auto device_bytes = static_cast<double>(v_.total_bytes.value_or(mostEver()));
-      cap.least_bytes =
-          std::max(cap.least_bytes, static_cast<uint64_t>(device_bytes * std::max(*fraction, 0.0)));
+      cap.least_bytes = std::max(cap.least_bytes, v_.limit_bytes.value_or(0));
     }
     // The limit is tested against the size of a whole segment, even if pages would be mapped.
     cap.needed_bytes = plus(v_.reserved_bytes, v_.free.rules.segmentBytes(*v_.request_bytes));
@@ -370,7 +386,8 @@ const VerdictRow* OomVerdict::find(Verdict verdict) const {
 Unfit OomVerdict::whyUnfit(const model::Trace& trace, const FreeList& list,
                            const FreeBlock& block) const {
   if (list.key.pool != key.pool && list.key.pool != model::PoolId(0)) return Unfit::kHeld;
-  if (unflushed_bytes > 0 && isUnflushed(trace, list, block)) return Unfit::kUnflushed;
+  if (unflushed_bytes > 0 && unflushedBytes(trace, free.rules, list, block) > 0)
+    return Unfit::kUnflushed;
   if (!request_bytes || list.key == key || list.key.small != key.small) return Unfit::kPiece;
   bool skipped = block.expandable && !free.rules.expandable;
   bool serves =
@@ -378,8 +395,15 @@ Unfit OomVerdict::whyUnfit(const model::Trace& trace, const FreeList& list,
   return serves ? Unfit::kElsewhere : Unfit::kPiece;
 }
 
-uint64_t OomVerdict::lackingBytes() const {
+std::optional<uint64_t> OomVerdict::usableDriverBytes() const {
   std::optional<uint64_t> driver = driver_bytes ? driver_bytes : most_driver_bytes;
+  if (!driver || !limit_bytes) return driver;
+  return std::min(*driver, minusOrZero(*limit_bytes, reserved_bytes));
+}
+
+uint64_t OomVerdict::lackingBytes() const {
+  bool had_it = driver_bytes && wanted_bytes && *driver_bytes >= *wanted_bytes;
+  std::optional<uint64_t> driver = had_it ? driver_bytes : usableDriverBytes();
   if (!request_bytes || !driver) return 0;
   return minusOrZero(*request_bytes, plus(free_bytes, *driver));
 }
@@ -398,10 +422,7 @@ uint64_t OomVerdict::unmappedBytes(const model::Trace& trace) const {
 
 uint64_t unmappedBytes(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                        std::optional<uint64_t> total_bytes) {
-  bool has_any = false;
-  for (size_t i = 0; i < analysed.trace.pools.size(); ++i)
-    has_any |= mayHaveOwnAllocator(analysed.trace, model::PoolId(static_cast<uint16_t>(i)));
-  if (!has_any) return 0;
+  if (!mayHaveOwnAllocators(analysed.trace)) return 0;
   std::vector<OomReport> ooms = oomsOf(analysed, device, 1);
   if (ooms.empty()) return 0;
   VerdictOptions options = verdictOptions(analysed, device, ooms, total_bytes);
@@ -412,7 +433,11 @@ VerdictOptions verdictOptions(const AnalysedTrace& analysed, const DeviceAnalysi
                               const std::vector<OomReport>& ooms,
                               std::optional<uint64_t> total_bytes) {
   VerdictOptions options{.total_bytes = total_bytes};
-  if (!total_bytes && device.device.total_bytes != model::kUnknownBytes) {
+  // What was reserved was on the device, unless a pool's own allocator unmapped it.
+  uint64_t reserved_bytes = device.totals.peakReserved().bytes;
+  if (total_bytes && *total_bytes < reserved_bytes && !mayHaveOwnAllocators(analysed.trace))
+    options.total_bytes.reset();
+  if (!options.total_bytes && device.device.total_bytes != model::kUnknownBytes) {
     options.total_bytes = device.device.total_bytes;
   }
   AllocatorRules rules = rulesOf(analysed.trace);

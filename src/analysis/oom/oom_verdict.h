@@ -127,6 +127,9 @@ struct OomVerdict {
   std::optional<uint64_t> total_bytes{};  // T, as given by the caller
   // The most that this process had or could have had: T is at least that.
   uint64_t least_total_bytes = 0;
+  // per_process_memory_fraction of the settings × T (× the least that T can be): what this process
+  // may reserve; at least what it did. Absent: no fraction below 1.
+  std::optional<uint64_t> limit_bytes{};
   // S + D − T: reserved, but not on the device. 0 if T is unknown.
   uint64_t not_on_device_bytes = 0;
   uint64_t uncertain_bytes = 0;  // L may be higher, and F lower, by this
@@ -154,8 +157,10 @@ struct OomVerdict {
   FreeBlocks free;
   Pinned pinned{};
 
-  std::optional<uint64_t> ceilingBytes() const;  // C
-  std::optional<uint64_t> otherBytes() const;    // T − C; absent too if T < C
+  std::optional<uint64_t> ceilingBytes() const;
+  // Of D, or of the most that it can be: what the limit leaves.
+  std::optional<uint64_t> usableDriverBytes() const;  // C
+  std::optional<uint64_t> otherBytes() const;         // T − C; absent too if T < C
   // A − D: what the driver lacked; absent if it had enough or either is unknown.
   std::optional<uint64_t> missingBytes() const;
   // S − (L + F): 0, unless the file contradicts itself.

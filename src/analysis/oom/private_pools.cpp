@@ -57,6 +57,12 @@ bool mayHaveOwnAllocator(const model::Trace& trace, model::PoolId pool) {
   return named.first == 0 && named.second != 0;
 }
 
+bool mayHaveOwnAllocators(const model::Trace& trace) {
+  for (size_t i = 0; i < trace.pools.size(); ++i)
+    if (mayHaveOwnAllocator(trace, model::PoolId(static_cast<uint16_t>(i)))) return true;
+  return false;
+}
+
 uint64_t bytesInOwnAllocators(const model::Trace& trace, const std::vector<PoolShare>& pools,
                               StackId stack) {
   uint64_t sum = 0;

@@ -39,6 +39,7 @@ std::vector<PoolShare> privatePools(const model::Trace& trace, const SegmentedLa
 // A MemPool, and not the pool of a graph: it may have an allocator of its own, which can unmap its
 // memory while PyTorch still counts it (vLLM's sleep mode).
 bool mayHaveOwnAllocator(const model::Trace& trace, model::PoolId pool);
+bool mayHaveOwnAllocators(const model::Trace& trace);  // any of its pools
 // Of the live bytes of a stack, those in such pools.
 uint64_t bytesInOwnAllocators(const model::Trace& trace, const std::vector<PoolShare>& pools,
                               StackId stack);

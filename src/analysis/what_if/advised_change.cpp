@@ -94,6 +94,7 @@ base::Result<ChangeEffect> effectOf(const ProvenProgram& program, const AdvisedC
   effect.ooms_after = after.mostOoms();
   effect.least_ooms_after = after.leastOoms();
   effect.first_failing_step = after.firstFailingStep();
+  effect.failing_steps = after.failingSteps();
   effect.peak_reserved_bytes_before = own.leastReservedBytes();
   effect.peak_reserved_bytes_after = after.mostReservedBytes();
   effect.peak_is_at_least = after.rescued > 0;

@@ -48,6 +48,7 @@ struct ChangeEffect {
   uint64_t ooms_before = 0, ooms_after = 0;
   uint64_t least_ooms_after = 0;
   std::optional<Step> first_failing_step{};  // with the change
+  std::vector<Step> failing_steps{};         // with the change; the first 1,000
   uint64_t peak_reserved_bytes_before = 0, peak_reserved_bytes_after = 0;
   uint64_t freed_blocks = 0, freed_bytes = 0;  // kReleasePool: what was live there
   // Requests that failed when recorded and succeed here are freed at once: the peak may be higher.

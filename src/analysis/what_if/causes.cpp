@@ -18,9 +18,11 @@ AdviceEffect adviceEffectOf(const ChangeEffect& it) {
           .ooms_after = it.ooms_after,
           .least_ooms_after = it.least_ooms_after,
           .first_failing_step = it.first_failing_step,
+          .failing_steps = it.failing_steps,
           .peak_reserved_before_bytes = it.peak_reserved_bytes_before,
           .peak_reserved_after_bytes = it.peak_reserved_bytes_after,
           .peak_is_at_least = it.peak_is_at_least,
+          .freed_live_bytes = it.freed_bytes,
           .forecast_from = it.forecast_from};
 }
 
@@ -108,7 +110,12 @@ void addCauseEffects(const ProvenProgram& program, std::vector<Advice>& advice) 
 void orderByEffect(std::vector<Advice>& advice) {
   std::ranges::stable_sort(advice, {}, [](const Advice& a) {
     bool helps = a.effect && a.effect->helps;
-    return std::tuple(helps ? 0 : a.isDisproved() ? 2 : 1, helps ? a.effect->ooms_after : 0);
+    // A pool without live memory comes first, then the one that keeps more free.
+    return std::tuple(helps             ? 0
+                      : a.isDisproved() ? 2
+                                        : 1,
+                      helps ? a.effect->ooms_after : 0, helps ? a.effect->freed_live_bytes : 0,
+                      ~a.value("pool_free_bytes"));
   });
 }
 

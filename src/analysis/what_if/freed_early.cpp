@@ -1,5 +1,7 @@
 #include "analysis/what_if/freed_early.h"
 
+#include <utility>
+
 #include "replay/rebuild.h"
 
 namespace tidegauge::analysis {
@@ -8,8 +10,8 @@ using replay::Op;
 using replay::Request;
 
 FreedEarly::FreedEarly(const AnalysedTrace& analysed, const DeviceAnalysis& device,
-                       const replay::Program& program, const Meant& meant)
-    : meant_(meant), lives_(program.names), is_shared_(program.names) {
+                       const replay::Program& program, Meant meant)
+    : meant_(std::move(meant)), lives_(program.names), is_shared_(program.names) {
   for (const Request& request : program.requests)
     if (request.op == Op::kFree) is_shared_[request.name] = request.is_shared;
   const model::Allocations& all = analysed.trace.allocations;

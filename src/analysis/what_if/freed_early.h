@@ -25,7 +25,7 @@ class FreedEarly {
     std::function<bool(uint64_t row)> older;
   };
   FreedEarly(const AnalysedTrace& analysed, const DeviceAnalysis& device,
-             const replay::Program& program, const Meant& meant);
+             const replay::Program& program, Meant meant);
 
   // The next request of the program, in its order: copied, unless its block is freed already.
   void take(const replay::Request& request, std::vector<replay::Request>& out);

@@ -60,11 +60,13 @@ bool allocates(const ProvenProgram& program) {
 class Prover {
  public:
   Prover(const AnalysedTrace& analysed, const DeviceAnalysis& device,
-         std::optional<uint64_t> capacity_bytes, std::vector<Advice>& advice)
-      : analysed_(analysed), device_(device), advice_(advice) {
+         std::optional<uint64_t> capacity_bytes, std::optional<Step> explained,
+         std::vector<Advice>& advice)
+      : analysed_(analysed), device_(device), explained_(explained), advice_(advice) {
     wish_.with_known = true;
     wish_.with_fit = true;
     wish_.capacity_bytes = capacity_bytes;
+    wish_.is_own_capacity = true;
   }
 
   std::optional<ReplayProof> prove() {
@@ -82,8 +84,12 @@ class Prover {
     if (!what_if.ok()) return std::nullopt;  // Tidegauge's own settings are always valid
     ReplayProof proof{std::move(what_if).value()};
     program.keepOwn(proof.what_if.own);
-    if (allocates(program)) {
+    // Where its own settings give another outcome than the recorded one, something else had an
+    // effect, and a gain would be against a program that did not run.
+    if (allocates(program) && program.isProven()) {
       addCauseEffects(program, advice_);
+      for (Advice& a : advice_)
+        if (a.effect) a.effect->helps &= !failsStill(a.effect->failing_steps);
       addEffects(proof.what_if);
     }
     proof.what_if.causes = causesIn(advice_);
@@ -122,12 +128,20 @@ class Prover {
     }
   }
 
-  static AdviceEffect effectOf(const WhatIf& report, const Replayed& tried) {
-    return {.helps = helps(tried, report),
+  bool failsStill(const std::vector<Step>& steps) const {
+    return explained_ && std::ranges::find(steps, *explained_) != steps.end();
+  }
+  bool isGood(const Replayed& tried, const WhatIf& report) const {
+    return helps(tried, report) && !failsStill(tried.failingSteps());
+  }
+
+  AdviceEffect effectOf(const WhatIf& report, const Replayed& tried) const {
+    return {.helps = isGood(tried, report),
             .ooms_before = report.own.leastOoms(),
             .ooms_after = tried.mostOoms(),
             .least_ooms_after = tried.leastOoms(),
             .first_failing_step = tried.firstFailingStep(),
+            .failing_steps = tried.failingSteps(),
             .peak_reserved_before_bytes = report.own.peakReservedBytes(),
             .peak_reserved_after_bytes = tried.peakReservedBytes(),
             .peak_is_at_least = tried.rescued > 0,
@@ -136,11 +150,11 @@ class Prover {
   }
 
   void addBest(const WhatIf& report) {
-    std::erase_if(advice_, [](const Advice& a) { return a.kind == AdviceKind::kNoSettingHelps; });
     auto found = std::ranges::find_if(report.candidates, [&](const Replayed& tried) {
-      return helps(tried, report) && canSet(tried.conf);
+      return isGood(tried, report) && canSet(tried.conf);
     });
     if (found == report.candidates.end()) return;
+    std::erase_if(advice_, [](const Advice& a) { return a.kind == AdviceKind::kNoSettingHelps; });
     const Replayed& best = *found;
     AdviceEffect effect = effectOf(report, best);
     bool is_as_good = std::ranges::any_of(advice_, [&](const Advice& a) {
@@ -170,6 +184,7 @@ class Prover {
 
   const AnalysedTrace& analysed_;
   const DeviceAnalysis& device_;
+  std::optional<Step> explained_;
   std::vector<Advice>& advice_;
   WhatIfWish wish_;
   std::vector<std::optional<std::string>> confs_;  // by advice
@@ -179,7 +194,7 @@ class Prover {
 
 std::optional<ReplayProof> proveAdvice(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                                        std::optional<uint64_t> capacity_bytes, Replays replays,
-                                       std::vector<Advice>& advice) {
+                                       std::optional<Step> explained, std::vector<Advice>& advice) {
   Step steps = device.totals.steps();
   bool is_wanted =
       replays == Replays::kAll || (replays == Replays::kShort && steps <= kMaxProofSteps);
@@ -189,7 +204,7 @@ std::optional<ReplayProof> proveAdvice(const AnalysedTrace& analysed, const Devi
   model::Bounds bounds = model::boundsOf(device.device);
   if (bounds.active != model::Bound::kExact || bounds.reserved != model::Bound::kExact)
     return std::nullopt;
-  return Prover(analysed, device, capacity_bytes, advice).prove();
+  return Prover(analysed, device, capacity_bytes, explained, advice).prove();
 }
 
 }  // namespace tidegauge::analysis

@@ -31,10 +31,11 @@ struct ReplayProof {
 };
 
 // Replays the own settings, those known to help, and what the advice names; then adds the effects
-// to the advice, adds a setting that helps more than all of it, and orders it. Absent: not
+// to the advice, adds a setting that helps more than all of it, and orders it. `explained`: the
+// request that the report explains; what does not let that succeed does not help. Absent: not
 // requested, or PyTorch's caching allocator allocated nothing during the recording.
 std::optional<ReplayProof> proveAdvice(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                                        std::optional<uint64_t> capacity_bytes, Replays replays,
-                                       std::vector<Advice>& advice);
+                                       std::optional<Step> explained, std::vector<Advice>& advice);
 
 }  // namespace tidegauge::analysis

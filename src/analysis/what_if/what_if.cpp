@@ -86,7 +86,9 @@ bool helps(const Replayed& tried, const Replayed& own, const WhatIf& report) {
   }
   if (own.reserved_at_start_bytes > report.availableBytes().value_or(UINT64_MAX))
     return false;  // the recording would not have come this far
-  // A few failures fewer among many help nobody.
+  // A few failures fewer among many help nobody, and neither does an earlier one.
+  auto first = own.firstFailingStep(), now = tried.firstFailingStep();
+  if (first && now && *now < *first) return false;
   if (tried.mostOoms() != ooms) return tried.mostOoms() <= ooms / 2;
   return ooms == 0 && isNoticeablyLess(tried.mostReservedBytes(), bytes);
 }
@@ -148,7 +150,7 @@ base::Result<model::Trace> replayedTrace(const AnalysedTrace& analysed,
   const WhatIf& report = proven.report();
   replay::WhatIfOptions options;
   TG_ASSIGN_OR_RETURN(options.settings, settingsFor(proven.settings(), conf, report.fraction));
-  options.capacity_bytes = report.capacity_bytes;
+  options.capacity_bytes = report.countedBytes();
   options.device_bytes = report.device_bytes;
   return replay::writtenTrace(proven.tape(), proven.program(), options, conf).trace;
 }

@@ -52,6 +52,12 @@ struct Replayed {
   std::optional<Step> firstFailingStep() const {
     return failures.empty() ? std::nullopt : std::optional(failures.front().step);
   }
+  std::vector<Step> failingSteps() const {
+    std::vector<Step> steps;
+    steps.reserve(failures.size());
+    for (const replay::Failure& failure : failures) steps.push_back(failure.step);
+    return steps;
+  }
   uint64_t peakReservedBytes() const {
     return static_cast<uint64_t>(stats[replay::Quantity::kReservedBytes].all.peak);
   }
@@ -105,6 +111,9 @@ struct WhatIfWish {
   // The same as recorded; absent: inferred from the trace.
   std::optional<uint64_t> recorded_capacity_bytes;
   std::optional<double> recorded_fraction;
+  // capacity_bytes is also the size of the recorded device (as in `report --capacity`): what
+  // PyTorch counted beyond it was unmapped.
+  bool is_own_capacity = false;
   std::optional<double> driver_call_us;  // the assumed cost of one driver call
   bool with_known = false;               // the known settings as well as `confs`
   size_t columns = 0;                    // of lines; 0: no lines
@@ -140,6 +149,9 @@ struct WhatIf {
   // The device has a MemPool whose own allocator may have unmapped memory that PyTorch counts.
   // A capacity from an out-of-memory event is then an upper bound.
   bool may_be_unmapped = false;
+  // Of the memory that PyTorch counted, at the largest ceiling of an out-of-memory event, what was
+  // not on the device: it is beyond the device's size. PyTorch counts as much in each replay.
+  uint64_t unmapped_bytes = 0;
   // What the file shows under its limit: the most that was reserved, and the failures.
   uint64_t recorded_peak_bytes = 0, recorded_ooms = 0;
   Replayed own;
@@ -158,9 +170,13 @@ struct WhatIf {
     uint64_t all = verified.events_checked + verified.unchecked;
     return verified.events_exact >= all - all / 10;
   }
+  // The capacity as PyTorch counts: with what it counts, although it is not on the device.
+  std::optional<uint64_t> countedBytes() const {
+    return capacity_bytes ? std::optional(*capacity_bytes + unmapped_bytes) : std::nullopt;
+  }
   // What the process could have; absent: unknown.
   std::optional<uint64_t> availableBytes() const {
-    uint64_t least = capacity_bytes.value_or(replay::kUnlimited);
+    uint64_t least = countedBytes().value_or(replay::kUnlimited);
     bool is_other_card = capacity_source == CapacitySource::kGiven;
     if (limit_bytes && !is_other_card) least = std::min(least, *limit_bytes);
     if (auto of_device = device_bytes ? device_bytes : capacity_bytes)

@@ -85,7 +85,7 @@ void onKnownDevice(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   report.capacity_bytes = std::min(device_bytes, ceiling.value_or(UINT64_MAX));
   report.capacity_source = CapacitySource::kRecorded;
   if (*report.capacity_bytes < device_bytes) report.device_bytes = device_bytes;
-  options.capacity_bytes = device_bytes;
+  options.capacity_bytes = device_bytes + report.unmapped_bytes;
   options.settings.fraction = fraction;
   report.verified = replay::verify(analysed.trace, device.device, options);
   if (!fraction) findLimit(analysed, device, options, report);
@@ -133,6 +133,9 @@ WhatIf provenOn(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   report.fraction = report.recorded_fraction = wish.recorded_fraction;
   report.recorded_capacity_bytes = wish.recorded_capacity_bytes;
   auto ceiling = ceilingOf(analysed, device);
+  auto recorded_bytes = wish.is_own_capacity ? wish.capacity_bytes : wish.recorded_capacity_bytes;
+  if (report.may_be_unmapped && recorded_bytes && ceiling && *ceiling > *recorded_bytes)
+    report.unmapped_bytes = *ceiling - *recorded_bytes;
   if (wish.recorded_capacity_bytes) {
     onKnownDevice(analysed, device, options, report, fraction, *wish.recorded_capacity_bytes,
                   ceiling);

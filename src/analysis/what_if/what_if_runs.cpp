@@ -134,6 +134,9 @@ std::optional<uint64_t> Runs::minCapacity(const Settings& settings) const {
         {least_bytes, peakOf(replay::Quantity::kActiveBytes), outcome.reserved_at_start_bytes});
     most_bytes = std::max(most_bytes, peakOf(replay::Quantity::kReservedBytes));
   }
+  // What is not on the device needs none of its memory.
+  least_bytes -= std::min(least_bytes, unmapped_bytes_);
+  most_bytes -= std::min(most_bytes, unmapped_bytes_);
   auto inSteps = [](uint64_t bytes) { return replay::roundUp(bytes, kStep) / kStep; };
   uint64_t least = std::max<uint64_t>(inSteps(least_bytes), 1);
   uint64_t top = std::max(inSteps(most_bytes), least);
@@ -149,7 +152,7 @@ bool Runs::survivesOn(const Settings& settings, uint64_t bytes) const {
   replay::WhatIfOptions options;
   options.settings = settings;
   if (settings.limit_bytes) options.settings.limit_bytes = bytes;
-  options.capacity_bytes = bytes;
+  options.capacity_bytes = bytes + unmapped_bytes_;
   options.until_failure = true;
   return std::ranges::all_of(placementsOf(settings), [&](replay::Placement placement) {
     options.placement = placement;

@@ -65,7 +65,8 @@ class Runs {
        size_t columns)
       : tape_(tape),
         program_(program),
-        capacity_bytes_(report.capacity_bytes),
+        capacity_bytes_(report.countedBytes()),
+        unmapped_bytes_(report.unmapped_bytes),
         device_bytes_(report.device_bytes),
         columns_(columns) {}
 
@@ -90,7 +91,9 @@ class Runs {
 
   const replay::Tape& tape_;
   const replay::Program& program_;
-  std::optional<uint64_t> capacity_bytes_, device_bytes_;
+  std::optional<uint64_t> capacity_bytes_;
+  uint64_t unmapped_bytes_ = 0;
+  std::optional<uint64_t> device_bytes_;
   size_t columns_;
 };
 

@@ -8,8 +8,6 @@
 #include <csignal>
 #include <cstdlib>
 
-extern char** environ;
-
 namespace tidegauge::cli {
 namespace {
 

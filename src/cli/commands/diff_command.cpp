@@ -96,6 +96,7 @@ int64_t cell(uint64_t value) {
 std::unique_ptr<QueryWriter> csvWriter(Output& out, const std::vector<std::string>& columns) {
   auto writer = makeQueryWriter({QueryFormat::kCsv, terminalColumns()}, out);
   std::vector<query::QueryColumn> described;
+  described.reserve(columns.size());
   for (const std::string& column : columns) described.push_back({column, {}, {}, {}});
   writer->onColumns(described);
   return writer;

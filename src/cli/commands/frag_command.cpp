@@ -12,6 +12,7 @@
 #include "base/text_layout.h"
 #include "cli/commands.h"
 #include "cli/commands/frag_watch.h"
+#include "cli/commands/pick_process.h"
 #include "cli/commands/picture_file.h"
 #include "cli/open_trace.h"
 #include "cli/options/new_file.h"
@@ -59,6 +60,7 @@ struct FragCommandOptions {
   bool json = false;
   bool csv = false;
   size_t rows = 12;
+  std::optional<uint32_t> pid{};
   bool watch = false;
   WatchOptions watching;
 };
@@ -94,6 +96,7 @@ int writeCsv(const std::vector<FragPart>& parts, int exit_code) {
 
 int writeText(const std::vector<FragPart>& parts, size_t rows, int exit_code) {
   std::vector<std::string> paths;
+  paths.reserve(parts.size());
   for (const FragPart& part : parts) paths.push_back(part.trace->trace.source.name);
   std::vector<std::string> names = report::distinctNames(paths);
   report::FragTextOptions text{.columns = pageColumns(), .colour = usesColours(), .rows = rows};
@@ -219,6 +222,10 @@ int checkLimits(const FragCommandOptions& options, const std::vector<FragPart>& 
 FileRead runOnce(const FragCommandOptions& options) {
   Opened opened = openTraces({options.file});
   int exit_code = opened.exit_code;
+  if (options.pid && !opened.traces.empty()) {
+    base::Status kept = keepProcess(opened.traces, *options.pid);
+    if (!kept.ok()) return {true, reportError(kept.error())};
+  }
   std::vector<FragPart> parts;
   for (const auto& trace : opened.traces) {
     auto choice = report::choose(*trace, options.selection);
@@ -323,6 +330,7 @@ void addFragCommand(CLI::App& app, int& exit_code) {
       ->check(wholeNumber(1, analysis::kMaxSamples))
       ->type_name("N")
       ->capture_default_str();
+  addPidOption(*command, options->pid);
   command
       ->add_option(
           "--rows", options->rows,

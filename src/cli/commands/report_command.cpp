@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "analysis/compare/outside.h"
+#include "analysis/stated_device.h"
 #include "analysis/trace/whole_recording.h"
 #include "base/sizes.h"
 #include "cli/commands.h"
@@ -157,6 +158,7 @@ int writeText(std::vector<ReportPart> parts, const ReportOptions& options, int e
   bool is_recording = options.files.size() == 1 && parts[0].trace->trace.work != nullptr;
   if (is_recording && !options.pid) {
     std::vector<const analysis::AnalysedTrace*> traces;
+    traces.reserve(parts.size());
     for (const ReportPart& part : parts) traces.push_back(part.trace);
     analysis::WholeRecording whole = analysis::wholeRecording(traces);
     startWithWhole(whole, options.files[0], text, options.full ? kMaxProcesses : kFewProcesses,
@@ -165,6 +167,7 @@ int writeText(std::vector<ReportPart> parts, const ReportOptions& options, int e
       keepMostImportant(whole, parts, options.full ? kMaxDescribed : 1, out);
   }
   std::vector<std::string> paths;
+  paths.reserve(parts.size());
   for (const ReportPart& part : parts) paths.push_back(part.trace->trace.source.name);
   std::vector<std::string> names = report::distinctNames(paths);
   for (size_t i = 0; i < parts.size() && !out.failed(); ++i) {
@@ -183,6 +186,12 @@ base::Result<ReportPart> partOf(const analysis::AnalysedTrace& trace, const Repo
                                 const Traces& recorded) {
   TG_ASSIGN_OR_RETURN(report::Choice choice, report::choose(trace, options.selection));
   sayLeftOut(choice);
+  for (const report::Chosen& chosen : choice.devices) {
+    auto stated = analysis::checkStated(trace, *chosen.device, {options.capacityBytes(), {}});
+    if (!stated.ok())
+      complain(fmt::format("tidegauge: {}. The reasons for out of memory do not use that size.",
+                           stated.error().what));
+  }
   ReportPart part{&trace, std::move(choice.devices)};
   if (options.with.empty()) return part;
   if (trace.trace.work != nullptr) {

@@ -62,6 +62,7 @@ std::vector<server::WorkingSetFile> openMeasurements(std::vector<std::string>& p
 
 std::vector<server::FailedFile> failedFiles(const std::vector<FailedRead>& failed) {
   std::vector<server::FailedFile> files;
+  files.reserve(failed.size());
   for (const FailedRead& one : failed) {
     files.push_back({shownPath(one.path), whatAndWhere(one.error), one.error.hint});
   }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analysis/layout/allocator_rules.h"
+#include "analysis/stated_device.h"
 #include "analysis/summary.h"
 #include "analysis/what_if/replay_proof.h"
 #include "analysis/what_if/what_if.h"
@@ -80,6 +81,7 @@ int writeJson(const std::vector<WhatIfPart>& parts, bool verify_only, int exit_c
 
 int writeText(const std::vector<WhatIfPart>& parts, bool verify_only, int exit_code) {
   std::vector<std::string> paths;
+  paths.reserve(parts.size());
   for (const WhatIfPart& part : parts) paths.push_back(part.trace->trace.source.name);
   std::vector<std::string> names = report::distinctNames(paths);
   report::WhatIfPage page{pageColumns(), usesColours(), verify_only};
@@ -177,6 +179,12 @@ int run(WhatIfCommandOptions& options) {
       options.wish.with_fit =
           options.wish.min_capacity || device->totals.steps() <= analysis::kMaxProofSteps;
       options.wish.with_causes = true;
+      auto stated = analysis::checkStated(
+          *trace, *device, {options.wish.recorded_capacity_bytes, options.wish.recorded_fraction});
+      if (!stated.ok()) {
+        refused.emplace_back(analysis::deviceLabel(device->device), stated.error());
+        continue;
+      }
       auto report = analysis::whatIf(*trace, *device, options.wish);
       if (!report.ok()) {  // not every device needs to have it
         refused.emplace_back(analysis::deviceLabel(device->device), report.error());

@@ -27,7 +27,7 @@ std::optional<Number> parse(const std::string& text) {
 }
 
 // CLI11 prints "--top: " before the message of a check.
-CLI::Validator validator(std::string range, std::function<bool(const std::string&)> allows) {
+CLI::Validator validator(const std::string& range, std::function<bool(const std::string&)> allows) {
   CLI::Validator check;
   check.operation([range, allows = std::move(allows)](std::string& text) {
     return allows(text) ? std::string() : fmt::format("must be {}, not “{}”", range, text);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "analysis/summary.h"
@@ -17,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kHeadOpen = "<script type=\"application/octet-stream\" id=\"tgpage\">";
+constexpr std::string_view kHeadOpen = R"(<script type="application/octet-stream" id="tgpage">)";
 constexpr std::string_view kHeadClose = "</script>\n";
 constexpr size_t kHeadRoom = 2048;  // for a page without devices
 constexpr size_t kHeadRoomOfDevice = 512;
@@ -49,9 +50,10 @@ base::Result<json> sessionOf(const PageQuestion& question) {
     file["path"] = file["name"];
     json kept = json::array();
     for (json& device : file["devices"]) {
-      for (const report::Chosen& chosen : question.devices) {
-        if (device["ordinal"] == chosen.device->device.ordinal) kept.push_back(std::move(device));
-      }
+      bool is_wanted = std::ranges::any_of(question.devices, [&](const report::Chosen& chosen) {
+        return device["ordinal"] == chosen.device->device.ordinal;
+      });
+      if (is_wanted) kept.push_back(std::move(device));
     }
     file["devices"] = std::move(kept);
   }

@@ -16,7 +16,7 @@ namespace {
 using base::base64;
 using base::base64Bytes;
 
-constexpr std::string_view kOpen = "<script type=\"application/octet-stream\" class=\"tgblock\">";
+constexpr std::string_view kOpen = R"(<script type="application/octet-stream" class="tgblock">)";
 constexpr std::string_view kClose = "</script>\n";
 constexpr int kLevel = 7;
 

@@ -29,7 +29,7 @@ constexpr const char* kOtherColours[] = {"category", "stream", "pool", "size", "
 
 // Where the page's cursor starts: at an out-of-memory event, else at the peak.
 std::set<Step> cursorSteps(const AnalysedTrace& analysed, const DeviceAnalysis& device,
-                           analysis::StepRange range) {
+                           const analysis::StepRange& range) {
   std::set<Step> steps = {device.totals.peakActive().step, range.first, range.last};
   for (const analysis::OomReport& oom : analysis::oomsOf(analysed, device, 0)) {
     if (steps.size() == kMaxCursors) break;
@@ -41,7 +41,7 @@ std::set<Step> cursorSteps(const AnalysedTrace& analysed, const DeviceAnalysis& 
 // The important steps, independent of the space. Out-of-memory events and phases outside the range
 // would only take space from steps of the range.
 std::set<Step> markedSteps(const AnalysedTrace& analysed, const DeviceAnalysis& device,
-                           analysis::StepRange range, const Holders& holders) {
+                           const analysis::StepRange& range, const Holders& holders) {
   const analysis::TotalsIndex& totals = device.totals;
   std::set<Step> steps = {range.first, range.last, totals.peakActive().step,
                           totals.peakReserved().step, totals.peakRequested().step};
@@ -58,7 +58,7 @@ std::set<Step> markedSteps(const AnalysedTrace& analysed, const DeviceAnalysis& 
 }
 
 // The steps with the highest state in `columns` equal parts of the range.
-void addHighest(const DeviceAnalysis& device, analysis::StepRange range, uint32_t columns,
+void addHighest(const DeviceAnalysis& device, const analysis::StepRange& range, uint32_t columns,
                 std::set<Step>& steps) {
   view::XRange x{.axis = view::Axis::kStep,
                  .x0 = static_cast<double>(range.first),
@@ -147,7 +147,7 @@ Holders holdersOf(const json& overview) {
 }
 
 base::Result<Places> placesOf(const Ask& ask, const AnalysedTrace& analysed,
-                              const DeviceAnalysis& device, analysis::StepRange range,
+                              const DeviceAnalysis& device, const analysis::StepRange& range,
                               const Holders& holders, SharedStacks& stacks, size_t most_bytes) {
   std::set<Step> marked = markedSteps(analysed, device, range, holders);
   for (size_t columns = kMaxPlaces;; columns /= 2) {
@@ -209,7 +209,7 @@ base::Result<Details> detailsOf(const Ask& ask, const AnalysedTrace& analysed,
 }
 
 base::Status addFlames(const Ask& ask, const AnalysedTrace& analysed, const DeviceAnalysis& device,
-                       analysis::StepRange range, PagePack& pack) {
+                       const analysis::StepRange& range, PagePack& pack) {
   int32_t ordinal = device.device.ordinal;
   std::string subject = fmt::format("flame?device={}&frames=all", ordinal);
   TG_RETURN_IF_ERROR(addAnswer(ask, subject + "&of=peak", pack));

@@ -41,8 +41,9 @@ struct Places {
 };
 // For a device with events. Empty if not even the important steps fit.
 base::Result<Places> placesOf(const Ask& ask, const analysis::AnalysedTrace& analysed,
-                              const analysis::DeviceAnalysis& device, analysis::StepRange range,
-                              const Holders& holders, SharedStacks& stacks, size_t most_bytes);
+                              const analysis::DeviceAnalysis& device,
+                              const analysis::StepRange& range, const Holders& holders,
+                              SharedStacks& stacks, size_t most_bytes);
 
 struct Details {
   PagePack pack;
@@ -56,7 +57,7 @@ base::Result<Details> detailsOf(const Ask& ask, const analysis::AnalysedTrace& a
 
 // Flame graphs: of the peak, of the live memory at possible positions of the cursor, of the range.
 base::Status addFlames(const Ask& ask, const analysis::AnalysedTrace& analysed,
-                       const analysis::DeviceAnalysis& device, analysis::StepRange range,
+                       const analysis::DeviceAnalysis& device, const analysis::StepRange& range,
                        PagePack& pack);
 
 }  // namespace tidegauge::exporting

@@ -42,7 +42,7 @@ struct Level {
 };
 
 base::Result<Level> levelOf(const Ask& ask, const analysis::DeviceAnalysis& device,
-                            analysis::StepRange range, uint32_t level, size_t most_bytes) {
+                            const analysis::StepRange& range, uint32_t level, size_t most_bytes) {
   Level made;
   uint64_t span = kColumns << level;
   double row_bytes =
@@ -82,7 +82,7 @@ uint32_t coarsestLevelFor(Step steps) {
 }
 
 base::Result<Pyramid> pyramidOf(const Ask& ask, const analysis::DeviceAnalysis& device,
-                                analysis::StepRange range, size_t most_bytes) {
+                                const analysis::StepRange& range, size_t most_bytes) {
   Pyramid pyramid;
   pyramid.coarsest_level = pyramid.finest_level = coarsestLevelFor(device.totals.steps());
   for (uint32_t level = pyramid.coarsest_level + 1; level-- > 0;) {

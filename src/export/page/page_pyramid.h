@@ -29,6 +29,6 @@ uint32_t coarsestLevelFor(analysis::Step steps);
 // Levels in `range` until `most_bytes` of text are full. An error (kLimit) if the first does not
 // fit.
 base::Result<Pyramid> pyramidOf(const Ask& ask, const analysis::DeviceAnalysis& device,
-                                analysis::StepRange range, size_t most_bytes);
+                                const analysis::StepRange& range, size_t most_bytes);
 
 }  // namespace tidegauge::exporting

@@ -109,7 +109,8 @@ class Drawing {
     panel.lines.back().dash = 3;
     for (double value : panel.lines.front().values) panel.top = std::max(panel.top, value);
     double tick = tickOf(panel.top, true);
-    for (double value = 0; value <= panel.top; value += tick) panel.ticks.push_back(value);
+    auto ticks = static_cast<size_t>(std::floor(panel.top / tick));
+    for (size_t i = 0; i <= ticks; ++i) panel.ticks.push_back(static_cast<double>(i) * tick);
     panel.label = [](double value) { return base::humanBytes(static_cast<uint64_t>(value)); };
     drawLines(canvas_, panel);
   }

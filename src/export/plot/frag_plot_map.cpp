@@ -35,8 +35,7 @@ constexpr Colour kNotOwned{233, 237, 239};
 // Small blocks are merged and have no size of their own.
 constexpr Colour kCoveredColour{188, 205, 199};
 // Cells of the planes per pixel, in both directions. A noisy file needs larger cells: kMaxRuns.
-constexpr double kFinestCells = 2;
-constexpr double kCoarsestCells = 0.25;
+constexpr double kCells[] = {2, 1, 0.5, 0.25};
 constexpr size_t kMaxRuns = 60'000;
 constexpr size_t kMaxBreaks = 200;
 constexpr size_t kMaxLabels = 10;
@@ -236,7 +235,7 @@ void drawMap(Canvas& canvas, const analysis::AnalysedTrace& analysed,
   }
   Place place{x, total, 0, 0};
   MapTile tile;
-  for (double cells = kFinestCells; cells >= kCoarsestCells; cells /= 2) {
+  for (double cells : kCells) {
     place.columns = cellsOf(x.panel.width, cells, view::kMaxMapColumns);
     place.rows = cellsOf(x.panel.height, cells, view::kMaxMapRows);
     tile = map.tile({.x = {.axis = view::Axis::kStep,

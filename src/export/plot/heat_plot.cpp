@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "base/text_layout.h"
@@ -19,7 +20,7 @@ constexpr int kHeatShades = 16;  // of touched pages; few, so that one colour is
 int shadeOf(float heat) {
   if (heat < 0) return -1;
   if (heat == 0) return 0;
-  return std::clamp(static_cast<int>(heat * kHeatShades + 0.5F), 1, kHeatShades);
+  return std::clamp(static_cast<int>(std::lround(heat * kHeatShades)), 1, kHeatShades);
 }
 
 Colour colourOf(int shade) {

@@ -122,8 +122,10 @@ void drawStepAxis(Canvas& canvas, const StepScale& x, double y, const TimeOf& ti
     canvas.text({x.panel.x - kClear, y + 13}, "time",
                 {.colour = PlotColours::kFaint, .size = 11, .align = Align::kRight});
   }
-  for (double step = std::ceil(static_cast<double>(x.first) / tick) * tick;
-       step <= static_cast<double>(x.last); step += tick) {
+  auto first = static_cast<uint64_t>(std::ceil(static_cast<double>(x.first) / tick));
+  auto last = static_cast<uint64_t>(std::floor(static_cast<double>(x.last) / tick));
+  for (uint64_t number = first; number <= last; ++number) {
+    double step = static_cast<double>(number) * tick;
     canvas.text({x.at(step), y}, base::withCommas(static_cast<uint64_t>(step)),
                 {.colour = PlotColours::kFaint, .size = 11, .align = Align::kMiddle});
     if (!time_of) continue;

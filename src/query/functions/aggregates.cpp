@@ -25,7 +25,7 @@ struct Sample {
 };
 
 Sample& sampleOf(sqlite3_context* context) {
-  auto** sample = static_cast<Sample**>(sqlite3_aggregate_context(context, sizeof(Sample*)));
+  auto** sample = static_cast<Sample**>(sqlite3_aggregate_context(context, sizeof(void*)));
   if (sample == nullptr) throw std::bad_alloc();
   if (*sample == nullptr) {
     *sample = new Sample(*static_cast<FunctionContext*>(sqlite3_user_data(context)));

@@ -125,7 +125,7 @@ TableFunction placeAnswer(
 }
 
 // name(device, capacity_bytes): for answers that depend on the size of the device, which no file
-// contains.
+// contains. 0: not given, as in the table without arguments for it.
 template <class Answer>
 TableFunction capacityAnswer(
     const AnalysedTrace& trace, std::string name, std::string doc,
@@ -144,7 +144,9 @@ TableFunction capacityAnswer(
                              {},
                              {}};
         }
-        return answersOf(trace, device, static_cast<uint64_t>(arguments[1]));
+        std::optional<uint64_t> capacity_bytes;
+        if (arguments[1] > 0) capacity_bytes = static_cast<uint64_t>(arguments[1]);
+        return answersOf(trace, device, capacity_bytes);
       });
 }
 

@@ -21,6 +21,7 @@ std::vector<analysis::FitFactor> fitOf(const AnalysedTrace& trace, const DeviceA
   if (!analysis::isReplayable(device)) return rows;
   analysis::WhatIfWish wish;
   wish.capacity_bytes = capacity_bytes;
+  wish.is_own_capacity = true;
   if (auto fit = analysis::fitFactorOf(analysis::ProvenProgram(trace, device, wish)))
     rows.push_back(*fit);
   return rows;
@@ -115,6 +116,7 @@ TableFunction effectFunction(const AnalysedTrace& trace, AdvisedChange::What wha
                              "They must be 0 or more."};
         analysis::WhatIfWish wish;
         if (capacity_bytes > 0) wish.capacity_bytes = static_cast<uint64_t>(capacity_bytes);
+        wish.is_own_capacity = true;
         AdvisedChange change;
         change.what = what;
         change.step = static_cast<model::Step>(std::min<int64_t>(values[1], model::kNoStep));

@@ -171,7 +171,7 @@ std::vector<TableFunction> tableFunctions(const AnalysedTrace& trace,
     at_step.push_back({device->device.ordinal,
                        analysis::blocksAt(trace.trace, device->device, device->live, step)});
     View view;
-    view.made = std::make_shared<const Table>(blocksTable(trace, std::move(at_step)));
+    view.made = std::make_shared<const Table>(blocksTable(trace, at_step));
     view.table = view.made.get();
     return view;
   };

@@ -23,6 +23,7 @@ std::vector<replay::Verification> provenOf(const AnalysedTrace& trace, const Dev
   analysis::WhatIfWish wish;
   wish.verify_only = true;
   wish.capacity_bytes = capacity_bytes;
+  wish.is_own_capacity = true;
   std::vector<replay::Verification> rows;
   if (!analysis::isReplayable(device)) return rows;
   if (auto what_if = analysis::whatIf(trace, device, wish); what_if.ok())

@@ -20,6 +20,6 @@ struct DiffLimit {
 };
 base::Result<DiffLimit> parseDiffLimit(const std::string& text);
 // "growth is 12.0 MiB, 2.3 % of A: “growth>1%” holds"; absent if it does not.
-std::optional<std::string> exceeded(const DiffLimit& limit, const analysis::Diff& diff);
+std::optional<std::string> exceeded(const DiffLimit& of, const analysis::Diff& diff);
 
 }  // namespace tidegauge::report

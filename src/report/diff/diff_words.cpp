@@ -7,6 +7,7 @@
 #include <map>
 
 #include "analysis/identities.h"
+#include "analysis/layout/allocator_rules.h"
 #include "analysis/oom/oom.h"
 #include "analysis/summary.h"
 #include "base/format.h"
@@ -160,9 +161,12 @@ void saySettings(const Diff& diff, std::vector<std::string>& said) {
   const model::AllocatorSettings& b = diff.b.analysed->trace.settings;
   if (!a.present || !b.present) return;
   if (a.conf != b.conf) {
-    auto shown = [](const std::string& conf) { return conf.empty() ? "default settings" : conf; };
-    said.push_back(
-        fmt::format("Allocator settings differ: {} in A, {} in B.", shown(a.conf), shown(b.conf)));
+    auto shown = [](const model::AllocatorSettings& settings) {
+      if (settings.conf.empty()) return std::string("default settings");
+      bool lacks = analysis::lacksExpandable(settings);
+      return settings.conf + (lacks ? " (expandable_segments is not in effect)" : "");
+    };
+    said.push_back(fmt::format("Allocator settings differ: {} in A, {} in B.", shown(a), shown(b)));
     return;
   }
   std::map<std::string, std::pair<std::string, std::string>> values;

@@ -8,8 +8,9 @@ namespace {
 
 // The shortest text that parses to the same number; empty fields without an allocator.
 std::string scoreText(const FragReport& report, const analysis::LayoutScore& score) {
-  if (!report.hasScore()) return std::string(1 + analysis::kFeatureNames.size(), ',');
-  std::string text = fmt::format(",{}", score.score);
+  std::string text(1 + analysis::kFeatureNames.size(), ',');
+  if (!report.hasScore()) return text;
+  text = fmt::format(",{}", score.score);
   for (double feature : analysis::featuresOf(score)) text += fmt::format(",{}", feature);
   return text;
 }

@@ -17,9 +17,9 @@ struct Metric {
   Read read;
 };
 
-template <uint64_t analysis::FreeSums::*field>
+template <uint64_t analysis::FreeSums::*kField>
 double freeBytes(const FragReport& report) {
-  return static_cast<double>(report.now.sample.sums.free.*field);
+  return static_cast<double>(report.now.sample.sums.free.*kField);
 }
 
 constexpr std::array<Metric, 16> kMetrics = {{

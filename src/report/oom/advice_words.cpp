@@ -137,7 +137,14 @@ class AdviceSentences {
     std::string text =
         isOfDriver() ? "Free something before this point, or request less"
                      : "Try a smaller batch, or free or recompute something before this point";
-    text += fmt::format(". The program must hold at least {} less.", bytes("lacking_bytes"));
+    if (advice_.has("lacking_bytes")) {
+      text += fmt::format(". The program must hold at least {} less.", bytes("lacking_bytes"));
+    } else {
+      text += fmt::format(". The bytes are free, but in pieces{}.",
+                          analysis::rulesOf(analysed_.trace).expandable
+                              ? ", although expandable_segments:True is in effect"
+                              : "");
+    }
     if (advice_.stack.valid()) {
       text += fmt::format(" The largest holder is {}: {} in {}.",
                           oneName(analysed_.names.of(advice_.stack)), bytes("largest_holder_bytes"),
@@ -151,14 +158,12 @@ class AdviceSentences {
   }
 
   std::string smallerRequest() const {
-    uint64_t request = advice_.value("request_bytes"),
-             most = advice_.value("largest_servable_bytes");
-    uint64_t parts = most == 0 ? 0 : request / most + (request % most != 0);
-    std::vector<std::string> sizes = base::inOneUnit({request, most});
+    uint64_t parts = advice_.value("parts");
     return fmt::format(
-        "Try to split the request{} into smaller ones. {} did not fit; {} would have fitted{}.",
+        "Try to split the request{} into {} parts. {} did not fit; {} parts of {} would have "
+        "fitted together.",
         advice_.stack.valid() ? " at " + analysed_.labels.label(advice_.stack) : std::string(),
-        sizes[0], sizes[1], parts == 2 ? ", more than half of it" : "");
+        parts, bytes("request_bytes"), parts, bytes("part_bytes"));
   }
 
   std::string expandable() const {
@@ -345,8 +350,11 @@ std::optional<Sentence> effectSentence(const Advice& advice, size_t place,
       "forecast_from_step FROM {} WHERE place = {}",
       advice_table, place);
   std::string text =
-      fmt::format("In a replay with {}, ",
-                  effect.conf.empty() && advice.setting.empty() ? "this change" : "this setting");
+      effect.freed_live_bytes > 0
+          ? "In a replay with this change, which also frees what lives in the pool, "
+          : fmt::format("In a replay with {}, ", effect.conf.empty() && advice.setting.empty()
+                                                     ? "this change"
+                                                     : "this setting");
   if (effect.ooms_before > 0 || effect.ooms_after > 0) {
     text += fails(effect.ooms_after);
     if (effect.ooms_before > 0)

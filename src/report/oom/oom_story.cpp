@@ -93,10 +93,12 @@ Parts onHeldInPool(const OomVerdict& v) {
 }
 
 Parts onNoFlush(const OomVerdict& v) {
-  return {plain(". "), strong(humanBytes(v.unflushed_bytes)),
-          plain(" are still reserved in whole free segments of the default pool. The allocator "
-                "returns these before a request fails, except while a CUDA graph is captured. So "
-                "this request failed during a capture.")};
+  return {
+      plain(". "), strong(humanBytes(v.unflushed_bytes)),
+      plain(
+          " are still reserved in whole free segments (or pages) of the default pool. The "
+          "allocator returns these before a request fails, except while a CUDA graph is captured. "
+          "So this request failed during a capture.")};
 }
 
 Parts onNeverFits(const OomVerdict& v, uint64_t too_many) {
@@ -163,7 +165,7 @@ Parts onRow(const OomVerdict& v, const analysis::VerdictRow& row) {
       return {plain(". Even if all free memory were one range, "), strong(lacking),
               plain(" would be missing.")};
     case Verdict::kWaste:
-      return {plain(". Active blocks and the request are "), strong(bytes),
+      return {plain(". Active blocks and the request are up to "), strong(bytes),
               plain(" larger than what the program requested. Even if all free memory were one "
                     "range, "),
               strong(lacking), plain(" would be missing.")};
@@ -367,9 +369,9 @@ std::vector<Sentence> refusalSentences(const analysis::DeviceAnalysis& device,
   if (first.first_refusal_ns) {
     when = ", first at " + base::utcTime(*first.first_refusal_ns);
     int64_t last_us = device.time.timeOf(last.step);
+    int64_t first_us = *first.first_refusal_ns / 1000;
     if (last_us != model::kNoTime)
-      when += fmt::format(", last {:.3f} s later",
-                          static_cast<double>(last_us - *first.first_refusal_ns / 1000) / 1e6);
+      when += fmt::format(", last {:.3f} s later", static_cast<double>(last_us - first_us) / 1e6);
   }
   sentence.parts.push_back(plain(when + "."));
   return {std::move(sentence)};
@@ -401,16 +403,17 @@ Sentence sumSentence(const OomVerdict& v, uint64_t unmapped_bytes) {
   }
   if (v.otherBytes()) append(sentence.parts, {plain(" + "), strong(sizes[3]), plain(" elsewhere")});
   bool is_sum = !ofDriver(v) || v.driver_bytes;
+  bool is_limited = (v.cap && v.cap->isFixed()) ||
+                    (v.limit_bytes && *v.limit_bytes < v.ceilingBytes().value_or(0));
   if (is_sum) append(sentence.parts, {plain(" = "), strong(sizes[4])});
-  append(
-      sentence.parts,
-      {plain(v.otherBytes()                         ? ", the whole device."
-             : v.not_on_device_bytes > 0            ? "."
-             : v.cap && v.cap->isFixed()            ? ", the memory available without the limit."
-             : v.driver_bytes && unmapped_bytes > 0 ? ", the most that this process could have had."
-             : v.driver_bytes                       ? ", the memory available to this process."
-             : ofDriver(v)                          ? "."
-                                                    : " reserved.")});
+  append(sentence.parts, {plain(v.otherBytes()              ? ", the whole device."
+                                : v.not_on_device_bytes > 0 ? "."
+                                : is_limited ? ", the memory available without the limit."
+                                : v.driver_bytes && unmapped_bytes > 0
+                                    ? ", the most that this process could have had."
+                                : v.driver_bytes ? ", the memory available to this process."
+                                : ofDriver(v)    ? "."
+                                                 : " reserved.")});
   if (v.not_on_device_bytes > 0) {
     append(sentence.parts, {plain(" The device has "), strong(humanBytes(*v.total_bytes)),
                             plain(", which is less than this sum.")});

@@ -25,7 +25,8 @@ json settingsJson(const AnalysedTrace& analysed) {
   return rows;
 }
 
-json brimJson(const DeviceSummary& summary, const analysis::Judgement& judgement) {
+json failedRequestJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
+                       const analysis::Judgement& judgement) {
   if (summary.ooms.empty()) return nullptr;
   const analysis::OomReport& oom = summary.ooms[summary.worst_oom];
   if (!oom.known()) return nullptr;  // a picture of the missing bytes needs both
@@ -38,7 +39,8 @@ json brimJson(const DeviceSummary& summary, const analysis::Judgement& judgement
           {"holes", oom.free->holes},
           {"largest_hole_bytes", oom.free->largest_bytes},
           {"over_bytes", oom.overBytes()},
-          {"ceiling_bytes", *oom.ceilingBytes()}};
+          {"ceiling_bytes", *oom.ceilingBytes()},
+          {"ceiling_at_most", judgement.verdict->unmappedBytes(analysed.trace) > 0}};
 }
 
 }  // namespace
@@ -75,7 +77,7 @@ json overviewJson(const AnalysedTrace& analysed, int32_t device_ordinal) {
           {"story", sentencesJson(sentences)},
           {"advice", adviceJson(analysed, judgement.advice)},
           {"findings", findings},
-          {"brim", brimJson(summary, judgement)},
+          {"failed_request", failedRequestJson(analysed, summary, judgement)},
           {"holders", holdersJson(analysed, device_ordinal,
                                   summary.at_oom ? *summary.at_oom : summary.peak.holders, at)},
           {"phases", phasesJson(analysed, summary)},

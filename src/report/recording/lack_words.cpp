@@ -159,9 +159,9 @@ Sentence whyNoEvents(const analysis::AnalysedTrace& analysed, const model::Devic
       device.ordinal);
   if (hasIssue(analysed, model::IssueKind::kNoEventList, model::Issue::kNoDevice)) {
     return {
-        {plain("The file is a list of segments without a list of events, as "),
-         code("memory_snapshot()"),
-         plain(" returns it, so only the final state is known. Memory history may have been on: "
+        {plain("The file has segments and no list of events, as "),
+         code("torch.cuda.memory_snapshot()"),
+         plain(" returns them, so only the final state is known. Memory history may have been on: "
                "write the file with "),
          code("torch.cuda.memory._dump_snapshot()"), plain(" to keep its events.")},
         {},

@@ -301,6 +301,7 @@ Section refusedSection(const AnalysedTrace& analysed, size_t rows) {
     times += r.count[i];
   }
   std::vector<Group> order;
+  order.reserve(groups.size());
   for (const auto& [key, group] : groups) order.push_back(group);
   std::sort(order.begin(), order.end(), [&](const Group& a, const Group& b) {
     return std::tuple(b.times, r.first_ns[a.first], a.first) <

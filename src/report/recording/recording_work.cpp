@@ -56,6 +56,7 @@ std::vector<Launched> launchedOf(const RecordedWork& work) {
         static_cast<uint64_t>(l.count[i]);
   }
   std::vector<Launched> all;
+  all.reserve(sums.size());
   for (const auto& [key, launches] : sums) all.push_back({key.first, key.second, launches});
   std::stable_sort(all.begin(), all.end(),
                    [](const Launched& a, const Launched& b) { return a.launches > b.launches; });

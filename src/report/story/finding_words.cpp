@@ -51,11 +51,13 @@ FindingWords wordsWithoutUnit(const analysis::AnalysedTrace& analysed, const Dev
       return say(whichOom(summary, finding), finding.find("requested_bytes"),
                  timelineAround(summary, summary.ooms[summary.worst_oom].step));
     case FindingKind::kGivenBack:
-      return say(fmt::format("Cached memory that the allocator returned to the driver before the "
-                             "request failed, in {}",
-                             counted(finding.value("given_back_segments"), "segment")),
-                 finding.find("given_back_bytes"),
-                 timelineAround(summary, summary.ooms[summary.worst_oom].step));
+      return say(
+          fmt::format("Cached memory that the allocator returned to the driver before the "
+                      "request failed, in {}",
+                      counted(finding.value("given_back_segments"),
+                              summary.ooms[summary.worst_oom].has_unmapped ? "range" : "segment")),
+          finding.find("given_back_bytes"),
+          timelineAround(summary, summary.ooms[summary.worst_oom].step));
     case FindingKind::kPinnedAtEnd:
       return say(
           fmt::format("Free memory at the end that active blocks keep from the driver, in {}",

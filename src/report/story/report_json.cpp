@@ -184,6 +184,7 @@ std::string provenanceSql(int device) {
 json findingsJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
                   const std::vector<analysis::Finding>& findings) {
   std::vector<Sentence> sentences;
+  sentences.reserve(findings.size());
   for (const analysis::Finding& finding : findings)
     sentences.push_back(findingSentence(analysed, summary, finding));
   json rows = evidenceJson(sentences);

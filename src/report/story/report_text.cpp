@@ -354,7 +354,7 @@ class Report {
   void phaseRow(const analysis::PhaseSummary& phase, bool is_at_least) {
     std::string_view name =
         analysed_.trace.strings.text(analysed_.trace.annotations.name[phase.annotation]);
-    std::string indent(phase.depth * 2, ' ');
+    std::string indent(size_t{phase.depth} * 2, ' ');
     std::string steps =
         fmt::format("{} – {}", withCommas(phase.begin_step), withCommas(phase.end_step - 1));
     std::string peak = (is_at_least ? "≥ " : "") + humanBytes(phase.peak_active_bytes);

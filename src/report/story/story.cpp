@@ -142,14 +142,15 @@ void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
   if (auto others = otherFailures(summary)) story.add(Topic::kWhat, std::move(*others));
   addAll(Topic::kWhat, refusalSentences(*summary.device, summary.ooms, summary.worst_oom));
   if (oom.given_back_segments > 0) {
-    story.add(
-        Topic::kWhat,
-        {{plain("Just before, the allocator returned "),
-          strong(withCommas(oom.given_back_segments)),
-          plain(oom.given_back_segments == 1 ? " cached segment (" : " cached segments ("),
-          strong(humanBytes(oom.given_back_bytes)), plain(") to the driver. That was not enough.")},
-         timelineAround(summary, oom.step),
-         oomSql(summary, "given_back_segments, given_back_bytes")});
+    story.add(Topic::kWhat, {{plain("Just before, the allocator returned "),
+                              strong(withCommas(oom.given_back_segments)),
+                              plain(oom.has_unmapped               ? " ranges of cached pages ("
+                                    : oom.given_back_segments == 1 ? " cached segment ("
+                                                                   : " cached segments ("),
+                              strong(humanBytes(oom.given_back_bytes)),
+                              plain(") to the driver. That was not enough.")},
+                             timelineAround(summary, oom.step),
+                             oomSql(summary, "given_back_segments, given_back_bytes")});
   }
   if (oom.stack.valid()) {
     Sentence from{{plain("The request came from "), code(oneName(analysed, oom.stack))}, {}};

@@ -35,7 +35,7 @@ void addStart(const WhatIf& report, Texts& out) {
 
 // Memory that PyTorch counts need not be on the device.
 void addUnmapped(const WhatIf& report, Texts& out) {
-  if (!report.may_be_unmapped || report.recorded_ooms == 0) return;
+  if (!report.may_be_unmapped || report.recorded_ooms == 0 || report.unmapped_bytes > 0) return;
   if (report.best_helps || hasRemedy(report)) return;
   out.push_back(
       "Memory of a MemPool may be unmapped: if the pool has an allocator of its own (as in vLLM's "

@@ -38,15 +38,22 @@ std::vector<std::string> fitSentences(const analysis::FitFactor& fit) {
   if (fit.scaling_bytes == 0) {  // nothing but the request itself is known to scale
     if (!fit.factor || !fit.request_scales) return {};
     return {
-        fmt::format("The first request that fails (step {0}) would fit if it, and what was "
-                    "allocated and freed before it, were at most {1} of their size; {2} stay "
-                    "constant{3}.",
-                    base::withCommas(fit.step), factorWords(fit), constant, constantWords(fit))};
+        fmt::format("Every request would fit if those that fail (the first at step {0}), and what "
+                    "was allocated and freed before them, were at most {1} of their size; {2}.",
+                    base::withCommas(fit.step), factorWords(fit),
+                    fit.constant_bytes == 0 ? "nothing else is active"
+                                            : constant + " stay constant" + constantWords(fit))};
   }
-  std::string what = fmt::format(
-      "Where the first request fails (step {}), {} are taken to scale with the batch and {} to "
-      "stay constant{}.",
-      base::withCommas(fit.step), scaling, constant, constantWords(fit));
+  std::string what =
+      fit.constant_bytes == 0
+          ? fmt::format(
+                "Where the first request fails (step {}), all {} are taken to scale with the "
+                "batch: nothing is known to stay constant. If something does, the factor is lower.",
+                base::withCommas(fit.step), scaling)
+          : fmt::format(
+                "Where the first request fails (step {}), {} are taken to scale with the batch and "
+                "{} to stay constant{}.",
+                base::withCommas(fit.step), scaling, constant, constantWords(fit));
   if (!fit.factor)
     return {
         fmt::format("A smaller batch does not help: a request fails even with 0.01 of today's "

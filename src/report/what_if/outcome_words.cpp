@@ -47,7 +47,8 @@ std::string fullWords(const WhatIf& report) {
     return {};
   return fmt::format(
       " At the peak, {} of {}{} were in active blocks. The program needs {}, or it must hold less.",
-      base::humanBytes(report.own.peakActiveBytes()), report.may_be_unmapped ? "at most " : "",
+      base::humanBytes(report.own.peakActiveBytes()),
+      report.may_be_unmapped && report.unmapped_bytes == 0 ? "at most " : "",
       base::humanBytes(*could_have), report.limit_bytes ? "a higher limit" : "more memory");
 }
 

@@ -89,10 +89,10 @@ json fitJson(const std::optional<analysis::FitFactor>& fit) {
 }
 
 json verifyJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
-                const replay::Verification& it) {
+                const replay::Verification& verified) {
   json first;
-  if (it.first_divergence) {
-    const replay::Divergence& found = *it.first_divergence;
+  if (verified.first_divergence) {
+    const replay::Divergence& found = *verified.first_divergence;
     const model::Events& events = analysed.trace.events;
     size_t row = device.device.event_begin + found.step;
     bool is_end = found.step >= device.device.steps();  // it was cut there
@@ -106,20 +106,22 @@ json verifyJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceA
                               : entryJson(analysed.trace, found.replayed.action,
                                           found.replayed.address, found.replayed.bytes)}};
   }
-  return {{"events_checked", it.events_checked},
-          {"events_exact", it.events_exact},
-          {"checked_until_step", it.checked_until},
-          {"divergences", it.divergences},
-          {"first_divergence", first},
-          {"policy",
-           {{"tie_break", it.settings.tie == replay::TieBreak::kSegment ? "segment" : "address"},
-            {"tie_break_shows", it.tie_is_known},
-            {"private_pools_expandable",
-             it.private_pools_are_known ? json(it.settings.private_pools_expandable) : json()}}},
-          {"began_empty", it.began_empty},
-          {"blocks_left_out", it.left_out_at_start},
-          {"final_segments", it.final_segments},
-          {"final_segments_differing", it.final_differences}};
+  return {
+      {"events_checked", verified.events_checked},
+      {"events_exact", verified.events_exact},
+      {"checked_until_step", verified.checked_until},
+      {"divergences", verified.divergences},
+      {"first_divergence", first},
+      {"policy",
+       {{"tie_break", verified.settings.tie == replay::TieBreak::kSegment ? "segment" : "address"},
+        {"tie_break_shows", verified.tie_is_known},
+        {"private_pools_expandable", verified.private_pools_are_known
+                                         ? json(verified.settings.private_pools_expandable)
+                                         : json()}}},
+      {"began_empty", verified.began_empty},
+      {"blocks_left_out", verified.left_out_at_start},
+      {"final_segments", verified.final_segments},
+      {"final_segments_differing", verified.final_differences}};
 }
 
 json whatIfJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
@@ -150,6 +152,7 @@ json whatIfJson(const analysis::AnalysedTrace& analysed, const analysis::DeviceA
                     {"capacity_bytes", orNull(report.recorded_capacity_bytes)},
                     {"fraction", orNull(report.recorded_fraction)}};
   it["may_be_unmapped"] = report.may_be_unmapped;
+  it["unmapped_bytes"] = report.unmapped_bytes;
   it["causes"] = adviceJson(analysed, report.causes);
   for (json& cause : it["causes"]) cause.erase("text");  // it is among the sentences
   it["fit"] = fitJson(report.fit);

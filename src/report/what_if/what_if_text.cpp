@@ -196,6 +196,11 @@ std::string recordedWords(const analysis::WhatIf& report) {
         "The recorded program set a memory fraction of {:g}, so {} were available "
         "to it.",
         *report.fraction, available);
+  if (report.unmapped_bytes > 0)
+    return fmt::format(
+        "The recorded device has {}. PyTorch counted {} beyond that, which are not on the device "
+        "(a MemPool's own allocator unmapped them). It counts them in the replays, too.",
+        base::humanBytes(*report.capacity_bytes), base::humanBytes(report.unmapped_bytes));
   return fmt::format("{} were available to the recorded program.", available);
 }
 

@@ -12,7 +12,20 @@
 namespace tidegauge::server {
 namespace {
 
-using namespace model;
+using model::LiveCopies;
+using model::LiveDevice;
+using model::LiveFailure;
+using model::LiveKernel;
+using model::LiveLoss;
+using model::LiveRow;
+using model::LiveSnapshot;
+using model::LiveSource;
+using model::LiveStack;
+using model::LiveUnwatched;
+using model::LiveWindow;
+using model::LiveWish;
+using model::RateMeter;
+using model::RecordedWork;
 
 constexpr std::string_view kStates[] = {"recording", "finished", "abandoned", "monitor"};
 constexpr std::string_view kWindows[] = {"minute", "ten_minutes", "whole"};
@@ -138,7 +151,7 @@ json failuresJson(const LiveSnapshot& it) {
     rows.push_back({{"process", failure.process},
                     {"function", shownText(failure.function)},
                     {"code", failure.code},
-                    {"words", codeWords(failure.code)},
+                    {"words", model::codeWords(failure.code)},
                     {"device", deviceOrNull(failure.device)},
                     {"count", failure.count},
                     {"last_bytes", failure.last_bytes},
@@ -153,7 +166,7 @@ json lossesJson(const LiveSnapshot& it) {
   for (const LiveLoss& loss : it.losses)
     rows.push_back({{"reason", shownText(loss.reason)},
                     {"count", loss.count},
-                    {"meaning", lossMeaning(loss.reason)}});
+                    {"meaning", model::lossMeaning(loss.reason)}});
   return rows;
 }
 

@@ -35,8 +35,8 @@ using Answer = base::Result<Response> (*)(const Question&);
 struct Route {
   std::string_view path;  // below api/
   Method method;
-  Answer answer;
   Lane lane;
+  Answer answer;
 };
 std::span<const Route> routes();
 

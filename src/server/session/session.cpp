@@ -37,9 +37,9 @@ std::string TextCache::get(const std::string& key, const std::function<std::stri
 }
 
 OpenFile::OpenFile(size_t file_id, std::string short_name,
-                   std::unique_ptr<const analysis::AnalysedTrace> trace, query::Whole whole)
+                   std::unique_ptr<const analysis::AnalysedTrace> trace, const query::Whole& whole)
     : id(file_id), name(std::move(short_name)), analysed(std::move(trace)), marks(file_id) {
-  tell(std::move(whole));
+  tell(whole);
 }
 
 std::shared_ptr<const query::Database> OpenFile::database() const {
@@ -47,9 +47,8 @@ std::shared_ptr<const query::Database> OpenFile::database() const {
   return database_;
 }
 
-void OpenFile::tell(query::Whole whole) {
-  auto database =
-      std::make_shared<const query::Database>(*analysed, query::Scope{}, std::move(whole));
+void OpenFile::tell(const query::Whole& whole) {
+  auto database = std::make_shared<const query::Database>(*analysed, query::Scope{}, whole);
   std::lock_guard lock(database_mutex_);
   database_.swap(database);
 }
@@ -73,9 +72,11 @@ Session successorOf(const Session& session) {
 Session openSession(std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces,
                     std::vector<FailedFile> failed) {
   std::vector<std::string> paths;
+  paths.reserve(traces.size());
   for (const auto& trace : traces) paths.push_back(trace->trace.source.name);
   std::vector<std::string> names = report::distinctNames(paths);
   std::vector<const analysis::AnalysedTrace*> all;
+  all.reserve(traces.size());
   for (const auto& trace : traces) all.push_back(trace.get());
   analysis::WholeRecordings wholes = analysis::wholeRecordings(all);
   Session session;
@@ -91,6 +92,7 @@ Session openSession(std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces
 
 void warm(Session& session, const std::vector<std::shared_ptr<OpenFile>>& files) {
   std::vector<const analysis::AnalysedTrace*> opened;
+  opened.reserve(files.size());
   for (const auto& file : files) opened.push_back(file->analysed.get());
   session.warming = std::jthread([opened = std::move(opened)](const std::stop_token& stop) {
     for (const analysis::AnalysedTrace* trace : opened) {

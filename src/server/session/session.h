@@ -93,10 +93,11 @@ struct OpenFile {
 
   // `whole` of the recording that contains the process; null: a snapshot.
   OpenFile(size_t file_id, std::string short_name,
-           std::unique_ptr<const analysis::AnalysedTrace> trace, query::Whole whole = nullptr);
+           std::unique_ptr<const analysis::AnalysedTrace> trace,
+           const query::Whole& whole = nullptr);
   std::shared_ptr<const query::Database> database() const;
   // Updates the recording's facts about all processes, while this one has nothing new.
-  void tell(query::Whole whole);
+  void tell(const query::Whole& whole);
   // Counted on first use.
   const view::Siblings& siblings();
 

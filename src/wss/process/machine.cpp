@@ -92,9 +92,10 @@ void addLimit(Machine& machine, const Process& process, const std::string& root)
   close(file.value());
   if (path == "/") path.clear();
   while (path.empty() || path.starts_with('/')) {
-    uint64_t limit = bytesIn(textOf(root + "/sys/fs/cgroup" + path + "/memory.max"));
+    uint64_t limit = bytesIn(textOf(fmt::format("{}/sys/fs/cgroup{}/memory.max", root, path)));
     if (limit == 0)
-      limit = bytesIn(textOf(root + "/sys/fs/cgroup/memory" + path + "/memory.limit_in_bytes"));
+      limit = bytesIn(
+          textOf(fmt::format("{}/sys/fs/cgroup/memory{}/memory.limit_in_bytes", root, path)));
     // Version 1 writes a huge number for no limit.
     bool is_one = limit != 0 && limit < machine.memory_bytes;
     if (is_one && (machine.limit_bytes == 0 || limit < machine.limit_bytes)) {

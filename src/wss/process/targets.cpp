@@ -117,7 +117,7 @@ base::Result<std::set<pid_t>> inCgroup(const std::string& cgroup, const std::str
     std::string path = cgroup.starts_with('/') ? cgroup : "/" + cgroup;
     for (const char* hierarchy :
          {"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/memory"})
-      if (!is_there) is_there = addCgroup(found, root + hierarchy + path);
+      if (!is_there) is_there = addCgroup(found, fmt::format("{}{}{}", root, hierarchy, path));
   }
   if (!is_there)
     return none(

@@ -42,9 +42,9 @@ bool isSurvey(std::string_view backend) {
 OpenedSurvey openSurvey(const SurveyWish& wish, const Process* process) {
   if (wish.name == "pmc") return opened(Pmc::open(*process));
   if (wish.name == "spot")
-    return OpenedSurvey(std::make_unique<Spot>(*process, wish.spots, std::random_device{}()));
+    return {std::make_unique<Spot>(*process, wish.spots, std::random_device{}())};
   if (process != nullptr && wish.name == "pressure")
-    return OpenedSurvey(std::make_unique<Pressure>(*process, MemoryScope::of(*process)));
+    return {std::make_unique<Pressure>(*process, MemoryScope::of(*process))};
   MemoryScope scope = process != nullptr ? MemoryScope::of(*process) : MemoryScope::ofCgroup({});
   if (!wish.cgroup.empty()) {
     TG_ASSIGN_OR_RETURN(std::string path, cgroupPath(wish.cgroup));

@@ -40,9 +40,10 @@ struct SurveyHead {
   bool ends_with_result = false;  // else after one window, or as many as were asked for
 };
 
+// NOLINTNEXTLINE(bugprone-exception-escape): its JSON is moved, and that throws nothing
 struct SurveyRow {
-  std::string text;  // one line, with its newline; empty: nothing to show
-  nlohmann::json fields;
+  std::string text{};  // one line, with its newline; empty: nothing to show
+  nlohmann::json fields{};
 };
 
 // What all rows say together.

@@ -167,7 +167,7 @@ export interface Advice {
   evidence: { name: string; value: number; unit: "bytes" | "count" | "percent"; source: string }[];
 }
 
-/** `brim` of the overview: a request that failed, against the memory at that moment. */
+/** `failed_request` of the overview: a request that failed, against the memory at that moment. */
 export interface FailedRequest {
   requested_bytes: number;
   device_free_bytes: number;
@@ -180,6 +180,8 @@ export interface FailedRequest {
   largest_hole_bytes: number;
   over_bytes: number;
   ceiling_bytes: number;
+  /** the ceiling is an upper bound: a MemPool may be unmapped */
+  ceiling_at_most?: boolean;
 }
 
 export interface Holder {
@@ -234,7 +236,7 @@ export interface Overview {
   headline: string;
   story: Sentence[];
   findings: Finding[];
-  brim: FailedRequest | null;
+  failed_request: FailedRequest | null;
   /** step −1: before the first event */
   holders: { at: "oom" | "peak" | "end"; step: number; total_bytes: number; rows: Holder[] };
   phases: Phase[];

@@ -72,7 +72,8 @@ class Machine {
   // ---- result
   bool needsCareful() const { return needs_careful_; }
   bool failed() const { return failed_; }
-  bool fail(uint64_t offset, std::string what, std::string hint = "");
+  bool fail(uint64_t offset, std::string what,
+            std::string hint = "The file is damaged: copy it again.");
   // The input ends too early: more bytes could fix it.
   bool failCutOff(uint64_t end, std::string what);
   bool isCutOff() const { return cut_off_; }

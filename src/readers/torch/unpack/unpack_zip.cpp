@@ -172,9 +172,9 @@ void keepTorchSave(std::vector<Member>& members) {
   bool alone = std::all_of(members.begin(), members.end(),
                            [&](const Member& it) { return it.name.starts_with(folder); });
   if (!has_version || !alone) return;
-  Member kept = *pickle;
-  kept.name.clear();
-  members.assign(1, std::move(kept));
+  std::iter_swap(members.begin(), pickle);
+  members.resize(1);
+  members.front().name.clear();
 }
 
 }  // namespace

@@ -85,11 +85,15 @@ TEST(Advice, FragmentationMayNeedExpandableSegments) {
   EXPECT_EQ(advised.find(AdviceKind::kSmallerRequest), nullptr) << "45 MiB are too small to split";
 }
 
-TEST(Advice, ALargeRequestMayBeSplit) {
+// Halves of 32 MiB would each fit into the driver's 40 MiB, but not both. Sixths do: three in
+// segments of 12 MiB, and the rest in the pieces.
+TEST(Advice, ALargeRequestIsSplitIntoPartsThatAllFit) {
   TraceBuilder b;
   pieces(b, 5);
   b.oom(40 * kMiB, 64 * kMiB);
-  EXPECT_EQ(Advised(b).number(AdviceKind::kSmallerRequest, "largest_servable_bytes"), 40 * kMiB);
+  Advised advised(b);
+  EXPECT_EQ(advised.number(AdviceKind::kSmallerRequest, "parts"), 6U);
+  EXPECT_EQ(advised.number(AdviceKind::kSmallerRequest, "part_bytes"), 11'185'152U);
 }
 
 TEST(Advice, ASettingThatIsNotInEffectIsNamedInstead) {
@@ -175,6 +179,18 @@ TEST(Advice, NothingThatTheVersionDoesNotHave) {
   EXPECT_NE(Advised(unknown).find(AdviceKind::kExpandable), nullptr);
 }
 
+// The setting that joins pieces is on: what is left is to hold less, by an unknown amount.
+TEST(Advice, IfNoSettingIsLeftHoldLess) {
+  TraceBuilder b;
+  setSettings(b, "expandable_segments:True");
+  b.settings().expandable_segments = true;
+  pieces(b, 5);
+  b.oom(10 * kMiB, 45 * kMiB);
+  Advised advised(b);
+  EXPECT_EQ(advised.kinds(), Names{"hold_less"});
+  EXPECT_FALSE(advised.find(AdviceKind::kHoldLess)->has("lacking_bytes"));
+}
+
 TEST(Advice, ASplitLimitWhereLargeSegmentsAreCutUp) {
   TraceBuilder b;
   setSettings(b, "");
@@ -221,7 +237,7 @@ TEST(Advice, CapacityIsSaidAsSuch) {
   pieces(b, 5);
   b.oom(30 * kMiB, 120 * kMiB);
   Advised advised(b);
-  EXPECT_EQ(advised.kinds(), (Names{"no_setting_helps", "hold_less", "smaller_request"}));
+  EXPECT_EQ(advised.kinds(), (Names{"no_setting_helps", "hold_less"}));
   EXPECT_EQ(advised.number(AdviceKind::kNoSettingHelps, "lacking_bytes"), 30 * kMiB);
   EXPECT_EQ(advised.number(AdviceKind::kHoldLess, "largest_holder_bytes"), 40 * kMiB);
   EXPECT_EQ(advised.analysed.labels.label(advised.advice[1].stack), "model.py:7 forward");
@@ -348,8 +364,7 @@ TEST(AdviceLimits, ReleasableAtTheEnd) {
   }
 }
 
-// A request that would have been served is mentioned if it has at least an eighth of the failed
-// one.
+// A request is split into eight parts at most.
 TEST(AdviceLimits, ASmallerRequest) {
   for (uint64_t less : {uint64_t{0}, kLess}) {
     TraceBuilder b;
@@ -359,7 +374,7 @@ TEST(AdviceLimits, ASmallerRequest) {
       b.segmentAlloc(a, 20 * kMiB).alloc(a, 10 * kMiB + less);
     }
     b.oom(0, 80 * kMiB);
-    EXPECT_EQ(Advised(b).number(AdviceKind::kSmallerRequest, "largest_servable_bytes"),
+    EXPECT_EQ(Advised(b).number(AdviceKind::kSmallerRequest, "part_bytes"),
               less == 0 ? 10 * kMiB : UINT64_MAX);
   }
 }

@@ -118,6 +118,28 @@ TEST(Oom, IfTheFreeBytesAreUnknownTheLargestRequestIsTheWorst) {
   EXPECT_EQ(worstOf(oomsOf(analysed, *analysed.devices[0])), 1U);
 }
 
+// Only what comes before the first try can help. A granted request in between ends the row.
+TEST(Oom, OfARequestAndItsRetriesTheFirstIsReported) {
+  auto tries = [](TraceBuilder& b) {
+    b.stack({"step@a.py:4"}).oom(0, 8 * kMiB);
+    for (int i = 0; i < 3; ++i) b.oom(0, 64 * kMiB);
+  };
+  TraceBuilder b;
+  tries(b);
+  AnalysedTrace analysed(b.build());
+  std::vector<OomReport> ooms = oomsOf(analysed, *analysed.devices[0]);
+  std::vector<bool> retries;
+  for (const OomReport& oom : ooms) retries.push_back(oom.is_retry);
+  EXPECT_EQ(retries, (std::vector<bool>{false, false, true, true}));
+  EXPECT_EQ(worstOf(ooms), 1U);
+
+  TraceBuilder more;
+  tries(more);
+  more.segmentAlloc(kA, 2 * kMiB).oom(0, 64 * kMiB).oom(0, 64 * kMiB);
+  AnalysedTrace longer(more.build());
+  EXPECT_EQ(worstOf(oomsOf(longer, *longer.devices[0])), 4U);
+}
+
 // 8 4 2 │ fits │ 1 │ other place 0.5 │ larger 9 4
 TEST(Oom, FallingRequestsOfOneCallSiteAreOneSeries) {
   TraceBuilder b;

@@ -170,6 +170,48 @@ TEST(OomVerdict, NoFlushDuringACapture) {
   EXPECT_EQ(judge(false, 20 * kMiB - 1).rows(), Names{"capacity"});  // it would not have helped
 }
 
+// Half of the 2,048 MiB that the process and the driver had. The driver's memory beyond it does not
+// count.
+TEST(OomVerdict, AFractionOfTheSettingsLimitsWhatTheProcessCouldHave) {
+  auto judge = [](uint64_t request) {
+    TraceBuilder b;
+    b.settings().present = true;
+    b.settings().conf = "per_process_memory_fraction:0.5";
+    b.segmentAlloc(kA, 900 * kMiB).alloc(kA, 900 * kMiB).oom(1148 * kMiB, request);
+    b.finalSegment(kA, 900 * kMiB).block(900 * kMiB, BlockState::kActiveAllocated, 900 * kMiB);
+    return Judged(b);
+  };
+  Judged too_large = judge(1200 * kMiB);
+  EXPECT_EQ(too_large.rows(), Names{"never_fits"});
+  EXPECT_EQ(too_large.bytes(Verdict::kNeverFits), 176 * kMiB);
+  EXPECT_EQ(too_large.verdict.lackingBytes(), 1076 * kMiB);  // 124 MiB are left below the limit
+  EXPECT_EQ(judge(200 * kMiB).rows(), Names{"cap"});         // the driver had that much
+}
+
+// A flush unmaps whole free pages of every stream.
+TEST(OomVerdict, NoFlushOfExpandableSegmentsDuringACapture) {
+  for (uint64_t live : {0, 1}) {
+    TraceBuilder b;
+    b.settings().present = true;
+    b.settings().expandable_segments = true;
+    b.map(kA, 100 * kMiB).alloc(kA, 100 * kMiB);
+    b.stream(7).map(kA + kGiB, 40 * kMiB);
+    if (live > 0) b.alloc(kA + kGiB + 10 * kMiB, 20 * kMiB);  // on both pages
+    b.stream(0).oom(20 * kMiB, 60 * kMiB);
+    b.finalSegment(kA, 100 * kMiB, model::SegmentKind::kExpandable)
+        .block(100 * kMiB, BlockState::kActiveAllocated, 100 * kMiB);
+    b.stream(7).finalSegment(kA + kGiB, 40 * kMiB, model::SegmentKind::kExpandable);
+    if (live == 0) b.block(40 * kMiB, BlockState::kInactive);
+    if (live > 0)
+      b.block(10 * kMiB, BlockState::kInactive)
+          .block(20 * kMiB, BlockState::kActiveAllocated, 20 * kMiB)
+          .block(10 * kMiB, BlockState::kInactive);
+    Judged judged(b);
+    EXPECT_EQ(judged.verdict.unflushed_bytes, live == 0 ? 40 * kMiB : 0);
+    EXPECT_EQ(judged.rows(), live == 0 ? Names{"no_flush"} : Names{"capacity"});
+  }
+}
+
 // Even with nothing else held. One byte decides.
 TEST(OomVerdict, ARequestThatCouldNeverFit) {
   for (uint64_t more : {0, 512}) {

@@ -44,6 +44,21 @@ TEST(Causes, ALargerFractionIsReplayed) {
   EXPECT_EQ(limit->effect->conf, "per_process_memory_fraction:0.61");
 }
 
+// Several pools help alike. First comes one without live memory, then the one that keeps more free.
+TEST(Causes, APoolWithoutLiveMemoryGoesFirst) {
+  auto pool = [](uint64_t free_bytes, uint64_t freed_live_bytes) {
+    Advice a{.kind = AdviceKind::kReleasePool};
+    a.evidence = {{"pool_free_bytes", free_bytes, Evidence::Unit::kBytes, ""}};
+    a.effect = AdviceEffect{.helps = true, .ooms_before = 1, .freed_live_bytes = freed_live_bytes};
+    return a;
+  };
+  std::vector<Advice> advice{pool(360, 240), pool(100, 0), pool(600, 0)};
+  orderByEffect(advice);
+  std::vector<uint64_t> order;
+  for (const Advice& a : advice) order.push_back(a.value("pool_free_bytes"));
+  EXPECT_EQ(order, (std::vector<uint64_t>{600, 100, 360}));
+}
+
 TEST(Causes, ALimitThatNoSettingNamesIsRaised) {
   AnalysedTrace analysed(refusedByALimit(""));
   ProvenProgram proven(analysed, *analysed.devices.front());

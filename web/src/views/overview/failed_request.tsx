@@ -101,7 +101,7 @@ interface Word {
 /** From top to bottom: what is missing, what was asked, what was free. */
 function wordsOf(s: Surface, of: FailedRequest): [Word, Word, Word] {
   const say = shared(of);
-  const ceiling = `ceiling ${bytesText(of.ceiling_bytes)}`;
+  const ceiling = `ceiling ${of.ceiling_at_most ? "≤ " : ""}${bytesText(of.ceiling_bytes)}`;
   return [
     of.over_bytes > 0
       ? { strong: `${say(of.over_bytes)} over`, plain: ceiling, colour: s.token("danger") }

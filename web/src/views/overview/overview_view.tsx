@@ -140,7 +140,7 @@ export function OverviewView() {
         <div class="ov">
           {data ? (
             <>
-              <div class={data.brim ? "ov-top" : ""}>
+              <div class={data.failed_request ? "ov-top" : ""}>
                 <div>
                   <Eyebrow
                     of={data.eyebrow}
@@ -157,7 +157,7 @@ export function OverviewView() {
                   </ol>
                   <Exported />
                 </div>
-                {data.brim && <FailedRequestGauge of={data.brim} />}
+                {data.failed_request && <FailedRequestGauge of={data.failed_request} />}
               </div>
               <LinesBlock />
               <div class="block two">
