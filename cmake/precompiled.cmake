@@ -1,10 +1,11 @@
-# Precompiled headers, for the build with sanitizers alone: what the tests wait for most. The other builds
-# do without, and so prove that each file includes what it names.
+# Precompiled headers, for the builds that somebody waits for most: the first picture (release) and the
+# tests with sanitizers. The build for development does without, and so proves that each file includes
+# what it names.
 #
 #   tidegauge_precompile(TARGET SET)   SET: std, json, cli or test, each with all of std
 #
-# Whoever takes a set must compile as it does: no target has flags of its own but warnings, and macros that
-# no header asks for.
+# Whoever takes a set must compile as it does: no target has flags of its own but warnings, -O1, and macros
+# that no header asks for.
 option(TIDEGAUGE_PRECOMPILED "Use precompiled headers" OFF)
 if(TIDEGAUGE_PRECOMPILED)
   add_compile_options(-pthread)  # some libraries ask for it, so all must
