@@ -38,7 +38,8 @@ RING(system_ring, 1 << 20);
 RING(name_ring, 4 << 20);
 
 TABLE(targets, HASH, __u32, __u32, MAX_PROCESSES);
-TABLE(seen, HASH, __u32, __u32, MAX_PROCESSES);  // its program's number
+TABLE(seen, HASH, __u32, __u32, MAX_PROCESSES);                      // its program's number
+TABLE(spaces, LRU_HASH, __u32, struct unwind_space, MAX_PROCESSES);  // unwind.bpf.h
 TABLE(losses, PERCPU_ARRAY, __u32, __u64, COUNT_KINDS);
 // A call is *open* while its frame is on the thread's stack: open_calls.bpf.h.
 struct open_call {
@@ -111,6 +112,17 @@ static __always_inline __u32 programOf(__u32 tgid) {
   bpf_get_current_comm(record->text, 16);
   bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
   return number;
+}
+
+__u32 last_number = 0;  // of spaces, stacks and code objects
+
+static __always_inline __u32 nextNumber(void) {
+  return (__sync_fetch_and_add(&last_number, 1) + 1) & 0x7fffffff;
+}
+
+static __always_inline __u64 mixed(__u64 hash, __u64 word) {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+  return hash ^ (hash >> 29);
 }
 
 // 0: not watched; else the number of its program.

@@ -29,6 +29,13 @@
   X(cuMemPoolCreate, Create, PoolItself, 1, 0, 0, 0, 0, 0, POOL_CREATE)          \
   X(cuMemPoolDestroy, Destroy, PoolItself, 0, 0, 0, 0, 1, 0, PLAIN)              \
   X(cuMemPoolTrimTo, Trim, PoolItself, 0, 0, 2, 0, 1, 0, PLAIN)                  \
+  X(cuDeviceGetDefaultMemPool, Retain, PoolItself, 1, 0, 0, 0, 2, 0, POOL_OF)    \
+  X(cuDeviceGetMemPool, Retain, PoolItself, 1, 0, 0, 0, 2, 0, POOL_OF)           \
+  X(cuMemGetDefaultMemPool, Retain, PoolItself, 1, 2, 0, 0, 0, 0, POOL_AT)       \
+  X(cuMemGetMemPool, Retain, PoolItself, 1, 2, 0, 0, 0, 0, POOL_AT)              \
+  X(cuStreamCreate, Create, Stream, 1, 0, 0, 0, 0, 0, HANDLE_OUT)                \
+  X(cuStreamCreateWithPriority, Create, Stream, 1, 0, 0, 0, 0, 0, HANDLE_OUT)    \
+  X(cuStreamDestroy_v2, Destroy, Stream, 0, 0, 0, 0, 1, 0, PLAIN)                \
   X(cuMemPoolImportPointer, Allocate, Alias, 1, 0, 0, 0, 2, 0, PLAIN)            \
   X(cuMemCreate, Allocate, Physical, 1, 0, 2, 0, 0, 0, CREATE)                   \
   X(cuMemRelease, Free, Physical, 0, 0, 0, 0, 1, 0, PLAIN)                       \

@@ -22,6 +22,8 @@ struct uprobe_task {
 } CORE;
 struct mm_struct {
   unsigned long start_stack;
+  unsigned long saved_auxv[40];
+  struct file* exe_file;
 } CORE;
 struct thread_struct {
   unsigned long fsbase;
@@ -46,6 +48,20 @@ struct dentry {
 struct path {
   struct dentry* dentry;
 } CORE;
+struct super_block {
+  unsigned int s_dev;
+} CORE;
+struct inode {
+  unsigned long i_ino;
+  struct super_block* i_sb;
+  long long i_size;
+  long long i_ctime_sec;  // Linux 6.11; before, see processes/hold.bpf.h
+  unsigned int i_ctime_nsec;
+} CORE;
 struct file {
   struct path f_path;
+  struct inode* f_inode;
+} CORE;
+struct vm_area_struct {
+  struct file* vm_file;
 } CORE;

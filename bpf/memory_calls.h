@@ -11,10 +11,17 @@
 
 #include "calls.h"
 
-// The device in CUmemAllocationProp and CUmemPoolProps: {type, handle types, location {type, id}}.
+// A CUmemLocation. Those of other types are in host memory, and `id` is no device.
+#define LOCATION_DEVICE 1
+static __always_inline void locatedAt(__u64 location, struct flight* flight) {
+  struct {
+    __s32 type, id;
+  } it = {0, 0};
+  if (readBytes(&it, location, sizeof(it)) && it.type == LOCATION_DEVICE) flight->device = it.id;
+}
+// The same in CUmemAllocationProp and CUmemPoolProps: {type, handle types, location}.
 static __always_inline void locatedDevice(__u64 properties, struct flight* flight) {
-  __s32 device = -1;
-  if (readBytes(&device, properties + 12, sizeof(device))) flight->device = device;
+  locatedAt(properties + 8, flight);
 }
 
 // At the entry. The side fills in `stack` and `in_runtime`.
@@ -42,6 +49,16 @@ static __always_inline void memoryArguments(call_entry* entry, __u64 cookie,
       break;
     case SHAPE_POOL_CREATE:
       locatedDevice(argument(entry, 2), flight);
+      break;
+    case SHAPE_POOL_OF:
+      flight->device = (__s32)flight->handle;
+      break;
+    case SHAPE_POOL_AT:
+      locatedAt(flight->address, flight);
+      flight->address = 0;
+      break;
+    case SHAPE_GRAPH_NODE:  // its parameters begin with the properties of a pool
+      locatedDevice(flight->address, flight);
       break;
     case SHAPE_ARRAY:
     case SHAPE_ARRAY_3D:
@@ -102,6 +119,8 @@ static __always_inline void whatCameOut(const struct flight* flight, __u32 shape
     case SHAPE_HANDLE_OUT:
     case SHAPE_CREATE:
     case SHAPE_POOL_CREATE:
+    case SHAPE_POOL_OF:
+    case SHAPE_POOL_AT:
       record->handle = word;
       break;
     case SHAPE_PITCH:

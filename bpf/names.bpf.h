@@ -10,7 +10,7 @@
 #define PART 16
 
 // In parts, up to the terminating 0. A part that extends into unmapped memory is read byte by byte.
-static __always_inline void readText(struct name_record* record, __u64 text) {
+static __noinline void readText(struct name_record* record, __u64 text) {
   __builtin_memset(record->name, 0, sizeof(record->name));
   if (!text) return;
   for (__u32 at = 0; at + PART <= sizeof(record->name); at += PART) {
@@ -32,10 +32,25 @@ static __always_inline void readText(struct name_record* record, __u64 text) {
   record->name[sizeof(record->name) - 1] = 0;
 }
 
-static __always_inline void sendName(__u64 handle, __u64 of, __u64 text, __u32 program) {
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, MISSED_NAMES);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, struct missed_name_key);
+  __type(value, struct missed_name);
+} missed_names SEC(".maps");
+
+// The ring is full: most texts stay where they are, so the recorder can read them later.
+static __noinline void keepForLater(__u64 handle, __u64 of, __u64 text, __u32 program) {
+  struct missed_name_key key = {handle, program, tgidNow()};
+  struct missed_name name = {text, of};
+  if (bpf_map_update_elem(&missed_names, &key, &name, BPF_ANY)) count(LOSS_NAME_RING);
+}
+
+static __noinline void sendName(__u64 handle, __u64 of, __u64 text, __u32 program) {
   struct name_record* record = bpf_ringbuf_reserve(&name_ring, sizeof(*record), 0);
   if (!record) {
-    count(LOSS_NAME_RING);
+    keepForLater(handle, of, text, program);
     return;
   }
   record->handle = handle;

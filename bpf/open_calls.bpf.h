@@ -76,7 +76,7 @@ static __noinline enum answer comesFrom(struct pt_regs* ctx, struct thread_state
   if (climb.answer != ANSWER_UNKNOWN) return climb.answer;
   if (climb.walk.end == STACK_UNKNOWN && settings.take_stacks && hasRoomForCopies() &&
       isToBeAsked(&climb.walk))
-    sendWithCopy(ctx, WALK_AT_ENTRY | WALK_FOR_RULES, tgid, &climb.walk, slot + 8);
+    sendWithCopy(ctx, true, 0, 0, &climb.walk, slot + 8);
   bool near = caller - entry < FAR_AWAY || entry - caller < FAR_AWAY;
   return near ? ANSWER_YES : ANSWER_UNKNOWN;
 }

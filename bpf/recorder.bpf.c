@@ -9,7 +9,7 @@
 #include "memory.bpf.h"
 #include "names.bpf.h"
 #include "open_calls.bpf.h"
-#include "processes.bpf.h"
+#include "processes/processes.bpf.h"
 #include "unwind.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -89,7 +89,7 @@ struct stack_record {
   __u32 room;          // number of frames that fit; the copy begins after them
   __u32 copied_bytes;  // of the stack from sp on
   __u32 copied_pages;  // of these: bit 0 is sp's page; a page that was never written is missing
-  __u32 unused;
+  __u32 python;        // PYTHON_SENT before it, PYTHON_LOST; 0: there are none
   __u64 frame[STACK_FRAMES];  // places: see unwind_key
 };
 TIDEGAUGE_CHECK_SIZE(stack_record, 2104);
@@ -135,9 +135,9 @@ struct system_record {
   __u32 tgid;
   __u32 parent;
   __s32 code;    // SYSTEM_EXIT: the status of wait()
-  __u8 stopped;  // SYSTEM_LIBRARIES, SYSTEM_EXEC: the process waits for SIGCONT
+  __u8 stopped;  // SYSTEM_LIBRARIES, SYSTEM_EXEC: enum stopped
   __u8 reserved[3];
-  __u32 program;  // SYSTEM_FIRST_SEEN: its number; see launch_key
+  __u32 program;  // SYSTEM_FIRST_SEEN: its number; see launch_key. SYSTEM_LIBRARIES: the thread
   char text[64];  // name of the process
 };
 TIDEGAUGE_CHECK_SIZE(system_record, 104);
@@ -165,10 +165,42 @@ struct launch_record {
   __s32 device;
   __s32 stack;
   __u16 function;
-  __u16 arguments;  // number of valid words in `argument`
+  __u16 arguments;  // number of valid words in `argument`; with `whole`, of parameters
   __u64 argument[16];
+  __u32 whole;        // 1: the parameters follow the record, one after the other
+  __u32 whole_bytes;  // …
 };
-TIDEGAUGE_CHECK_SIZE(launch_record, 200);
+TIDEGAUGE_CHECK_SIZE(launch_record, 208);
+
+// The sizes of a kernel's parameters, which the recorder has found in its code.
+#define WHOLE_PARAMETERS 64
+#define WHOLE_BYTES 4096  // of one launch
+#define WHOLE_BYTES_FEW 256
+struct parameter_key {
+  __u64 kernel;
+  __u32 program;  // see launch_key
+  __u32 reserved;
+};
+TIDEGAUGE_CHECK_SIZE(parameter_key, 16);
+struct parameter_sizes {
+  __u16 count;
+  __u16 size[WHOLE_PARAMETERS];
+};
+TIDEGAUGE_CHECK_SIZE(parameter_sizes, 130);
+
+// The name of a kernel that found no room in its ring: the recorder reads it from the program.
+#define MISSED_NAMES 131072
+struct missed_name_key {
+  __u64 handle;
+  __u32 program;
+  __u32 tgid;
+};
+TIDEGAUGE_CHECK_SIZE(missed_name_key, 16);
+struct missed_name {
+  __u64 text;  // where it lies
+  __u64 of;    // as in name_record
+};
+TIDEGAUGE_CHECK_SIZE(missed_name, 16);
 
 // `program` is the number of one run of one program, reported with SYSTEM_FIRST_SEEN and never
 // reused: counts belong to it even if its process runs another program when they are read.
@@ -230,7 +262,7 @@ TIDEGAUGE_CHECK_SIZE(copy_sum, 32);
 enum loss {
   LOSS_MEMORY_RING,   // a memory record found no room
   LOSS_SYSTEM_RING,   //
-  LOSS_NAME_RING,     //
+  LOSS_NAME_RING,     // and the program had gone before its names were read
   LOSS_LAUNCH_RING,   //
   LOSS_STACK,         // no stack: it found no room in its ring
   LOSS_UNPAIRED,      // a return without its entry
@@ -264,7 +296,8 @@ struct recorder_settings {
   __u8 take_block_stacks;
   __u8 follow_children;
   __u8 launch_events;
-  __u8 reserved[3];
+  __u8 whole_arguments;  // of kernels in parameters_of
+  __u8 reserved[2];
 };
 TIDEGAUGE_CHECK_SIZE(recorder_settings, 32);
 
@@ -304,5 +337,7 @@ enum shape {
   SHAPE_GRAPH_NODE,   // ADDRESS points to CUDA_MEM_ALLOC_NODE_PARAMS
   SHAPE_MAP,          // cuMemMap: OFFSET in TIMES
   SHAPE_POOL_CREATE,  // the result is a pool; device in the properties (argument 2)
+  SHAPE_POOL_OF,      // the result is a pool; its device is the HANDLE argument
+  SHAPE_POOL_AT,      // the result is a pool; ADDRESS points to its location {type, id}
   SHAPE_MEM_INFO,     // free bytes become the address; ADDRESS points to all bytes, the size
 };

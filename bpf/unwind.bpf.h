@@ -11,6 +11,7 @@
 #pragma once
 
 #include "common.bpf.h"
+#include "python/python.bpf.h"
 #include "quick_rules.h"
 
 // Filled by the recorder only, for places that walks asked for.
@@ -28,17 +29,10 @@ struct {
   __type(key, __u32);
   __type(value, struct quick_rule);
 } quick_rules SEC(".maps");
-TABLE(spaces, LRU_HASH, __u32, struct unwind_space, MAX_PROCESSES);
 // By hash: the number of a stack, or the second in which a rule was requested (open_calls.bpf.h).
 TABLE(known_stacks, LRU_HASH, __u64, __u32, 131072);
 #define STACK_RING_BYTES (32 << 20)
 RING(stack_ring, STACK_RING_BYTES);
-
-__u32 last_number = 0;  // of spaces and stacks
-
-static __always_inline __u32 nextNumber(void) {
-  return (__sync_fetch_and_add(&last_number, 1) + 1) & 0x7fffffff;
-}
 
 static __always_inline struct unwind_space spaceOf(__u32 tgid) {
   struct unwind_space* known = bpf_map_lookup_elem(&spaces, &tgid);
@@ -55,6 +49,8 @@ static __always_inline void sharedSpace(__u32 from, __u32 to) {
   if (!known) return;
   struct unwind_space shared = {known->code, nextNumber()};
   bpf_map_update_elem(&spaces, &to, &shared, BPF_ANY);
+  struct python_layout* layout = bpf_map_lookup_elem(&pythons, &from);
+  if (layout) bpf_map_update_elem(&pythons, &to, layout, BPF_ANY);
 }
 
 // If a return is watched, the kernel has replaced the address by its trampoline, the start of a
@@ -82,11 +78,6 @@ struct walk {
   __u32 code;
   bool at_entry;
 };
-
-static __always_inline __u64 mixed(__u64 hash, __u64 word) {
-  hash = (hash ^ word) * 0x9e3779b97f4a7c15;
-  return hash ^ (hash >> 29);
-}
 
 // Offsets in struct rt_sigframe, which rsp points to in the kernel's signal trampoline:
 // ucontext.uc_mcontext.
@@ -228,73 +219,66 @@ static __always_inline void copyStack(struct stack_record* record, __u32 most, _
 }
 
 static __always_inline void describe(struct stack_record* record, const struct walk* walk,
-                                     struct unwind_space space, __u32 tgid) {
+                                     struct unwind_space space, __u32 id, __u32 python) {
   record->hash = walk->end == STACK_UNKNOWN ? 0 : walk->hash;
   record->sp = walk->sp;
   record->bp = walk->bp;
-  record->id = nextNumber();
-  record->tgid = tgid;
+  record->id = id;
+  record->tgid = tgidNow();
   record->code = space.code;
   record->frames = walk->frames;
   record->end = walk->end;
   record->room = STACK_FRAMES;
   record->copied_bytes = 0;
   record->copied_pages = 0;
-  record->unused = 0;
+  record->python = python;
 }
 
-enum walk_flag {
-  WALK_AT_ENTRY = 1,   // of a function
-  WALK_FOR_RULES = 2,  // the stack itself is not needed
-};
-
-// One record of a stack, with room for `most` bytes of copy.
-static __always_inline __s32 sendStack(struct pt_regs* ctx, __u32 flags, __u32 tgid, __u32 most) {
-  struct unwind_space space = spaceOf(tgid);
+// One record of a stack, with room for `most` bytes of copy. Number 0: the stack itself is not
+// needed, only the rules are.
+static __always_inline __s32 sendStack(struct pt_regs* ctx, bool at_entry, __u32 id, __u32 python,
+                                       __u32 most) {
+  struct unwind_space space = spaceOf(tgidNow());
   struct walk walk = {};
   struct stack_record* record = bpf_ringbuf_reserve(&stack_ring, sizeof(*record) + most, 0);
   if (!record) return -1;
-  walkStack(&walk, ctx, flags & WALK_AT_ENTRY, space, record);
-  describe(record, &walk, space, tgid);
-  if (flags & WALK_FOR_RULES) record->id = 0;
-  __u32 id = record->id;
+  walkStack(&walk, ctx, at_entry, space, record);
+  describe(record, &walk, space, id, python);
   if (most && walk.end == STACK_UNKNOWN) copyStack(record, most, walk.sp);
   bool is_new = walk.end == STACK_UNKNOWN;
   bpf_ringbuf_submit(record, is_new ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
-  if (!is_new && id) bpf_map_update_elem(&known_stacks, &walk.hash, &id, BPF_ANY);
   return id;
 }
-static __noinline __s32 sendWhole(struct pt_regs* ctx, __u32 flags, __u32 tgid) {
-  return sendStack(ctx, flags, tgid, 0);
+static __noinline __s32 sendWhole(struct pt_regs* ctx, bool at_entry, __u32 id, __u32 python) {
+  return sendStack(ctx, at_entry, id, python, 0);
 }
-static __noinline __s32 sendTiny(struct pt_regs* ctx, __u32 flags, __u32 tgid) {
-  return sendStack(ctx, flags, tgid, STACK_COPY_TINY);
+static __noinline __s32 sendTiny(struct pt_regs* ctx, bool at_entry, __u32 id, __u32 python) {
+  return sendStack(ctx, at_entry, id, python, STACK_COPY_TINY);
 }
-static __noinline __s32 sendSmall(struct pt_regs* ctx, __u32 flags, __u32 tgid) {
-  return sendStack(ctx, flags, tgid, STACK_COPY_SMALL);
+static __noinline __s32 sendSmall(struct pt_regs* ctx, bool at_entry, __u32 id, __u32 python) {
+  return sendStack(ctx, at_entry, id, python, STACK_COPY_SMALL);
 }
-static __noinline __s32 sendLarge(struct pt_regs* ctx, __u32 flags, __u32 tgid) {
-  return sendStack(ctx, flags, tgid, STACK_COPY_LARGE);
+static __noinline __s32 sendLarge(struct pt_regs* ctx, bool at_entry, __u32 id, __u32 python) {
+  return sendStack(ctx, at_entry, id, python, STACK_COPY_LARGE);
 }
 
 // A stack of a few frames up to `end`. SEND_MORE: it has more.
 #define SEND_MORE (-2)
-static __noinline __s32 sendLeast(struct pt_regs* ctx, __u32 flags, __u32 tgid, __u64 end) {
+static __noinline __s32 sendLeast(struct pt_regs* ctx, bool at_entry, __u32 id, __u32 python,
+                                  __u64 end) {
   const __u32 head = offsetof(struct stack_record, frame) + 8 * STACK_FRAMES_FEW;
-  struct unwind_space space = spaceOf(tgid);
+  struct unwind_space space = spaceOf(tgidNow());
   struct walk walk = {};
   struct stack_record* record = bpf_ringbuf_reserve(&stack_ring, head + STACK_COPY_LEAST, 0);
   if (!record) return -1;
-  walkAFew(&walk, ctx, flags & WALK_AT_ENTRY, space, record);
+  walkAFew(&walk, ctx, at_entry, space, record);
   __u64 bytes = end - walk.sp;
   if (walk.end != STACK_UNKNOWN || bytes == 0 || bytes > STACK_COPY_LEAST ||
       bpf_probe_read_user((__u8*)record + head, bytes, (const void*)walk.sp)) {
     bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
     return SEND_MORE;
   }
-  describe(record, &walk, space, tgid);
-  if (flags & WALK_FOR_RULES) record->id = 0;
-  __u32 id = record->id;
+  describe(record, &walk, space, id, python);
   record->room = STACK_FRAMES_FEW;
   record->copied_bytes = bytes;
   record->copied_pages = 3;  // it may extend into the next one
@@ -310,33 +294,38 @@ static __always_inline bool hasRoomForCopies(void) {
 
 // The stack from where `walk` found no rule up to `end`. Until there is a rule, every thread at
 // this place sends its own copy. Pages are copied whole, except the first.
-static __always_inline __s32 sendWithCopy(struct pt_regs* ctx, __u32 flags, __u32 tgid,
-                                          const struct walk* walk, __u64 end) {
+static __always_inline __s32 sendWithCopy(struct pt_regs* ctx, bool at_entry, __u32 number,
+                                          __u32 python, const struct walk* walk, __u64 end) {
   __u64 bytes = end - walk->sp;
   if (bytes <= STACK_COPY_LEAST && walk->frames <= STACK_FRAMES_FEW) {
-    __s32 id = sendLeast(ctx, flags, tgid, end);
+    __s32 id = sendLeast(ctx, at_entry, number, python, end);
     if (id != SEND_MORE) return id;
   }
-  if (bytes <= STACK_COPY_TINY - 4096) return sendTiny(ctx, flags, tgid);
-  if (bytes <= STACK_COPY_SMALL - 4096) return sendSmall(ctx, flags, tgid);
-  return sendLarge(ctx, flags, tgid);
+  if (bytes <= STACK_COPY_TINY - 4096) return sendTiny(ctx, at_entry, number, python);
+  if (bytes <= STACK_COPY_SMALL - 4096) return sendSmall(ctx, at_entry, number, python);
+  return sendLarge(ctx, at_entry, number, python);
 }
 
 // The number of this thread's stack; −1 if it could not be sent.
 static __noinline __s32 takeStack(struct pt_regs* ctx, bool at_entry) {
   if (!settings.take_stacks) return -1;
-  __u32 tgid = tgidNow(), flags = at_entry ? WALK_AT_ENTRY : 0;
   struct walk walk = {};
   __s32 id = -1;
-  walkStack(&walk, ctx, at_entry, spaceOf(tgid), 0);
+  struct unwind_space space = spaceOf(tgidNow());
+  walkStack(&walk, ctx, at_entry, space, 0);
   if (walk.end != STACK_UNKNOWN) {
+    walk.hash = withPython(walk.hash, space.process);
     __u32* known = bpf_map_lookup_elem(&known_stacks, &walk.hash);
     if (known) return *known;
   }
+  __u32 number = nextNumber(), python = sendPython(number, space.process);
   if (walk.end != STACK_UNKNOWN || !hasRoomForCopies())
-    id = sendWhole(ctx, flags, tgid);
+    id = sendWhole(ctx, at_entry, number, python);
   else
-    id = sendWithCopy(ctx, flags, tgid, &walk, walk.sp + stackBytes(walk.sp));
-  if (id < 0) count(LOSS_STACK);
+    id = sendWithCopy(ctx, at_entry, number, python, &walk, walk.sp + stackBytes(walk.sp));
+  if (id < 0)
+    count(LOSS_STACK);
+  else if (walk.end != STACK_UNKNOWN && python != PYTHON_LOST)
+    bpf_map_update_elem(&known_stacks, &walk.hash, &id, BPF_ANY);
   return id;
 }

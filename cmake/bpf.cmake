@@ -22,7 +22,8 @@ endif()
 
 if(TIDEGAUGE_PAGE_TABLES)
   enable_language(ASM)
-  file(GLOB bpf_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bpf/*.h ${PROJECT_SOURCE_DIR}/bpf/*.c)
+  file(GLOB bpf_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bpf/*.h
+       ${PROJECT_SOURCE_DIR}/bpf/*/*.h ${PROJECT_SOURCE_DIR}/bpf/*.c)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/bpf)
   # tidegauge_compile_bpf(SOURCE MACHINE OBJECT): SOURCE.bpf.c for a kernel on MACHINE, as libbpf names it.
   #

@@ -39,7 +39,7 @@ struct Counter final : record::RecorderSink {
   void processEnded(uint32_t, int64_t, std::optional<int>) override {}
   void libraryWatched(const record::WatchedLibrary&) override {}
   void call(const model::MemoryCall&) override { calls += 1; }
-  void stackSeen(uint32_t, uint32_t, const std::vector<uint64_t>&) override {}
+  void stackSeen(uint32_t, uint32_t, const record::SeenStack&) override {}
   void kernelNamed(const record::KernelName&) override {}
   void launchesSeen(const std::vector<record::LaunchCount>&) override {}
   void launched(const record::Launch&) override {}

@@ -145,15 +145,6 @@ Finding nvml(const MachineFacts& facts) {
           "libnvidia-ml.so.1 comes with NVIDIA's driver"};
 }
 
-Finding python(const MachineFacts& facts) {
-  if (facts.names_python_frames)
-    return {Verdict::kOk, "Python frames", "PYTHONPERFSUPPORT is set", {}, {}};
-  return {Verdict::kLimited, "Python frames", "PYTHONPERFSUPPORT is not set",
-          "record sets it for the command that it starts; stacks of programs that were started "
-          "without it show the interpreter, not the Python code",
-          "Start them with PYTHONPERFSUPPORT=1 or python -X perf (CPython 3.12 or newer)"};
-}
-
 }  // namespace
 
 std::string_view name(Verdict verdict) {
@@ -177,7 +168,6 @@ std::vector<Finding> judge(const MachineFacts& facts) {
   all.push_back(semaphores(facts));
   all.push_back(cgroup(facts));
   all.push_back(nvml(facts));
-  all.push_back(python(facts));
   return all;
 }
 

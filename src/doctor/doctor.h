@@ -41,7 +41,6 @@ struct MachineFacts {
   bool own_pid_namespace = false;        // processes have other numbers here than in the kernel
   std::optional<uint32_t> nvml_devices;  // none: no NVML
   std::string nvml_problem;              // "NVML is there and says: Driver Not Loaded"
-  bool names_python_frames = false;      // PYTHONPERFSUPPORT is set here
 };
 
 MachineFacts lookAtMachine();

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -113,9 +112,6 @@ MachineFacts lookAtMachine() {
   facts.has_semaphores =
       access("/sys/bus/event_source/devices/uprobe/format/ref_ctr_offset", R_OK) == 0;
   facts.own_pid_namespace = record::isInOwnPidNamespace();
-  const char* perf_support = std::getenv("PYTHONPERFSUPPORT");
-  facts.names_python_frames =
-      perf_support != nullptr && std::string_view(perf_support) != "0" && *perf_support != '\0';
   askNvml(facts);
   auto programs = record::Programs::load({});
   if (programs.ok()) {

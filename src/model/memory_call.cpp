@@ -9,10 +9,10 @@ constexpr std::array<std::string_view, 3> kPlanes = {"driver", "runtime", "frame
 constexpr std::array<std::string_view, 14> kVerbs = {
     "allocate", "free",  "map",  "unmap", "retain", "create", "destroy",
     "release",  "reset", "trim", "set",   "push",   "pop",    "ask"};
-constexpr std::array<std::string_view, 14> kKinds = {
+constexpr std::array<std::string_view, 15> kKinds = {
     "device",      "managed",  "pinned host",   "registered host", "pool",
     "pool itself", "physical", "address range", "array",           "alias",
-    "graph",       "context",  "block",         "answer"};
+    "graph",       "context",  "block",         "answer",          "stream"};
 static_assert(kVerbs.size() == static_cast<size_t>(Verb::kAsk) + 1);
 static_assert(kKinds.size() == kMemoryKinds);
 static_assert(sizeof(MemoryCall) == 88);

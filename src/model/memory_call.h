@@ -49,8 +49,9 @@ enum class MemoryKind : uint8_t {
   kContext,
   kBlock,   // of the framework's allocator, inside driver memory
   kAnswer,  // of the driver: `address` bytes of the device's `size_bytes` are free
+  kStream,  // no memory: it names the device of what is allocated in it
 };
-inline constexpr size_t kMemoryKinds = static_cast<size_t>(MemoryKind::kAnswer) + 1;
+inline constexpr size_t kMemoryKinds = static_cast<size_t>(MemoryKind::kStream) + 1;
 
 inline constexpr uint32_t kNoStackOfCall = ~uint32_t{0};
 inline constexpr int32_t kUnknownDevice = -1;
@@ -60,7 +61,7 @@ struct MemoryCall {
   int64_t end_ns = 0;
   uint64_t address = 0;  // the result; for a free: the argument
   uint64_t size_bytes = 0;
-  uint64_t handle = 0;  // cuMemCreate, pool, array, context; kSet and kRelease: the device
+  uint64_t handle = 0;  // cuMemCreate, pool, array, context, stream; kSet, kRelease: the device
   uint64_t stream = 0;
   uint64_t offset = 0;   // kMap: into the handle
   uint32_t process = 0;  // index into the recording's processes

@@ -6,7 +6,7 @@
 //              └► RecordedWork  … of pid 57                           of the trace "pid 57 server"
 //
 // Plain columns, with names and units of the tables of docs/formats/recording.md. Cost: 92 bytes
-// per row of launches, 68 per row of copies.
+// per row of launches, 68 per row of copies, 104 and its arguments per single launch.
 #pragma once
 
 #include <algorithm>
@@ -129,6 +129,8 @@ struct RecordedRun {
 struct RecordedKernels {
   std::vector<int64_t> kernel_id, handle;
   std::vector<base::StringId> name;  // "kernel at 0x7f00 (no name)" if unknown
+  // "0:8 8:4": offset and size of each parameter; empty: it has none; invalid: not known.
+  std::vector<base::StringId> parameters;
 
   size_t size() const { return kernel_id.size(); }
 };
@@ -140,6 +142,23 @@ struct RecordedLaunches {
   std::vector<int64_t> count;
 
   size_t size() const { return count.size(); }
+};
+
+// Single launches, by time; only if the recorder was asked for them.
+struct RecordedLaunchEvents {
+  std::vector<int64_t> time_ns, thread, kernel_id, function_id;
+  std::array<std::vector<uint32_t>, 3> grid, block;
+  std::vector<uint32_t> shared_bytes;
+  std::vector<uint64_t> stream;
+  std::vector<int32_t> device;          // kUnknownDevice: unknown
+  std::vector<StackId> stack;           // of the trace; invalid: none
+  std::vector<uint8_t> argument_bytes;  // of all rows, one after the other
+  std::vector<uint64_t> arguments_end;  // by row, in argument_bytes
+  // How many parameters of its kernel a row has; −1: they were not known, and its arguments are
+  // words of 8 bytes each; kNotRecorded: arguments were not asked for.
+  std::vector<int64_t> parameters;
+
+  size_t size() const { return time_ns.size(); }
 };
 
 // Copies of one direction and function, counted from begin_ns to end_ns.
@@ -210,6 +229,7 @@ struct RecordedWork {
   int64_t process_id = 0;
   RecordedKernels kernels;
   RecordedLaunches launches;
+  RecordedLaunchEvents launch_events{};
   RecordedCopies copies;
   RecordedRefusals refused{};
   RecordedRefusalRows refused_in_row{};

@@ -37,6 +37,7 @@ std::vector<Table> allTables(const AnalysedTrace& trace, const Whole& whole) {
   tables.push_back(functionsTable(trace));
   tables.push_back(kernelsTable(trace));
   tables.push_back(launchesTable(trace));
+  tables.push_back(launchEventsTable(trace));
   tables.push_back(copiesTable(trace));
   tables.push_back(refusedTable(trace));
   tables.push_back(heldAtEndTable(trace));

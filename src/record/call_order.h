@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bpf/records.h"
+#include "record/kernel/seen_launch.h"
 
 namespace tidegauge::record {
 
@@ -20,7 +21,7 @@ class CallOrder {
  public:
   // Where the rings add what they have.
   std::vector<memory_record>& memory() { return memory_; }
-  std::vector<launch_record>& launches() { return launches_; }
+  std::vector<SeenLaunch>& launches() { return launches_; }
   std::vector<system_record>& system() { return system_; }
 
   // From now on no later records are passed on (the kernel's clock).
@@ -33,8 +34,8 @@ class CallOrder {
   size_t handOut(uint64_t until_ns, To& to);
 
  private:
-  template <class Record, class Time>
-  static void sortBy(std::vector<Record>& records, Time Record::*time) {
+  template <class Record, class Of, class Time>
+  static void sortBy(std::vector<Record>& records, Time Of::*time) {
     std::stable_sort(records.begin(), records.end(),
                      [&](const Record& a, const Record& b) { return a.*time < b.*time; });
   }
@@ -50,7 +51,7 @@ class CallOrder {
   }
 
   std::vector<memory_record> memory_;
-  std::vector<launch_record> launches_;
+  std::vector<SeenLaunch> launches_;
   std::vector<system_record> system_;
   uint64_t ordered_until_ns_ = 0, end_ns_ = UINT64_MAX;
 };

@@ -1,17 +1,19 @@
 #include "record/recorder.h"
 
+#include <bpf/bpf.h>
 #include <fmt/format.h>
 #include <fnmatch.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "bpf/processes/hold_records.h"
 #include "record/decode.h"
 #include "record/kernel/functions.h"
 #include "record/process/errors.h"
+#include "record/process/helper.h"
 #include "record/process/running_process.h"
 
 namespace tidegauge::record {
@@ -45,22 +47,27 @@ base::Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderOptions& o
 
 Recorder::Recorder(Programs programs, const RecorderOptions& options, RecorderSink& sink)
     : programs_(std::move(programs)),
+      gates_(programs_),
       probes_(programs_, options.framework),
       unwinder_(programs_),
+      pythons_(programs_),
       sink_(sink),
       counts_(programs_),
       name_glob_(options.name_glob),
       watch_all_(options.programs.watch_all),
+      walks_python_(options.python && options.programs.take_stacks),
       let_go_unused_(options.programs.watch_all || options.let_go_unused) {}
 
 // No program may stay stopped: first no more are stopped, then the stopped ones continue.
 Recorder::~Recorder() {
+  gates_.shut();
   probes_.detach();
+  pythons_.detach();
   programs_.detach();
   std::vector<system_record> last;
   rings_.takeSystem(last);
   for (const system_record& record : last)
-    if (record.stopped != 0) kill(static_cast<pid_t>(record.tgid), SIGCONT);
+    if (record.stopped == STOPPED_BY_SIGNAL) continueProcess(static_cast<pid_t>(record.tgid));
 }
 
 void Recorder::inOrder(const system_record& record) {
@@ -177,8 +184,52 @@ void Recorder::named(const name_record& record) {
   sink_.kernelNamed(name);
 }
 
+// Names that found no room in the ring are read where they lie.
+void Recorder::takeMissedNames() {
+  int map = programs_.mapDescriptor("missed_names");
+  missed_name_key key{};
+  while (bpf_map_get_next_key(map, nullptr, &key) == 0) {
+    missed_name missed{};
+    if (bpf_map_lookup_elem(map, &key, &missed) != 0 || bpf_map_delete_elem(map, &key) != 0) return;
+    name_record record{};
+    record.handle = key.handle;
+    record.of = missed.of;
+    record.program = key.program;
+    if (missed.text != 0) {
+      std::string text = textOf(key.tgid, missed.text, sizeof(record.name) - 1);
+      if (text.empty()) names_lost_ += 1;
+      text.copy(record.name, sizeof(record.name) - 1);
+    }
+    if (book_.contains(record.program))
+      named(record);
+    else
+      book_.keepName(record);
+  }
+}
+
+Losses Recorder::losses() const {
+  Losses losses = programs_.losses();
+  losses[LOSS_NAME_RING] += names_lost_;
+  return losses;
+}
+
+void Recorder::setParameters(uint32_t process, uint64_t kernel,
+                             const std::vector<uint32_t>& sizes) {
+  if (sizes.size() > WHOLE_PARAMETERS) return;
+  parameter_sizes value{};
+  value.count = static_cast<uint16_t>(sizes.size());
+  for (size_t i = 0; i < sizes.size(); ++i)
+    value.size[i] = static_cast<uint16_t>(std::min<uint32_t>(sizes[i], UINT16_MAX));
+  for (const auto& [pid, running] : running_) {
+    if (running.left_out || running.index != process || running.program == 0) continue;
+    parameter_key key{kernel, running.program, 0};
+    bpf_map_update_elem(programs_.mapDescriptor("parameters_of"), &key, &value, BPF_ANY);
+  }
+}
+
 // A name may arrive before its program is known; after the program's end it is useless.
 void Recorder::takeNames() {
+  takeMissedNames();
   std::vector<name_record> names;
   rings_.takeNames(names);
   for (const name_record& record : names) {
@@ -189,11 +240,16 @@ void Recorder::takeNames() {
   }
 }
 
-void Recorder::launched(const launch_record& record) {
+void Recorder::launched(const SeenLaunch& record) {
   Running& process = running(record.tgid);
   if (process.left_out) return;
   sendStack(process, record.stack);
   Launch launch = decoded(record);
+  if (record.whole != 0) {
+    launch.parameters = record.arguments;
+    launch.bytes = record.bytes;
+    launch.arguments.clear();
+  }
   launch.what.process = process.index;
   launch.time_ns = toEpoch(record.time_ns);
   sink_.launched(launch);

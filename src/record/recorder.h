@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,12 +26,14 @@
 #include "model/memory_call.h"
 #include "record/call_order.h"
 #include "record/kernel/even_clock.h"
+#include "record/kernel/gates.h"
 #include "record/kernel/kernel_counts.h"
 #include "record/kernel/probes.h"
 #include "record/kernel/programs.h"
 #include "record/kernel/rings.h"
 #include "record/process/child.h"
 #include "record/program_book.h"
+#include "record/python/pythons.h"
 #include "record/source.h"
 #include "record/unwind/unwinder.h"
 
@@ -39,6 +42,7 @@ namespace tidegauge::record {
 struct RecorderOptions {
   ProgramSettings programs;
   bool framework = true;
+  bool python = true;     // walk the frames of CPython
   std::string name_glob;  // only processes of this name; empty: all
   // For recorders that run for weeks: a library that no process maps any more is released after a
   // minute, also if only chosen processes are watched. (Always done if the whole machine is
@@ -60,7 +64,9 @@ class Recorder final : public Source {
   size_t poll(int timeout_ms) override;
   void finish() override;
   void tellCounts() override;
-  Losses losses() const override { return programs_.losses(); }
+  Losses losses() const override;
+  void setParameters(uint32_t process, uint64_t kernel,
+                     const std::vector<uint32_t>& sizes) override;
   // Whether one link holds the probes of a library; if not, its end takes seconds.
   bool linksMany() const { return programs_.linksMany(); }
   const Probes& probes() const { return probes_; }
@@ -85,22 +91,27 @@ class Recorder final : public Source {
   void beforeCall(size_t number);
   void memoryCall(const memory_record& record);
   void named(const name_record& record);
-  void launched(const launch_record& record);
+  void launched(const SeenLaunch& record);
   Running& running(uint32_t tgid, const system_record* seen = nullptr);
   void end(uint32_t tgid, uint64_t time_ns, std::optional<int> status);
-  // `since_ns`: it has been running since then; absent: it is stopped. Returns the kinds of
-  // libraries that it maps.
-  std::vector<Library> lookAtLibraries(uint32_t tgid, std::optional<int64_t> since_ns);
+  // `since`: it has been running since then; absent: it waits. Returns the kinds of libraries that
+  // it maps.
+  using Since = std::function<std::optional<int64_t>()>;  // called once the probes are there
+  std::vector<Library> lookAtLibraries(uint32_t tgid, const Since& since);
   void learnCode(uint32_t tgid);
+  void learnPython(uint32_t tgid);
   void releaseUnused();
   void forgetGone();
   void watchRunning(uint32_t tgid);
   void sendStack(Running& process, int32_t stack);
   void takeNames();
+  void takeMissedNames();
 
   Programs programs_;
+  Gates gates_;
   Probes probes_;
   Unwinder unwinder_;
+  Pythons pythons_;
   RecorderSink& sink_;
   Rings rings_;
   KernelCounts counts_;
@@ -110,12 +121,14 @@ class Recorder final : public Source {
   std::set<uint32_t> from_start_;
   std::string name_glob_;
   bool watch_all_ = false;
+  bool walks_python_ = false;
   bool let_go_unused_ = false;
   // With watch_all_: processes whose code was learnt; true: gone at the last check. The end of a
   // process without calls is not reported.
   std::map<uint32_t, bool> learnt_;
   int64_t looked_ns_ = 0;  // for unused libraries
   uint32_t next_index_ = 0;
+  uint64_t names_lost_ = 0;  // whose program had gone before they were read
 };
 
 }  // namespace tidegauge::record

@@ -2,13 +2,16 @@
 // what is released when they are gone.
 #include <bpf/bpf.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
+#include "bpf/processes/hold_records.h"
 #include "record/code/elf_file.h"
 #include "record/process/errors.h"
+#include "record/process/helper.h"
 #include "record/process/running_process.h"
 #include "record/recorder.h"
 
@@ -37,9 +40,12 @@ base::Status Recorder::watchCommand(const Child& child, const std::string& progr
   auto pid = static_cast<uint32_t>(child.pid());
   TG_RETURN_IF_ERROR(programs_.watchProcess(pid, true));
   from_start_.insert(pid);
-  auto file = ElfFile::open(interpreterOfScript(program));
-  if (file.ok() && !file.value().interpreter().empty())
-    (void)probes_.watchLoader(file.value().interpreter());
+  std::string path = interpreterOfScript(program);
+  if (auto file = ElfFile::open(path); file.ok()) {
+    std::string loader = file.value().interpreter();
+    if (loader.empty() && isLoader(path)) loader = path;
+    if (!loader.empty()) (void)probes_.watchLoader(loader);
+  }
   return base::okStatus();
 }
 
@@ -58,11 +64,12 @@ bool Recorder::anyTargetRuns() const {
 
 // Learns its mappings before its functions are watched, so that their first calls have stacks; and
 // again, since it may have continued meanwhile.
-std::vector<Library> Recorder::lookAtLibraries(uint32_t tgid, std::optional<int64_t> since_ns) {
+std::vector<Library> Recorder::lookAtLibraries(uint32_t tgid, const Since& since) {
   // If all processes of a machine are watched, only those with CUDA matter.
   bool has_cuda = !watch_all_ || running_.contains(tgid) || probes_.mapsLibraries(tgid);
   if (has_cuda) learnCode(tgid);
   LibrariesOf found = probes_.watchLibrariesOf(tgid);
+  std::optional<int64_t> since_ns = since();
   bool is_new = !found.added.empty();
   if (!has_cuda && !is_new && found.unwatched.empty()) return found.kinds;
   if (!has_cuda || is_new) learnCode(tgid);
@@ -83,8 +90,16 @@ std::vector<Library> Recorder::lookAtLibraries(uint32_t tgid, std::optional<int6
 
 void Recorder::learnCode(uint32_t tgid) {
   unwinder_.look(tgid);
+  if (walks_python_) learnPython(tgid);
   sink_.mappingsChanged(tgid);
   if (watch_all_) learnt_[tgid] = false;
+}
+
+void Recorder::learnPython(uint32_t tgid) {
+  std::optional<RunningPython> python = pythons_.look(tgid);
+  if (!python) return;
+  unwinder_.setPythonLoops(tgid, std::move(python->loops));
+  if (!python->problem.empty()) sink_.pythonMissing(python->problem);
 }
 
 // Runs now and then; libraries of explicitly requested processes stay.
@@ -92,7 +107,7 @@ void Recorder::releaseUnused() {
   int64_t now_ns = evenClock().now_ns();
   if (!let_go_unused_ || now_ns - looked_ns_ < kLookEvery_ns) return;
   looked_ns_ = now_ns;
-  (void)probes_.releaseUnused(now_ns, kUnused_ns);
+  if (!probes_.releaseUnused(now_ns, kUnused_ns).empty()) gates_.forgetFiles();
   if (watch_all_) forgetGone();
 }
 
@@ -114,7 +129,7 @@ void Recorder::forgetGone() {
 // What it holds already is unknown.
 void Recorder::watchRunning(uint32_t tgid) {
   model::FigureSet older;
-  for (Library kind : lookAtLibraries(tgid, std::nullopt))
+  for (Library kind : lookAtLibraries(tgid, [] { return std::nullopt; }))
     older.add(kind == Library::kFramework ? model::Figures::kBlocks : model::Figures::kMemory);
   int64_t now_ns = evenClock().now_ns();
   if (!older.empty()) sink_.unwatched({{}, now_ns, tgid, {}, {}, older, kRanBefore}, now_ns);
@@ -124,16 +139,27 @@ void Recorder::urgent(const system_record& record) {
   if (record.event == SYSTEM_FORK) unwinder_.inherit(record.tgid, record.parent);
   if (record.event != SYSTEM_LIBRARIES && record.event != SYSTEM_EXEC) return;
   unwinder_.drain();  // earlier stacks belong to the earlier mappings
-  (void)lookAtLibraries(record.tgid, record.stopped != 0
-                                         ? std::nullopt
-                                         : std::optional(evenClock().ofKernel_ns(record.time_ns)));
-  if (record.stopped != 0) kill(static_cast<pid_t>(record.tgid), SIGCONT);
+  bool at_gate = record.stopped == STOPPED_AT_GATE;
+  auto since = [&]() -> std::optional<int64_t> {
+    bool waits = at_gate ? gates_.isClosed(record.program) : record.stopped != NOT_STOPPED;
+    return waits ? std::nullopt : std::optional(evenClock().ofKernel_ns(record.time_ns));
+  };
+  bool watched = !lookAtLibraries(record.tgid, since).empty();
+  if (at_gate) gates_.open(record.program, watched);
+  if (record.stopped != STOPPED_BY_SIGNAL) return;
+  if (record.event == SYSTEM_EXEC && !probes_.hasLoader(record.tgid))
+    gates_.know(fmt::format("/proc/{}/exe", record.tgid), watched);
+  continueProcess(static_cast<pid_t>(record.tgid));
 }
 
 void Recorder::takeUrgent() {
   std::vector<system_record>& records = order_.system();
   size_t known = records.size();
   rings_.takeSystem(records);
+  auto waits = [](const system_record& record) { return record.stopped == STOPPED_AT_GATE; };
+  std::optional<Hurry> hurry;
+  if (std::any_of(records.begin() + static_cast<std::ptrdiff_t>(known), records.end(), waits))
+    hurry.emplace();
   for (size_t i = known; i < records.size(); ++i) urgent(records[i]);
 }
 

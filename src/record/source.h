@@ -11,6 +11,7 @@
 #include "model/incomplete.h"
 #include "model/memory_call.h"
 #include "record/kernel/programs.h"
+#include "record/python/seen_stack.h"
 
 namespace tidegauge::record {
 
@@ -55,6 +56,9 @@ struct Launch {
   int32_t device = model::kUnknownDevice;
   uint32_t stack = model::kNoStackOfCall;
   std::vector<uint64_t> arguments;  // first words at the addresses in the arguments
+  // If it is set, `bytes` has this number of parameters, one after the other.
+  std::optional<uint32_t> parameters;
+  std::vector<uint8_t> bytes;
 };
 struct CopyCount {
   uint32_t process = 0;
@@ -92,9 +96,10 @@ class RecorderSink {
   // The process is gone, and processSeen() was never called for it.
   virtual void mappingsForgotten(uint32_t pid) { (void)pid; }
   virtual void call(const model::MemoryCall& call) = 0;
-  // Frames of a stack, innermost first, before the first call that refers to it: return addresses,
-  // and for the current instruction its address + 1.
-  virtual void stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& frames) = 0;
+  // A stack, before the first call that refers to it.
+  virtual void stackSeen(uint32_t process, uint32_t stack, const SeenStack& frames) = 0;
+  // Why the Python frames of a process are missing from its stacks: "Python 3.8: it is older …".
+  virtual void pythonMissing(const std::string& why) { (void)why; }
   virtual void kernelNamed(const KernelName& name) = 0;
   // The counts since the last call; for an ended process they may come a little later.
   virtual void launchesSeen(const std::vector<LaunchCount>& launches) = 0;
@@ -112,6 +117,14 @@ class Source {
   // Passes the counts since the last call to the sink: launchesSeen(), copiesSeen().
   virtual void tellCounts() = 0;
   virtual Losses losses() const = 0;
+  // The sizes of a kernel's parameters: from now on its launches come with all of them. Ignored
+  // unless asked for (ProgramSettings::whole_arguments).
+  virtual void setParameters(uint32_t process, uint64_t kernel,
+                             const std::vector<uint32_t>& sizes) {
+    (void)process;
+    (void)kernel;
+    (void)sizes;
+  }
   virtual StackCounts stackCounts() const { return {}; }
   // One of the requested processes, or a child of theirs, runs.
   virtual bool anyTargetRuns() const = 0;

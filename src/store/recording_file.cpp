@@ -164,6 +164,24 @@ bool isRecording(const std::string& path) {
   return application == static_cast<uint32_t>(model::kRecordingApplication);
 }
 
+std::optional<std::string> metaOf(const std::string& path, const char* key) {
+  if (!isRecording(path)) return std::nullopt;
+  sqlite3* opened = nullptr;
+  int code = sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
+  std::unique_ptr<sqlite3, Close> db(opened);
+  sqlite3_stmt* prepared = nullptr;
+  if (code != SQLITE_OK || sqlite3_prepare_v2(db.get(), "SELECT value FROM meta WHERE key = ?1", -1,
+                                              &prepared, nullptr) != SQLITE_OK)
+    return std::nullopt;
+  std::optional<std::string> value;
+  sqlite3_bind_text(prepared, 1, key, -1, SQLITE_STATIC);
+  if (sqlite3_step(prepared) == SQLITE_ROW)
+    if (const unsigned char* text = sqlite3_column_text(prepared, 0); text != nullptr)
+      value = reinterpret_cast<const char*>(text);
+  sqlite3_finalize(prepared);
+  return value;
+}
+
 void removeRecording(const std::string& path) {
   for (const char* suffix : kSuffixes) ::unlink((path + suffix).c_str());
 }
@@ -194,7 +212,9 @@ base::Result<int> beginRecordingFile(const std::string& path, const WriterOption
   std::string unnamed = path + kUnnamed;
   // Left by a recorder that was killed at that moment.
   if (isRecording(unnamed) && !isBeingWritten(unnamed)) ::unlink(unnamed.c_str());
-  int file = ::open(unnamed.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
+  // Command lines, arguments of kernels and stacks concern its owner alone. SQLite gives the files
+  // beside it the same mode.
+  int file = ::open(unnamed.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
   if (file < 0 && errno == EEXIST)
     return base::Error{base::ErrorKind::kUsage, unnamed + " already exists", std::nullopt,
                        "A recording begins under this name: remove it, or give another name."};

@@ -7,6 +7,7 @@
 // rollback journal. Cost: one write of about 0.5 MiB to the disk.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -27,6 +28,8 @@ base::Result<int> beginRecordingFile(const std::string& path, const WriterOption
 
 // Decided by the first bytes of a plain file.
 bool isRecording(const std::string& path);
+// A row of its table meta; absent: it has none, or cannot be read.
+std::optional<std::string> metaOf(const std::string& path, const char* key);
 // Whether a recorder is writing it.
 bool isBeingWritten(const std::string& path);
 // One of the locks of model/recording_format.h. On a file system without locks, readers can only

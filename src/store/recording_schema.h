@@ -35,8 +35,8 @@ CREATE TABLE device_memory(
   time_ns INTEGER NOT NULL, device INTEGER NOT NULL, pid INTEGER, used_bytes INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE kernels(
-  kernel_id INTEGER PRIMARY KEY, process_id INTEGER NOT NULL, handle INTEGER NOT NULL, name TEXT
-) STRICT;
+  kernel_id INTEGER PRIMARY KEY, process_id INTEGER NOT NULL, handle INTEGER NOT NULL, name TEXT,
+  parameters TEXT) STRICT;
 CREATE TABLE launches(
   begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, process_id INTEGER NOT NULL,
   kernel_id INTEGER NOT NULL, function_id INTEGER NOT NULL, grid_x INTEGER NOT NULL,
@@ -47,7 +47,8 @@ CREATE TABLE launch_events(
   kernel_id INTEGER NOT NULL, function_id INTEGER NOT NULL, grid_x INTEGER NOT NULL,
   grid_y INTEGER NOT NULL, grid_z INTEGER NOT NULL, block_x INTEGER NOT NULL,
   block_y INTEGER NOT NULL, block_z INTEGER NOT NULL, shared_bytes INTEGER NOT NULL,
-  stream INTEGER NOT NULL, device INTEGER, stack_id INTEGER, arguments BLOB) STRICT;
+  stream INTEGER NOT NULL, device INTEGER, stack_id INTEGER, arguments BLOB,
+  parameters INTEGER) STRICT;
 CREATE TABLE copies(
   begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, process_id INTEGER NOT NULL,
   direction TEXT NOT NULL, function_id INTEGER NOT NULL, submitted INTEGER NOT NULL,

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -56,6 +57,11 @@ class RecordingWriter::Impl {
     struct stat file {};
     return ::stat((path_ + suffix).c_str(), &file) == 0 ? static_cast<uint64_t>(file.st_size) : 0;
   }
+  std::optional<uint64_t> freeBytes() const {
+    struct statvfs disk {};
+    if (::fstatvfs(lock_, &disk) != 0 || disk.f_blocks == 0) return std::nullopt;
+    return uint64_t{disk.f_bavail} * disk.f_frsize;
+  }
   void fold() {
     if (!failure_ && !open_)
       sqlite3_exec(db_, "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
@@ -78,7 +84,8 @@ class RecordingWriter::Impl {
 
   struct {
     Statement meta, process, process_end, function, module, frame, frame_name, stack, stack_frame,
-        kernel, call, launches, launch_event, copies, loss, unwatched, device, device_memory;
+        kernel, kernel_name, kernel_parameters, call, launches, launch_event, copies, loss,
+        unwatched, device, device_memory;
   } statements;
   struct {
     uint32_t processes = 0, functions = 0, modules = 0, frames = 0, stacks = 0, kernels = 0;
@@ -115,11 +122,11 @@ class RecordingWriter::Impl {
     sqlite3_bind_text(statement, index, text.data(), static_cast<int>(text.size()),
                       SQLITE_TRANSIENT);
   }
-  static void bind(sqlite3_stmt* statement, int index, std::span<const uint64_t> words) {
-    if (words.empty()) {
+  static void bind(sqlite3_stmt* statement, int index, std::span<const uint8_t> bytes) {
+    if (bytes.empty()) {
       sqlite3_bind_null(statement, index);
     } else {
-      sqlite3_bind_blob(statement, index, words.data(), static_cast<int>(words.size_bytes()),
+      sqlite3_bind_blob(statement, index, bytes.data(), static_cast<int>(bytes.size()),
                         SQLITE_TRANSIENT);
     }
   }
@@ -368,13 +375,24 @@ base::Result<uint32_t> RecordingWriter::addStack(std::span<const uint32_t> frame
 }
 
 base::Result<uint32_t> RecordingWriter::addKernel(uint32_t process, uint64_t handle,
-                                                  std::string_view name) {
+                                                  std::string_view name,
+                                                  std::optional<std::string_view> parameters) {
   std::optional<std::string_view> known;
   if (!name.empty()) known = name;
   TG_RETURN_IF_ERROR(impl_->insert(impl_->statements.kernel,
-                                   "INSERT INTO kernels VALUES (?, ?, ?, ?)", impl_->next.kernels,
-                                   process, handle, known));
+                                   "INSERT INTO kernels VALUES (?, ?, ?, ?, ?)",
+                                   impl_->next.kernels, process, handle, known, parameters));
   return impl_->next.kernels++;
+}
+
+base::Status RecordingWriter::nameKernel(uint32_t kernel, std::string_view name) {
+  return impl_->insert(impl_->statements.kernel_name,
+                       "UPDATE kernels SET name = ? WHERE kernel_id = ?", name, kernel);
+}
+
+base::Status RecordingWriter::setKernelParameters(uint32_t kernel, std::string_view parameters) {
+  return impl_->insert(impl_->statements.kernel_parameters,
+                       "UPDATE kernels SET parameters = ? WHERE kernel_id = ?", parameters, kernel);
 }
 
 base::Status RecordingWriter::addCall(const model::MemoryCall& call) {
@@ -406,11 +424,11 @@ base::Status RecordingWriter::addLaunchEvent(const LaunchEventRow& row) {
   if (row.stack != model::kNoStackOfCall) stack = row.stack;
   return impl_->insert(
       impl_->statements.launch_event,
-      "INSERT INTO launch_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "INSERT INTO launch_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       launch.begin_ns, launch.process, row.thread, launch.kernel,
       static_cast<uint32_t>(launch.function), launch.grid[0], launch.grid[1], launch.grid[2],
       launch.block[0], launch.block[1], launch.block[2], row.shared_bytes, row.stream, device,
-      stack, row.arguments);
+      stack, row.arguments, row.parameters);
 }
 
 base::Status RecordingWriter::addCopies(const CopyRow& row) {
@@ -456,6 +474,7 @@ base::Status RecordingWriter::commit() { return impl_->commit(); }
 void RecordingWriter::fold() { impl_->fold(); }
 uint64_t RecordingWriter::rowsInTransaction() const { return impl_->rows(); }
 uint64_t RecordingWriter::fileBytes() const { return impl_->bytesBeside("") + journalBytes(); }
+std::optional<uint64_t> RecordingWriter::freeBytes() const { return impl_->freeBytes(); }
 uint64_t RecordingWriter::journalBytes() const { return impl_->bytesBeside("-wal"); }
 void RecordingWriter::letReadersWait(bool on) { impl_->letReadersWait(on); }
 base::Result<bool> RecordingWriter::finishAlone(int64_t ended_ns) {

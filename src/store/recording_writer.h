@@ -62,7 +62,10 @@ struct LaunchEventRow {
   uint64_t stream = 0;
   int32_t device = model::kUnknownDevice;
   uint32_t stack = model::kNoStackOfCall;
-  std::span<const uint64_t> arguments;
+  std::span<const uint8_t> arguments;
+  // How many of the kernel's parameters `arguments` has, one after the other; absent: they are not
+  // known, and it has words.
+  std::optional<uint32_t> parameters;
 };
 
 struct CopyRow {
@@ -107,7 +110,11 @@ class RecordingWriter {
                          uint32_t line);
   // Frames innermost first.
   base::Result<uint32_t> addStack(std::span<const uint32_t> frames);
-  base::Result<uint32_t> addKernel(uint32_t process, uint64_t handle, std::string_view name);
+  // `parameters`: "offset:size …" of each; absent: not known (yet).
+  base::Result<uint32_t> addKernel(uint32_t process, uint64_t handle, std::string_view name,
+                                   std::optional<std::string_view> parameters = std::nullopt);
+  base::Status nameKernel(uint32_t kernel, std::string_view name);
+  base::Status setKernelParameters(uint32_t kernel, std::string_view parameters);
 
   // plane, verb and kind are those of the function: they are not stored twice.
   base::Status addCall(const model::MemoryCall& call);
@@ -126,6 +133,8 @@ class RecordingWriter {
   uint64_t rowsInTransaction() const;
   // Bytes of the file and its journal, after the last commit.
   uint64_t fileBytes() const;
+  // What the user may still write to the disk of the file; absent: the file system does not say.
+  std::optional<uint64_t> freeBytes() const;
   uint64_t journalBytes() const;  // of these: what fold() writes into the file
   // Ends the recording: commits, moves everything into one file. Active readers keep the journal
   // beside it. `ended_ns` absent: the current wall clock.

@@ -42,6 +42,9 @@ void addWork(store::RecordingWriter& writer) {
     launches.kernel = must(writer.addKernel(process, 0xabc, "gemm"));
     launches.count = 1000;
     fuzz::require(writer.addLaunches(launches).ok());
+    fuzz::require(writer.setKernelParameters(launches.kernel, "0:4 4:4").ok());
+    const std::array<uint8_t, 8> arguments = {1, 0, 0, 0, 2, 0, 0, 0};
+    fuzz::require(writer.addLaunchEvent({launches, 41, 0, 0, 0, 3, arguments, 2}).ok());
     store::CopyRow copies;
     copies.end_ns = kSecond_ns;
     copies.process = process;

@@ -135,7 +135,7 @@ class Room(LiveTest):
             self.skipTest("no tmpfs can be mounted here: run as root outside a restricted container")
         try:
             recorder = subprocess.Popen(
-                [str(BINARY), "record", "-o", str(disk / "run.sqlite"), "--no-summary", "--",
+                [str(BINARY), "record", "-o", str(disk / "run.sqlite"), "--no-summary", "--keep-free", "0", "--",
                  str(program("pairs")), "20000", "say"],
                 env=self.environment(folder, FAKE_GPU_CALLS=""), stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE, text=True)

@@ -24,6 +24,23 @@ class Ledgers(LiveTest):
             with self.subTest(name):
                 self.assertAsExpected(self.record(program(name)))
 
+    def test_memory_is_charged_to_the_device_that_a_pool_a_stream_or_a_location_names(self):
+        dump = self.folder() / "dump.json"
+        run = self.record(program("pool_devices"), FAKE_GPU_COUNT="2", DUMP=str(dump))
+        self.assertAsExpected(run)
+        wanted = {0: 5000 + 6000 + 8000, 1: 10_000_000 + (2 << 20)}
+        truth = json.loads(dump.read_text())
+        held = dict.fromkeys(wanted, 0)
+        for block in run.twin.process(pid=run.expected[0]["pid"]).blocks.values():
+            held[block[2]] += block[1]
+        held[1] += 2 << 20  # physical memory is apart in the twin
+        self.assertEqual(held, wanted)
+        rows = json.loads(subprocess.run(
+            [BINARY, "query", run.path, "SELECT device, sum(bytes) AS bytes FROM held_at_end GROUP BY device",
+             "--format", "json"], capture_output=True, check=True).stdout)
+        self.assertEqual({row["device"]: row["bytes"] for row in rows}, wanted)
+        self.assertEqual({number: device["asked_bytes"] for number, device in enumerate(truth["devices"][:2])}, wanted)
+
     def test_a_driver_without_the_stub_is_watched_at_its_entry(self):
         folder = libraries() / "plain"
         run = self.record(program("driver_plain", "-l:libcuda.so.1", f"-Wl,-rpath,{folder}",
@@ -214,6 +231,16 @@ class Processes(LiveTest):
         for words in ([program("holds")], ["sh", "-c", f"{program('holds')}; true"]):
             run = self.record(*words, FAKE_GPU_COUNT="0", code=None)
             self.assertEqual([(c["name"], c["device"]) for c in run.twin.calls], [("cudaFree", 0)])
+
+    def test_a_program_that_the_loader_was_started_for(self):
+        """As bundles do: the kernel's name of the program is the loader."""
+        loader = "/lib64/ld-linux-x86-64.so.2"
+        path = program("plain")
+        static = program("static_runtime", "-Wl,--export-dynamic-symbol=none", "-l:libcudart_static.a",
+                       "-lstdc++", "-l:libcuda.so.1", source="plain")
+        for words in ([loader, path], [loader, static], ["sh", "-c", f"{loader} --library-path {libraries()} {path}; true"]):
+            with self.subTest(words=words):
+                self.assertAsExpected(self.record(*words))
 
     def test_a_call_site_that_exec_takes_away_is_counted(self):
         run = self.record(program("exec_at_once"), 20)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Whole call stacks of code without frame pointers: the recorded frames beside what the program is
-known to call, for programs of all kinds; Python's own functions through its perf trampoline."""
+known to call, for programs of all kinds; Python's own functions, and through its perf trampoline."""
 import os
 import pathlib
 import re
@@ -179,8 +179,9 @@ train()
         version = subprocess.run([older, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
                                  capture_output=True, text=True, check=True).stdout.strip()
         words = f"Python {version} does not publish the names of its functions"
-        self.assertIn(words, self.record(older, "-c", self.CODE).err)
-        self.assertNotIn(words, self.record(older, "-c", self.CODE, options=["--stacks", "none"]).err)
+        self.assertIn(words, self.record(older, "-c", self.CODE, options=["--preload"]).err)
+        self.assertNotIn(words, self.record(older, "-c", self.CODE, options=["--preload", "--stacks", "none"]).err)
+        self.assertNotIn("Python", self.record(older, "-c", self.CODE).err)  # its frames are walked
 
     def test_functions_of_python_stand_in_the_stack(self):
         script = self.folder() / "work.py"

@@ -19,6 +19,7 @@ class Process:
         self.physical = {}      # handle: [bytes, device, references]
         self.maps = {}          # address: (bytes, handle)
         self.contexts = {}      # handle: device
+        self.handles = {}       # of a stream or pool: device
         self.live = collections.Counter()
         self.allocations = collections.Counter()
         self.frees = collections.Counter()
@@ -53,7 +54,9 @@ class Process:
         returned yet, and comes later in the order of ends."""
         if place in self.blocks:
             self.gave(*self.blocks[place][:2])
-        self.blocks[place] = (kind, call["size_bytes"], call["device"], call["end_ns"])
+        names = (call["handle"] or call["stream"]) & MASK if kind == "pool" else None
+        device = self.handles.get(names, call["device"])
+        self.blocks[place] = (kind, call["size_bytes"], device, call["end_ns"])
         self.took(kind, call["size_bytes"])
 
     def settle(self, handle, by_call=True):
@@ -76,6 +79,8 @@ class Process:
             return  # nothing moves
         if call["code"] != 0:
             self.failures += 1
+        elif plane == "driver" and kind in ("stream", "pool itself") and verb in ("create", "retain"):
+            self.handles[handle] = call["device"]
         elif plane == "framework":
             self.take_block(verb, address, size)
         elif plane == "runtime" and (call["inner"] > 0 or kind == "context" or verb in ("set", "reset")):
@@ -180,12 +185,17 @@ class Twin:
             process.row["process_id"], direction))
 
 
+def is_pool_asked_for(call):
+    """A call that says which pool a device has; the stand-in does not log it."""
+    return call["kind"] == "pool itself" and call["verb"] == "retain"
+
+
 def driver_calls(twin):
     """{(pid, thread): [(function, code, address, bytes, handle)]} of the recording's driver plane, in
     the order of each thread."""
     calls = collections.defaultdict(list)
     for call in twin.calls:
-        if call["plane"] == "driver" and call["kind"] != "answer":
+        if call["plane"] == "driver" and call["kind"] not in ("answer", "stream") and not is_pool_asked_for(call):
             pid = twin.processes[call["process_id"]].row["pid"]
             calls[pid, call["thread"]].append(what(
                 call["name"], call["code"], call["address"] & MASK, call["size_bytes"],

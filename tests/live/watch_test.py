@@ -114,6 +114,36 @@ class Watch(MonitorTest):
         monitor.send_signal(signal.SIGTERM)
         self.assertEqual(monitor.wait(LIMIT_S), 0)
 
+    def test_on_a_shared_node_it_asks_for_a_token_and_names_nobody(self):
+        """And it keeps four capabilities of root's."""
+        token, holders = "0123456789abcdef", [self.holder(), self.holder()]
+        file = self.folder() / "token"
+        file.write_text(token + "\n")
+        file.chmod(0o600)
+        monitor, port = self.monitor("--metrics-token", file, "--no-process-labels",
+                                     *(word for it in holders for word in ("-p", it.pid)))
+        for it in holders:
+            self.step(it, 3)
+        value = lambda line: float(self.get(port, Authorization=f"Bearer {token}")[1].split(f"\n{line} ", 1)[1].split("\n")[0])
+        text = lambda: self.get(port, Authorization=f"Bearer {token}")[1]
+        until(lambda: 'kind="device"} ' in text() and value('tidegauge_device_memory_bytes{device="unknown",kind="device"}') == 12 * MIB,
+              "the memory of both, on a device that was chosen before")
+        until(lambda: "\ntidegauge_kernel_launches_total " in text() and value("tidegauge_kernel_launches_total") == 60, "launches")
+        self.assertEqual(value('tidegauge_allocations_total{device="unknown"}'), 6)
+        for word in ("pid=", "comm=", "kernel=", "library=", "holds", "peak_bytes"):
+            self.assertNotIn(word, text())
+        for headers in ({}, {"Authorization": "Bearer " + "x" * 16}, {"Authorization": token}):
+            status, said = self.get(port, **headers)
+            self.assertEqual((status, "tidegauge_" in said), (401, False))
+        status = pathlib.Path(f"/proc/{monitor.pid}/status").read_text()
+        four = sum(1 << number for number in (2, 19, 38, 39))  # DAC_READ_SEARCH, SYS_PTRACE, PERFMON, BPF
+        for kind in ("CapPrm", "CapEff"):
+            self.assertIn(f"{kind}:\t{four:016x}\n", status)
+        file.chmod(0o644)
+        refused = subprocess.run([BINARY, "monitor", "--listen", "127.0.0.1:0", "--metrics-token", file],
+                                 capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        self.assertEqual((refused.returncode, "chmod 600" in refused.stderr), (2, True), refused.stderr)
+
     def test_of_all_processes_it_keeps_only_what_those_with_cuda_need(self):
         monitor, port = self.monitor("--all")  # which sees what else runs on this machine, too
         descriptors = lambda: len(os.listdir(f"/proc/{monitor.pid}/fd"))

@@ -110,8 +110,7 @@ class Recording(unittest.TestCase):
     def test_the_table_of_processes_has_its_sql_and_needs_no_choice(self):
         path = self.worked()
         found, _ = sentences.statements(tidegauge("report", "--sql", path))
-        above, sql = found[0]
-        self.assertIn("3 processes called for memory, launched or copied", above[0])
+        above, sql = next(one for one in found if "3 processes called for memory, launched or copied" in one[0][0])
         self.assertIn("FROM all_processes", sql)
         with sentences.Database(BINARY, path) as database:
             for line in above:
@@ -124,6 +123,20 @@ class Recording(unittest.TestCase):
                                                      if int(ordinal) >= 0) for key in ("reserved_peak", "reserved"))]
                 for trace in truth]
         self.assertEqual([list(row.values()) for row in rows], sums)
+        # The answer before it: who held what when it ended.
+        answer, answer_sql = found[0]
+        self.assertIn("FROM all_held", answer_sql)
+        held, = json.loads(tidegauge("query", path, answer_sql.rstrip(";"), "--format", "json"))
+        self.assertEqual(held, {"bytes": sum(row[2] for row in sums), "holders": sum(row[2] > 0 for row in sums),
+                                "processes": 3})
+        self.assertIn(f"of device memory were held by {held['holders']} of 3 processes when they, or the recording, "
+                      "ended.", " ".join(" ".join(answer).split()))
+        by_process = next(sql for _, sql in found[1:] if "FROM all_held" in sql)
+        of = {}
+        for row in json.loads(tidegauge("query", path, by_process.rstrip(";"), "--format", "json")):
+            if row["kind"] not in ("pinned host", "registered host"):
+                of[row["pid"]] = of.get(row["pid"], 0) + row["bytes"]
+        self.assertEqual(of, {row[0]: row[2] for row in sums if row[2] > 0})
         refused = subprocess.run([BINARY, "query", path, "SELECT count(*) FROM events"], capture_output=True,
                                  text=True, check=False)
         self.assertEqual(refused.returncode, 2)
@@ -291,7 +304,8 @@ class Recording(unittest.TestCase):
     def test_several_processes_are_summed_up_first(self):
         path, truth = self.files[0]
         text = tidegauge("report", path)
-        head, _, rest = text.partition("\n\n")
+        answer, head = text.split("\n\n")[:2]
+        self.assertIn("Held at the end", answer)
         self.assertIn("3 processes", head)
         for trace in truth:
             self.assertIn(trace["name"].removeprefix("pid "), head)

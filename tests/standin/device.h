@@ -78,6 +78,7 @@ struct Model {
   std::set<Physical*> physicals;
   std::map<uint64_t, Mapping> mappings;
   std::map<void*, Array> arrays;
+  std::map<void*, int> streams;  // the device of each
   std::map<uint64_t, uint64_t> registered;
   std::map<uint64_t, int> externals;
   uint64_t next_handle = 0x10000;

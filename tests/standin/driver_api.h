@@ -127,6 +127,12 @@ CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t keep_bytes);
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, int attribute, void* value);
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, int attribute, void* value);
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* out, CUdevice device);
+CUresult cuDeviceGetMemPool(CUmemoryPool* out, CUdevice device);
+CUresult cuMemGetDefaultMemPool(CUmemoryPool* out, CUmemLocation* location, int type);
+CUresult cuMemGetMemPool(CUmemoryPool* out, CUmemLocation* location, int type);
+CUresult cuStreamCreate(CUstream* out, unsigned flags);
+CUresult cuStreamCreateWithPriority(CUstream* out, unsigned flags, int priority);
+CUresult cuStreamDestroy_v2(CUstream stream);
 CUresult cuMemPoolImportPointer(CUdeviceptr* out, CUmemoryPool pool, void* data);
 
 CUresult cuMemCreate(CUmemGenericAllocationHandle* out, size_t bytes,

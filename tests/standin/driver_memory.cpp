@@ -209,26 +209,33 @@ DRIVER(cuMemFreeHost)(void* address) {
   return call.done(release(call.address, {Kind::kHost}));
 }
 
+// A default stream is on the device of the thread.
+static int deviceOf(CUstream stream) {
+  auto found = model().streams.find(stream);
+  return found == model().streams.end() ? current()->device : found->second;
+}
+
 // ---- pools: memory returns to the pool, not to the device ---------------------------------------
-#define POOL_FUNCTIONS(suffix)                                                   \
-  DRIVER(cuMemAllocAsync##suffix)(CUdeviceptr * out, size_t bytes, CUstream) {   \
-    ENTER("cuMemAllocAsync" #suffix);                                            \
-    call.bytes = bytes;                                                          \
-    NEED_CONTEXT();                                                              \
-    return fromPool(call, &model().devices[current()->device].pool, bytes, out); \
-  }                                                                              \
-  DRIVER(cuMemAllocFromPoolAsync##suffix)                                        \
-  (CUdeviceptr * out, size_t bytes, CUmemoryPool pool, CUstream) {               \
-    ENTER("cuMemAllocFromPoolAsync" #suffix);                                    \
-    call.handle = reinterpret_cast<uint64_t>(pool);                              \
-    call.bytes = bytes;                                                          \
-    NEED_CONTEXT();                                                              \
-    return fromPool(call, static_cast<Pool*>(pool), bytes, out);                 \
-  }                                                                              \
-  DRIVER(cuMemFreeAsync##suffix)(CUdeviceptr address, CUstream) {                \
-    ENTER("cuMemFreeAsync" #suffix);                                             \
-    NEED_CONTEXT();                                                              \
-    return toPool(call, address);                                                \
+#define POOL_FUNCTIONS(suffix)                                                  \
+  DRIVER(cuMemAllocAsync##suffix)                                               \
+  (CUdeviceptr * out, size_t bytes, CUstream stream) {                          \
+    ENTER("cuMemAllocAsync" #suffix);                                           \
+    call.bytes = bytes;                                                         \
+    NEED_CONTEXT();                                                             \
+    return fromPool(call, &model().devices[deviceOf(stream)].pool, bytes, out); \
+  }                                                                             \
+  DRIVER(cuMemAllocFromPoolAsync##suffix)                                       \
+  (CUdeviceptr * out, size_t bytes, CUmemoryPool pool, CUstream) {              \
+    ENTER("cuMemAllocFromPoolAsync" #suffix);                                   \
+    call.handle = reinterpret_cast<uint64_t>(pool);                             \
+    call.bytes = bytes;                                                         \
+    NEED_CONTEXT();                                                             \
+    return fromPool(call, static_cast<Pool*>(pool), bytes, out);                \
+  }                                                                             \
+  DRIVER(cuMemFreeAsync##suffix)(CUdeviceptr address, CUstream) {               \
+    ENTER("cuMemFreeAsync" #suffix);                                            \
+    NEED_CONTEXT();                                                             \
+    return toPool(call, address);                                               \
   }
 POOL_FUNCTIONS()
 POOL_FUNCTIONS(_ptsz)
@@ -287,6 +294,16 @@ DRIVER(cuDeviceGetDefaultMemPool)(CUmemoryPool* out, CUdevice device) {
   if (device < 0 || device >= model().count) return CU_INVALID_DEVICE;
   *out = &model().devices[device].pool;
   return CU_OK;
+}
+DRIVER(cuDeviceGetMemPool)(CUmemoryPool* out, CUdevice device) {
+  return do_cuDeviceGetDefaultMemPool(out, device);
+}
+DRIVER(cuMemGetDefaultMemPool)(CUmemoryPool* out, CUmemLocation* location, int) {
+  if (location->type != 1) return CU_INVALID_VALUE;
+  return do_cuDeviceGetDefaultMemPool(out, location->id);
+}
+DRIVER(cuMemGetMemPool)(CUmemoryPool* out, CUmemLocation* location, int type) {
+  return do_cuMemGetDefaultMemPool(out, location, type);
 }
 DRIVER(cuMemPoolImportPointer)(CUdeviceptr* out, CUmemoryPool pool, void*) {
   ENTER("cuMemPoolImportPointer");

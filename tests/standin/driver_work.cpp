@@ -221,6 +221,21 @@ DRIVER(cuKernelGetFunction)(CUfunction* out, void*) {
   return CU_OK;
 }
 
+// ---- streams ------------------------------------------------------------------------------------
+static CUresult makeStream(CUstream* out) {
+  std::lock_guard<std::mutex> lock(model().mutex);
+  if (current() == nullptr) return CU_INVALID_CONTEXT;
+  *out = reinterpret_cast<CUstream>(model().next_handle += 16);
+  model().streams[*out] = current()->device;
+  return CU_OK;
+}
+DRIVER(cuStreamCreate)(CUstream* out, unsigned) { return makeStream(out); }
+DRIVER(cuStreamCreateWithPriority)(CUstream* out, unsigned, int) { return makeStream(out); }
+DRIVER(cuStreamDestroy_v2)(CUstream stream) {
+  std::lock_guard<std::mutex> lock(model().mutex);
+  return model().streams.erase(stream) == 1 ? CU_OK : CU_INVALID_HANDLE;
+}
+
 // ---- copies -------------------------------------------------------------------------------------
 #define COPY_FUNCTIONS(sync, async)                                                                \
   DRIVER(cuMemcpyHtoD_v2##sync)(CUdeviceptr to, const void* from, size_t bytes) {                  \

@@ -106,6 +106,7 @@ cudaError_t cudaLaunchCooperativeKernel(const void* f, dim3 grid, dim3 block, vo
                                         size_t shared_bytes, cudaStream_t stream);
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* f, void** params);
 cudaError_t cudaGraphLaunch(void* graph, cudaStream_t stream);
+void** __cudaRegisterFatBinary(void* image);
 void __cudaRegisterFunction(void** module, const char* stub, char* device_name, const char* name,
                             int limit, void* thread, void* block, void* block_dim, void* grid_dim,
                             int* warp);

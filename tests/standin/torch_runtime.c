@@ -302,11 +302,6 @@ static struct {
   size_t shared_bytes;
   void* stream;
 } pushed;
-void** __cudaRegisterFatBinary(void* image) {
-  static void* handle[1];
-  (void)image;
-  return handle;
-}
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes, void* stream) {
   pushed.grid = grid;
   pushed.block = block;

@@ -31,12 +31,12 @@ class RecordingFile {
   // Statements of another program on the finished file.
   void change(const std::string& sql);
   store::RecordingWriter& writer() { return *writer_; }
+  uint32_t stackOf(uint32_t stack);  // the file's number of it
   std::string path() const { return folder_.file("run.tgr"); }
   const std::string& folder() const { return folder_.path(); }
 
  private:
   uint16_t functionOf(const model::MemoryCall& call);
-  uint32_t stackOf(uint32_t stack);
 
   TempFolder folder_;
   std::optional<store::RecordingWriter> writer_;

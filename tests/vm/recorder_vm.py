@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The recorder on kernels that this machine does not run: Debian's 6.12, and 6.1, which has no link
-for many functions. The programs of ../live run in the guest; their recordings come back and must
+"""The recorder on kernels that this machine does not run: Debian's 6.12; 6.1, which has no link for
+many functions; and 5.10, which refuses it. docs/record/kernels.md is the table of what is tested here. The programs of ../live run in the guest; their recordings come back and must
 equal what each program counted itself and what the stand-in's driver logged, as in live/ledger_test.
 
-Needs qemu-system-x86, busybox-static and cpio, no root; about 20 s for 6.12 and a minute for 6.1."""
+Needs qemu-system-x86, busybox-static and cpio, no root; about 20 s for 6.12 and 5.10, and a minute for 6.1."""
 import os
 import pathlib
 import sys
@@ -36,13 +36,16 @@ class OtherKernels(live.LiveTest):
                    f"export LD_LIBRARY_PATH={live.libraries()}"]
             for name in (*programs, "pairs"):
                 guest.add_program(str(live.program(name)))
+            # A small disk: --keep-free.
+            record = "tidegauge record -o run.sqlite --no-summary --keep-free 0"
             for name in programs:
-                job += [f"mkdir /out/{name}; cd /out/{name}",
-                        "EXPECT=expected.json FAKE_GPU_CALLS=calls.txt tidegauge record -o run.sqlite "
-                        f"--no-summary -- {live.program(name)} {WORDS.get(name, '')} 2>said; echo $? >code"]
+                for kind, option in (("", ""), ("preload-", "--preload")):
+                    job += [f"mkdir /out/{kind}{name}; cd /out/{kind}{name}",
+                            f"EXPECT=expected.json FAKE_GPU_CALLS=calls.txt {record} {option} -- "
+                            f"{live.program(name)} {WORDS.get(name, '')} 2>said; echo $? >code"]
             step = "for i in $(seq 30); do sleep 0.2; date -s 2030-01-01; date -s 2020-01-01; done"
             job += [f"mkdir /out/clock; cd /out/clock; ({step}) >/dev/null &",
-                    f"tidegauge record -o run.sqlite --no-summary -- {live.program('pairs')} 2000 >said; "
+                    f"{record} -- {live.program('pairs')} 2000 >said; "
                     "echo $? >code"] if line == "6.12" else []
             files = guest.run("\n".join(job))
         folder = self.folder()
@@ -66,6 +69,7 @@ class OtherKernels(live.LiveTest):
         self.assertEqual(files["doctor.code"], b"0\n", files["doctor"].decode())
         for name in PROGRAMS:
             self.assertRecorded(folder, name)
+            self.assertRecorded(folder, f"preload-{name}")
         self.assertTrue((folder / "clock" / "run.sqlite").exists())
         clock = twins.Twin(folder / "clock" / "run.sqlite")
         times = [call["end_ns"] for call in clock.calls]
@@ -81,6 +85,19 @@ class OtherKernels(live.LiveTest):
         for name in ("plain", "vmm"):
             self.assertRecorded(folder, name)
             self.assertIn("each function needs its own probe", files[f"{name}/said"].decode())
+            self.assertRecorded(folder, f"preload-{name}")
+
+    def test_linux_5_10_refuses_and_preload_records(self):
+        folder, files = self.run_on("5.10", ("plain", "vmm"))
+        self.assertEqual(files["doctor.code"], b"4\n", files["doctor"].decode())
+        for name in ("plain", "vmm"):
+            said = files[f"{name}/said"].decode()
+            self.assertEqual(files[f"{name}/code"], b"4\n", said)
+            self.assertIn("Linux 5.10 is too old to record with eBPF, which needs 6.1; here `record --preload -- "
+                          "COMMAND` records without it", said)
+            self.assertNotIn(f"{name}/run.sqlite", files)
+            self.assertNotIn(f"{name}/expected.json", files)  # the command did not run
+            self.assertRecorded(folder, f"preload-{name}")
 
 
 if __name__ == "__main__":

@@ -62,17 +62,39 @@ def why_not():
     return f"needs {' '.join(missing)} (apt-get install)" if missing else ""
 
 
+OLDER = {"5.10": "bullseye"}  # lines of kernels that belong to an earlier Debian than this machine's
+
+
+def apt_for(line, cache):
+    """Options with which apt reads the lists of that line's Debian, and nothing of this machine's."""
+    if line not in OLDER:
+        return []
+    folder = pathlib.Path(cache).resolve() / OLDER[line]
+    sources = folder / "sources.list"
+    options = [f"-oDir::Etc::sourcelist={sources}", "-oDir::Etc::sourceparts=-", f"-oDir::State::lists={folder}/lists",
+               f"-oDir::Cache={folder}/cache"]
+    if not (folder / "lists" / "read").exists():
+        for name in ("lists/partial", "cache/archives/partial"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        key = "/usr/share/keyrings/debian-archive-keyring.gpg"
+        sources.write_text(f"deb [signed-by={key}] http://deb.debian.org/debian {OLDER[line]} main\n")
+        subprocess.run(["apt-get", "-qq", *options, "update"], check=True, capture_output=True)
+        (folder / "lists" / "read").touch()
+    return options
+
+
 @functools.cache
 def kernel(line, cache, machine="amd64"):
-    """The vmlinuz of Debian's newest cloud kernel of a line ("6.1", "6.12"), kept in `cache`."""
-    name = f"linux-image-cloud-{machine}" if line == "6.1" else f"linux-image-{line}-cloud-{machine}"
-    depends = subprocess.run(["apt-cache", "depends", name], capture_output=True, text=True, check=True)
+    """The vmlinuz of Debian's newest cloud kernel of a line ("5.10", "6.1", "6.12"), kept in `cache`."""
+    name = f"linux-image-cloud-{machine}" if line in ("5.10", "6.1") else f"linux-image-{line}-cloud-{machine}"
+    apt = apt_for(line, cache)
+    depends = subprocess.run(["apt-cache", *apt, "depends", name], capture_output=True, text=True, check=True)
     package = re.search(rf"Depends: (linux-image-{re.escape(line)}\.\S+)", depends.stdout)[1]
     folder = pathlib.Path(cache) / package
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as work:
-            subprocess.run(["apt-get", "-qq", "download", package], cwd=work, check=True,
+            subprocess.run(["apt-get", "-qq", *apt, "download", package], cwd=work, check=True,
                            capture_output=True)
             part = pathlib.Path(work, "part")
             subprocess.run(["dpkg-deb", "-x", next(pathlib.Path(work).glob("*.deb")), part], check=True)

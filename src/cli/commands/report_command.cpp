@@ -15,6 +15,7 @@
 #include "cli/options/selection_options.h"
 #include "cli/options/terminal.h"
 #include "cli/options/usage.h"
+#include "report/recording/held_by_process.h"
 #include "report/recording/outside_report.h"
 #include "report/recording/process_table.h"
 #include "report/story/report_json.h"
@@ -105,6 +106,8 @@ std::vector<std::string> partsBeside(const std::string& path, const model::Recor
 // The part about the whole recording, before its processes.
 void startWithWhole(const analysis::WholeRecording& whole, const std::string& path,
                     const report::TextOptions& text, size_t processes, Output& out) {
+  if (std::string held = report::heldByProcessText(whole, processes, text); !held.empty())
+    out.write(held + "\n");
   if (whole.run) {
     std::string said = report::partText(whole, partsBeside(path, whole.run->part), text);
     if (!said.empty()) out.write(said + "\n");

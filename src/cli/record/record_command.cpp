@@ -41,9 +41,9 @@ int check(const RecordOptions& options) {
     return usageError(
         "--args needs --launch-events, because it records the arguments of single launches",
         "Add --launch-events, or omit --args");
-  if (options.no_python && options.command.empty())
-    return usageError("--no-python works only with a command that record starts",
-                      "Omit it: record does not change processes that already run");
+  if (options.whole_arguments && options.launch_arguments == 0)
+    return usageError("--args-whole needs --args",
+                      "Add --args N: the number of arguments to record where sizes are unknown");
   if (options.preload && options.link_each)
     return usageError("--link-each needs eBPF, and --preload does not use it");
   if (options.preload && options.command.empty())
@@ -51,6 +51,12 @@ int check(const RecordOptions& options) {
         "--preload records only a program that record starts",
         "Name a command after “--”; to record running processes, use eBPF (as root, without "
         "--preload)");
+  if (options.preload && (options.sudo || options.as_root))
+    return usageError("--sudo and --as-root need eBPF, because --preload needs no privilege");
+  if (options.as_root && options.command.empty())
+    return usageError("--as-root works only with a command that record starts");
+  if (options.as_root && geteuid() != 0 && !options.sudo)
+    return usageError("--as-root needs root", "Call record through sudo, or add --sudo");
   if (options.preload && options.launch_arguments > 0)
     return usageError(
         "--args needs eBPF, because a preloaded library does not know how many arguments a kernel "
@@ -64,6 +70,7 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<RecordOptions>();
   auto ring = std::make_shared<std::string>("8MiB");
   auto max_size = std::make_shared<std::string>();
+  auto keep_free = std::make_shared<std::string>("1GiB");
   CLI::App* command =
       app.add_subcommand("record", "Record CUDA driver, runtime and PyTorch memory calls");
   command->add_option("COMMAND", options->command, "Program to run and record, after “--”");
@@ -73,8 +80,14 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "--max-size", *max_size,
-          "Keep only the newest data, at most SIZE in all files together; the minimum is 16MiB")
+          "Keep only the newest data, at most SIZE in all files together (at least 16MiB), or none "
+          "for no limit; without it a quarter of the free disk")
       ->type_name("SIZE");
+  command
+      ->add_option("--keep-free", *keep_free,
+                   "Stop writing when the disk has less than SIZE left; 0 for never")
+      ->type_name("SIZE")
+      ->capture_default_str();
   command
       ->add_option("-p,--pid", options->pids,
                    "Record these running processes and the children that they start from now on")
@@ -100,6 +113,10 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
   command->add_flag(
       "--preload", options->preload,
       "Record with a preloaded library (LD_PRELOAD) instead of eBPF: needs no root, records less");
+  command->add_flag("--sudo", options->sudo,
+                    "Get the privilege through sudo; the command runs as you, with all variables");
+  command->add_flag("--as-root", options->as_root,
+                    "(under sudo) Run the command as root, not as the user who called sudo");
   command->add_flag("--no-framework", options->no_framework, "Do not record PyTorch's own blocks");
   command->add_flag("--launch-events", options->launch_events,
                     "Record every kernel launch with its stack, not only counts");
@@ -110,10 +127,13 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "--args", options->launch_arguments,
-          "(--launch-events) Number of kernel arguments per launch to record (8 bytes of each), "
-          "at most 16")
+          "(--launch-events) Number of kernel arguments per launch to record (at most 8 bytes of "
+          "each), at most 16")
       ->check(wholeNumber(0, 16))
       ->type_name("N");
+  command->add_flag("--args-whole", options->whole_arguments,
+                    "(--args) Record all parameters of a kernel and structs whole, up to 4 KiB per "
+                    "launch, where its code shows their sizes");
   command
       ->add_option("--stacks", options->stacks,
                    "Call stacks to record: user (user-space frames) or none")
@@ -121,7 +141,7 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
       ->type_name("WHICH")
       ->capture_default_str();
   command->add_flag("--no-python", options->no_python,
-                    "Do not set PYTHONPERFSUPPORT=1; stacks then lack Python functions");
+                    "Leave the functions of Python out of stacks");
   command
       ->add_option(
           "--ring", *ring,
@@ -130,8 +150,18 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
       ->type_name("SIZE")
       ->capture_default_str();
   command->add_flag("--no-summary", options->no_summary, "Do not print a report at the end");
-  command->callback([options, ring, max_size, &exit_code] {
-    if (!max_size->empty()) {
+  command->callback([options, ring, max_size, keep_free, &exit_code] {
+    std::optional<uint64_t> least = view::bytesOf(base::lowerAscii(*keep_free));
+    if (*keep_free == "0") least = 0;
+    if (!least || *least > base::kMaxSizeBytes) {
+      exit_code =
+          usageError(fmt::format("--keep-free must be a size, e.g. 1GiB, not “{}”", *keep_free));
+      return;
+    }
+    options->keep_free_bytes = *least;
+    if (*max_size == "none") {
+      options->max_bytes = 0;
+    } else if (!max_size->empty()) {
       std::optional<uint64_t> most = view::bytesOf(base::lowerAscii(*max_size));
       if (!most || *most < kMinSize || *most > base::kMaxSizeBytes) {
         exit_code = usageError(

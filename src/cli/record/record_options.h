@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,14 +19,19 @@ struct RecordOptions {
   double duration_s = 0;      // 0: no limit
   double idle_timeout_s = 0;  // 0: no limit
   bool preload = false;       // by a library in the programs, without privileges
+  bool as_root = false;       // under sudo: the command, too
+  bool sudo = false;          // run again through sudo, with all variables
   bool no_framework = false;
   bool launch_events = false;
   bool link_each = false;
   std::string stacks = "user";
   bool no_python = false;         // leave CPython's perf trampoline as it is
   uint32_t launch_arguments = 0;  // words
+  bool whole_arguments = false;   // structs whole, where the sizes of parameters are known
   uint64_t ring_bytes = uint64_t{8} << 20;
-  uint64_t max_bytes = 0;  // of all files of the recording; 0: one file without a limit
+  // of all files of the recording; 0: one file without a limit; absent: a quarter of the free disk
+  std::optional<uint64_t> max_bytes;
+  uint64_t keep_free_bytes = uint64_t{1} << 30;  // of the disk
   bool no_summary = false;
 };
 

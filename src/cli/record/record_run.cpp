@@ -20,11 +20,14 @@
 #include "cli/options/new_file.h"
 #include "cli/options/output.h"
 #include "cli/options/usage.h"
+#include "cli/record/record_identity.h"
 #include "cli/record/record_options.h"
+#include "cli/record/record_room.h"
 #include "record/kernel/even_clock.h"
 #include "record/preload/preload.h"
+#include "record/process/capabilities.h"
 #include "record/process/cgroup.h"
-#include "record/process/watchdog.h"
+#include "record/process/helper.h"
 #include "record/recorder.h"
 #include "record/session/session.h"
 
@@ -32,6 +35,8 @@ namespace tidegauge::cli {
 namespace {
 
 constexpr int kDrainEvery_ms = 5;
+// Who sends SIGTERM sends SIGKILL soon: by then the file must be complete.
+constexpr int64_t kNamesLimit_ns = 3'000'000'000;
 
 std::string nameWithTime() {
   std::time_t now = std::time(nullptr);
@@ -103,6 +108,7 @@ void sayLosses(const record::Session& session) {
 record::RecorderOptions recorderOptions(const RecordOptions& options) {
   record::RecorderOptions recorder;
   recorder.framework = !options.no_framework;
+  recorder.python = !options.no_python;
   recorder.name_glob = options.name_glob;
   recorder.programs.watch_all =
       options.all || !options.name_glob.empty() || !options.cgroup.empty();
@@ -111,18 +117,25 @@ record::RecorderOptions recorderOptions(const RecordOptions& options) {
   recorder.programs.launch_events = options.launch_events;
   recorder.programs.link_each = options.link_each;
   recorder.programs.launch_arguments = options.launch_arguments;
+  recorder.programs.whole_arguments = options.whole_arguments;
   recorder.programs.ring_bytes = static_cast<uint32_t>(options.ring_bytes);
   return recorder;
 }
 
-// If this is set, CPython 3.12 and newer name their functions for profilers. Others ignore it.
+// If this is set, CPython 3.12 and newer name their functions for profilers. Others ignore it. Only
+// the preloaded library needs it: it cannot walk the frames of Python.
 constexpr const char* kPythonVariable = "PYTHONPERFSUPPORT";
 
 bool switchesOnPython(const RecordOptions& options) {
-  return !options.no_python && options.stacks != "none" && std::getenv(kPythonVariable) == nullptr;
+  return options.preload && !options.no_python && options.stacks != "none" &&
+         std::getenv(kPythonVariable) == nullptr;
 }
 
-void sayPython(const record::Session& session) {
+void sayPython(const record::Session& session, bool preload) {
+  for (const std::string& why : session.missingPythons())
+    complain(
+        fmt::format("tidegauge: {}, so call sites show the interpreter, not its functions", why));
+  if (!preload) return;
   for (const std::string& version : session.olderPythons())
     complain(fmt::format(
         "tidegauge: Python {} does not publish the names of its functions (3.12 and newer do), so "
@@ -140,27 +153,45 @@ void removePerfMaps(const record::Session& session) {
   }
 }
 
+// The recording ends before its command does.
+void sayStopped(const base::Error& error) {
+  (void)reportError(error);
+  complain("tidegauge: the command continues without a recording.");
+}
+
+// The order to end, of a service manager or a person; others are for the command.
+bool endsRecordings(int signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
 // Records until a reason to end occurs. Returns the status of the command, if there is one.
 base::Result<std::optional<int>> loop(const RecordOptions& options, record::Source& recorder,
                                       record::Session& session, record::Child* child,
-                                      const Signals& signals) {
+                                      const Signals& signals, bool& was_told_to_end) {
   auto now = [] { return record::evenClock().now_ns(); };
   int64_t begin_ns = now(), last_ns = begin_ns;  // the time of the last activity
   auto ns = [](double seconds) { return static_cast<int64_t>(seconds * 1e9); };
   uint64_t counted = 0;
   size_t said = 0;
+  bool has_stopped = false;
   while (true) {
     if (recorder.poll(kDrainEvery_ms) > 0) last_ns = now();
-    TG_RETURN_IF_ERROR(session.tick(recorder));
+    // A command is not left alone: it has its signals and its exit status to the end.
+    if (base::Status status = session.tick(recorder); !status.ok()) {
+      if (child == nullptr) return std::move(status.error());
+      if (!std::exchange(has_stopped, true)) sayStopped(status.error());
+    }
     if (std::exchange(counted, session.counted()) != session.counted()) last_ns = now();
     sayLibraries(session, said);
     while (auto signal = signals.take()) {
+      was_told_to_end |= endsRecordings(signal->number);
       if (child == nullptr) return std::optional<int>();
-      if (!signal->from_keyboard) kill(child->pid(), signal->number);
+      if (!signal->from_keyboard) record::signalCommand(child->pid(), signal->number);
     }
     if (child != nullptr && child->ended()) return child->ended();
     if (child == nullptr && !options.pids.empty() && !recorder.anyTargetRuns())
       return std::optional<int>();
+    if (has_stopped) continue;
     if (options.duration_s > 0 && now() - begin_ns >= ns(options.duration_s))
       return std::optional<int>();
     // Launches and copies are known up to the time of their last count.
@@ -171,22 +202,39 @@ base::Result<std::optional<int>> loop(const RecordOptions& options, record::Sour
 
 // The parts of a running recording. If it cannot start: an exit code.
 struct Recording {
-  std::optional<record::Watchdog> watchdog;  // a command may be stopped for a moment
+  RecordIdentity identity;
+  std::optional<record::Helper> helper;  // does what takes a privilege that the recorder gave up
   std::optional<record::Child> child;
   std::optional<record::Session> session;
   std::unique_ptr<record::Source> source;
 
+  // It has not started, and must not.
+  void killCommand() const {
+    if (child) record::signalCommand(child->pid(), SIGKILL);
+  }
   // Creates the file after the command was found, and removes it if nothing can be recorded.
   int makeSession(const std::string& path, const RecordOptions& options) {
     store::WriterOptions writer_options;
     writer_options.replace = options.force;
     writer_options.recorder = "tidegauge";
     auto refuse = [&](const base::Error& error) {
-      if (child) kill(child->pid(), SIGKILL);  // it has not started
+      killCommand();
       return reportWriting(error);
     };
+    auto room = roomFor(path, options);
+    if (!room.ok()) return refuse(room.error());
+    uint64_t max_bytes = room.value().max_bytes;
+    if (room.value().is_default) {
+      if (std::string other = record::PartRing::notAPart(path); !other.empty()) {
+        complain(fmt::format(
+            "tidegauge: {} has the name of a part of this recording but is another file, so the "
+            "recording has no --max-size",
+            base::printable(other)));
+        max_bytes = 0;
+      }
+    }
     std::vector<std::string> older;
-    if (options.max_bytes > 0) {
+    if (max_bytes > 0) {
       auto found = record::PartRing::older(path, options.force);
       if (!found.ok()) return refuse(found.error());
       older = std::move(found.value());
@@ -198,22 +246,33 @@ struct Recording {
       return refuse(removed.error());
     }
     std::optional<record::PartRing> ring;
-    if (options.max_bytes > 0) ring.emplace(path, options.max_bytes);
+    if (max_bytes > 0) ring.emplace(path, max_bytes);
+    if (ring && room.value().is_default) ring->limitIsDefault();
     session.emplace(std::move(writer.value()), nullptr, std::move(ring));
+    if (options.launch_arguments > 0) session->readParameters(options.whole_arguments);
+    session->keepFree(options.keep_free_bytes);
     return 0;
   }
   int startCommand(const RecordOptions& options, std::vector<std::string> environment) {
     if (switchesOnPython(options)) environment.push_back(fmt::format("{}=1", kPythonVariable));
+    identity.child.more = std::move(environment);
     std::string program = record::findProgram(options.command[0]);
     if (program.empty())
       return usageError(fmt::format("{} cannot be run: no such program", options.command[0]));
     if (access(program.c_str(), X_OK) != 0)
       return usageError(fmt::format("{} cannot be run: {}", options.command[0],
                                     errno == ENOENT ? "no such program" : std::strerror(errno)));
-    auto started = record::Child::start(options.command, environment);
+    auto started = record::Child::start(options.command, identity.child);
     if (!started.ok()) return reportError(started.error());
     child.emplace(std::move(started.value()));
     return 0;
+  }
+
+  // What recording takes is kept; the file is created afterwards, so it is the user's own.
+  base::Status giveUpPrivileges(const std::string& path, const RecordOptions& options) {
+    record::allowLockedMemory();
+    return record::keepCapabilities(record::neededToRecord(options.link_each), identity.caller,
+                                    path.substr(0, path.find_last_of('/') + 1));
   }
 
   int beginInKernel(const std::string& path, const RecordOptions& options) {
@@ -224,14 +283,20 @@ struct Recording {
       recorder_options.programs.cgroup = cgroup.value().id;
       recorder_options.programs.cgroup_level = cgroup.value().level;
     }
-    if (!options.command.empty()) watchdog.emplace();
-    if (!options.command.empty())
+    helper.emplace();
+    if (!options.command.empty()) {
       if (int code = startCommand(options, {}); code != 0) return code;
+      helper->commandIs(child->pid());
+    }
+    if (auto given = giveUpPrivileges(path, options); !given.ok()) {
+      killCommand();
+      return reportError(given.error());
+    }
     if (int code = makeSession(path, options); code != 0) return code;
     auto recorder = record::Recorder::start(recorder_options, *session);
     if (!recorder.ok()) {
       store::removeRecording(path);
-      if (child) kill(child->pid(), SIGKILL);  // it has not started
+      killCommand();
       return reportError(recorder.error());
     }
     record::Recorder& it = *recorder.value();
@@ -246,7 +311,7 @@ struct Recording {
       if (status.ok())
         status = child->go();
       else
-        kill(child->pid(), SIGKILL);  // it has not started
+        killCommand();
     }
     for (uint32_t pid : options.pids)
       if (status.ok()) status = it.watch(pid);
@@ -261,6 +326,11 @@ struct Recording {
     preload_options.take_stacks = options.stacks != "none";
     preload_options.launch_events = options.launch_events;
     preload_options.ring_bytes = options.ring_bytes;
+    if (identity.caller) {  // it needs no privilege, and its memory must be the user's
+      if (auto given = record::keepCapabilities(0, identity.caller); !given.ok())
+        return reportError(given.error());
+      identity.child.user.reset();
+    }
     auto area = record::PreloadArea::make(preload_options);
     if (!area.ok()) return reportError(area.error());
     if (int code = startCommand(options, area.value().environment()); code != 0) return code;
@@ -332,6 +402,7 @@ void sayParts(const record::PartRing& ring, uint64_t newest_bytes) {
 int recordTo(const std::string& path, const RecordOptions& options) {
   Signals signals;
   Recording recording;
+  recording.identity = identityFor(options);
   int begun = options.preload ? recording.beginInPrograms(path, options)
                               : recording.beginInKernel(path, options);
   if (begun != 0) return begun;
@@ -339,21 +410,31 @@ int recordTo(const std::string& path, const RecordOptions& options) {
   record::Source& it = *recording.source;
   session.askDevices();
   auto& child = recording.child;
-  auto ended = loop(options, it, session, child ? &*child : nullptr, signals);
+  bool was_told_to_end = false;
+  auto ended = loop(options, it, session, child ? &*child : nullptr, signals, was_told_to_end);
+  int64_t ended_ns = record::evenClock().now_ns();
+  bool had_stopped = !session.status().ok();
   it.finish();
-  base::Status written = session.finish(it);
+  base::Status written = session.finish(it, [&] {
+    while (auto signal = signals.take()) was_told_to_end |= endsRecordings(signal->number);
+    return was_told_to_end && record::evenClock().now_ns() - ended_ns > kNamesLimit_ns;
+  });
+  if (uint64_t unnamed = session.unnamedFrames(); unnamed > 0)
+    complain(fmt::format("tidegauge: {} without a name, because a signal ended the recording",
+                         base::counted(unnamed, "frame")));
   sayLosses(session);
   if (child && switchesOnPython(options)) removePerfMaps(session);
   int exit_code = 0;
   if (child && child->ended()) exit_code = exitCodeOf(*child->ended());
   if (!ended.ok() || !written.ok()) {
-    int code = reportWriting(ended.ok() ? written.error() : ended.error());
+    const base::Error& error = ended.ok() ? written.error() : ended.error();
+    int code = had_stopped && ended.ok() ? kNotWritten : reportWriting(error);  // said before
     return exit_code != 0 ? exit_code : code;
   }
   complain(fmt::format("tidegauge: {}. See them with: tidegauge view {}",
                        whatWasRecorded(session, path), base::printable(path)));
   if (const record::PartRing* ring = session.ring()) sayParts(*ring, session.fileBytes());
-  if (options.stacks != "none" && session.calls() > 0) sayPython(session);
+  if (options.stacks != "none" && session.calls() > 0) sayPython(session, options.preload);
   if (session.calls() == 0) complain(whyNothing(options, recording));
   if (!options.no_summary && session.calls() > 0) {
     int code = reportFile(path);
@@ -375,6 +456,7 @@ int runRecord(const RecordOptions& options) {
                       "Give the name of a new file with -o");
   NewFile file(path, options.force);
   if (int code = file.refuse({}); code != 0) return code;
+  if (options.sudo && !record::mayUseBpf()) return recordThroughSudo();
   return recordTo(path, options);
 }
 

@@ -26,6 +26,8 @@ struct MonitorOptions {
   std::string listen = "127.0.0.1:9400";
   std::string otlp;  // empty: nothing is pushed
   double otlp_every_s = 10;
+  std::string metrics_token;       // file with the token that /metrics asks for; empty: none
+  bool no_process_labels = false;  // metrics of the machine, not of its processes
   std::string stacks = "user";
   std::vector<std::string> wss;  // processes, or "all-watched"; empty: no working sets
   double wss_window_s = 0.1, wss_every_s = 60, wss_max_stall_ms = 5;

@@ -7,6 +7,7 @@
 #include "base/text_layout.h"
 #include "cli/options/output.h"
 #include "record/kernel/even_clock.h"
+#include "record/process/capabilities.h"
 #include "record/process/cgroup.h"
 
 namespace tidegauge::cli {
@@ -41,7 +42,14 @@ base::Result<std::unique_ptr<LiveSession>> LiveSession::start(const LiveTargets&
     options.programs.cgroup = cgroup.id;
     options.programs.cgroup_level = cgroup.level;
   }
-  std::unique_ptr<LiveSession> live(new LiveSession(wishes));
+  std::unique_ptr<record::Helper> helper;
+  if (!wishes.keeps_privileges) {  // before threads start
+    helper = std::make_unique<record::Helper>();
+    record::allowLockedMemory();
+    TG_RETURN_IF_ERROR(record::keepCapabilities(record::neededToRecord(options.programs.link_each),
+                                                record::callingUser()));
+  }
+  std::unique_ptr<LiveSession> live(new LiveSession(wishes, std::move(helper)));
   TG_ASSIGN_OR_RETURN(live->recorder_, record::Recorder::start(options, live->session_));
   for (uint32_t pid : targets.pids) TG_RETURN_IF_ERROR(live->recorder_->watch(pid));
   if (targets.pids.empty()) TG_RETURN_IF_ERROR(live->recorder_->watchAllRunning());

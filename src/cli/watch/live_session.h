@@ -8,8 +8,10 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "cli/watch/live_options.h"
+#include "record/process/helper.h"
 #include "record/recorder.h"
 #include "record/session/session.h"
 
@@ -21,6 +23,7 @@ class LiveSession {
     bool quiet = false;  // says nothing about libraries
     bool stacks =
         false;  // of driver calls; they cost time, and the tables of their libraries memory
+    bool keeps_privileges = false;    // something beside the recorder takes more than it does
     model::LiveBook* book = nullptr;  // to be kept, too; lives longer
   };
   static base::Result<std::unique_ptr<LiveSession>> start(const LiveTargets& targets,
@@ -32,9 +35,10 @@ class LiveSession {
   const record::Recorder& recorder() const { return *recorder_; }
 
  private:
-  explicit LiveSession(const Wishes& wishes)
-      : quiet_(wishes.quiet), session_(std::nullopt, wishes.book) {}
+  LiveSession(const Wishes& wishes, std::unique_ptr<record::Helper> helper)
+      : quiet_(wishes.quiet), helper_(std::move(helper)), session_(std::nullopt, wishes.book) {}
   bool quiet_;
+  std::unique_ptr<record::Helper> helper_;
   record::Session session_;
   std::unique_ptr<record::Recorder> recorder_;
   size_t said_ = 0;

@@ -24,6 +24,12 @@ void addMonitorCommand(CLI::App& app, int& exit_code) {
       ->type_name("S")
       ->capture_default_str();
   command
+      ->add_option("--metrics-token", options->metrics_token,
+                   "Serve /metrics only to requests with the token in FILE (Authorization: Bearer)")
+      ->type_name("FILE");
+  command->add_flag("--no-process-labels", options->no_process_labels,
+                    "Sum metrics over all processes, without pids, names, kernels and libraries");
+  command
       ->add_option("--stacks", options->stacks,
                    "Call stacks of driver memory for the live page: user or none")
       ->check(oneOf({"user", "none"}))

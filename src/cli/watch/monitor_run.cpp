@@ -14,6 +14,7 @@
 #include "cli/options/output.h"
 #include "cli/options/usage.h"
 #include "cli/watch/live_session.h"
+#include "cli/watch/metrics_token.h"
 #include "cli/watch/monitor_source.h"
 #include "record/kernel/functions.h"
 #include "server/application.h"
@@ -21,6 +22,7 @@
 #include "server/http/metrics_page.h"
 #include "watch/live_arenas.h"
 #include "watch/live_working_sets.h"
+#include "watch/machine_sums.h"
 #include "watch/otlp.h"
 #include "watch/prometheus_text.h"
 
@@ -84,7 +86,7 @@ class PushWords {
   std::string said_;
 };
 
-// The page below its token, and /metrics for everybody on this machine.
+// The page below its token, and /metrics.
 server::Handler bothOf(server::Application& live_page, const server::MetricsPage& metrics,
                        std::string root) {
   auto isPage = [root = std::move(root)](const server::Request& request) {
@@ -159,16 +161,17 @@ std::optional<watch::WorkingSetPlan> workingSetPlan(const MonitorOptions& option
 }
 
 int serve(const MonitorOptions& options, std::unique_ptr<server::HttpServer> http,
-          std::optional<server::HttpAddress> collector) {
+          std::optional<server::HttpAddress> collector, std::string metrics_token) {
   auto token = server::randomToken();
   if (!token.ok()) return reportError(token.error());
   model::LiveBook book;
-  auto started =
-      LiveSession::start(options.targets, {.stacks = options.stacks != "none", .book = &book});
+  auto started = LiveSession::start(options.targets, {.stacks = options.stacks != "none",
+                                                      .keeps_privileges = !options.wss.empty(),
+                                                      .book = &book});
   if (!started.ok()) return reportError(started.error());
   LiveSession& live = *started.value();
   uint16_t port = http->port();
-  server::MetricsPage page(port, watch::kPrometheusType);
+  server::MetricsPage page(port, watch::kPrometheusType, std::move(metrics_token));
   server::Session session;
   session.lives.push_back(std::make_shared<MonitorSource>(hostName()));
   auto& source = static_cast<MonitorSource&>(*session.lives.back());
@@ -176,6 +179,7 @@ int serve(const MonitorOptions& options, std::unique_ptr<server::HttpServer> htt
   std::string root = gate.root();
   server::Application live_page(std::move(session), std::move(gate));
   watch::MetricsMaker maker;
+  watch::MachineSums sums;
   watch::LiveArenas arenas;
   watch::OtlpOrigin origin{hostName(), std::string(base::version()), nowSinceEpoch_ns()};
   std::optional<server::HttpPush> push;
@@ -183,8 +187,10 @@ int serve(const MonitorOptions& options, std::unique_ptr<server::HttpServer> htt
   PushWords words;
   watch::LiveWorkingSets working_sets(workingSetPlan(options));
   auto metrics = [&](int64_t now_ns) {
-    return maker.make({&live.session(), live.recorder().losses(), now_ns,
-                       watch::cpuSecondsOfRecorder(), arenas.figures(), working_sets.figures()});
+    std::vector<watch::Metric> all =
+        maker.make({&live.session(), live.recorder().losses(), now_ns,
+                    watch::cpuSecondsOfRecorder(), arenas.figures(), working_sets.figures()});
+    return options.no_process_labels ? sums.take(std::move(all)) : all;
   };
   page.show(watch::prometheusText(metrics(nowSinceEpoch_ns())));
   Server server(std::move(http), bothOf(live_page, page, root), source);
@@ -225,12 +231,18 @@ int runMonitor(const MonitorOptions& options) {
     if (!parsed.ok()) return reportError(parsed.error());
     collector = std::move(parsed.value());
   }
+  std::string metrics_token;
+  if (!options.metrics_token.empty()) {
+    auto token = metricsToken(options.metrics_token);
+    if (!token.ok()) return reportError(token.error());
+    metrics_token = std::move(token.value());
+  }
   auto http = server::HttpServer::listen(*port);
   if (!http.ok()) {
     http.error().hint = "Choose another with --listen 127.0.0.1:PORT";
     return reportError(http.error());
   }
-  return serve(options, std::move(http.value()), std::move(collector));
+  return serve(options, std::move(http.value()), std::move(collector), std::move(metrics_token));
 }
 
 }  // namespace tidegauge::cli

@@ -72,6 +72,19 @@ std::vector<MemoryCall> Contexts::carried() const {
   return calls;
 }
 
+void ProcessLedger::addCarriedHandles(std::vector<MemoryCall>& calls) const {
+  auto carry = [&](Verb verb, MemoryKind kind) {
+    return [&calls, verb, kind](uint64_t handle, int32_t device) {
+      MemoryCall call = carriedCall(Plane::kDriver, verb, kind);
+      call.handle = handle;
+      call.device = device;
+      calls.push_back(call);
+    };
+  };
+  handles_.forEachStream(carry(Verb::kCreate, MemoryKind::kStream));
+  handles_.forEachPool(carry(Verb::kRetain, MemoryKind::kPoolItself));
+}
+
 void ProcessLedger::addCarriedHoldings(std::vector<MemoryCall>& calls) const {
   for (const Holding& it : holdings_) {
     if (it.place == 0) continue;
@@ -129,6 +142,7 @@ void ProcessLedger::addCarriedMappings(std::vector<MemoryCall>& calls) const {
 
 std::vector<MemoryCall> ProcessLedger::carried() const {
   std::vector<MemoryCall> calls = contexts_.carried();
+  addCarriedHandles(calls);
   addCarriedHoldings(calls);
   for (const auto& [key, pool] : pools_) {
     MemoryCall call = carriedCall(Plane::kDriver, Verb::kCreate, MemoryKind::kPoolItself);
@@ -202,7 +216,14 @@ void ProcessLedger::carry(const MemoryCall& call) {
     return;
   }
   switch (call.kind) {
+    case MemoryKind::kStream:
+      handles_.addStream(call.handle, call.device, 0);
+      return;
     case MemoryKind::kPoolItself: {  // what is used of it came before, block by block
+      if (call.verb == Verb::kRetain) {
+        handles_.addPool(call.handle, call.device, 0);
+        return;
+      }
       PoolSum& pool =
           pools_.try_emplace({call.handle, call.device}, PoolSum{call.device}).first->second;
       pool.most_used_bytes = std::max(pool.used_bytes, std::min(call.stream, kMaxProcessBytes));

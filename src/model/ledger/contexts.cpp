@@ -13,18 +13,16 @@ Ended Contexts::take(const MemoryCall& call) {
   bool by_device = call.kind == MemoryKind::kDevice;  // the runtime names devices, not contexts
   switch (call.verb) {
     case Verb::kCreate: {
-      add(call.handle, {call.device, false, 1});
+      Ended before = add(call.handle, {call.device, false, 1, call.end_ns});
       std::vector<uint64_t>& current = threads_[call.thread].current;
       if (current.size() < kMaxPushed) current.push_back(call.handle);
-      return {};
+      return before;
     }
     case Verb::kRetain: {
       auto known = contexts_.find(call.handle);
-      if (known != contexts_.end() && known->second.is_primary) {
-        ++known->second.references;
-      } else {
-        add(call.handle, {call.device, true, 1});
-      }
+      if (known == contexts_.end() || !known->second.is_primary)
+        return add(call.handle, {call.device, true, 1, call.end_ns});
+      ++known->second.references;
       return {};
     }
     case Verb::kSet:
@@ -48,8 +46,11 @@ Ended Contexts::take(const MemoryCall& call) {
       if (!current.empty()) current.pop_back();
       return {};
     }
-    case Verb::kDestroy:
-      return end(call.handle);
+    case Verb::kDestroy: {
+      auto known = contexts_.find(call.handle);
+      bool is_of_before = known != contexts_.end() && known->second.since_ns > call.start_ns;
+      return is_of_before ? Ended{} : end(call.handle);
+    }
     case Verb::kRelease: {
       auto device = devices_.find(call.device >= 0 ? call.device : deviceIn(call.handle));
       if (device == devices_.end() || device->second.primary == 0) return {};
@@ -82,12 +83,13 @@ Where Contexts::where(const MemoryCall& call) const {
   return where;
 }
 
-void Contexts::add(uint64_t handle, const Context& context) {
-  end(handle);  // a handle that is given out again has ended unseen
+Ended Contexts::add(uint64_t handle, const Context& context) {
+  Ended before = end(handle);
   contexts_[handle] = context;
   OfDevice& device = devices_[context.device];
   ++device.contexts;
   if (context.is_primary) device.primary = handle;
+  return before;
 }
 
 Ended Contexts::end(uint64_t context) {

@@ -45,6 +45,7 @@ class Contexts {
     int32_t device = kUnknownDevice;
     bool is_primary = false;
     uint64_t references = 1;
+    int64_t since_ns = 0;
   };
   struct Thread {
     int32_t device = kUnknownDevice;  // by cudaSetDevice
@@ -57,7 +58,8 @@ class Contexts {
     uint64_t primary = 0;  // handle; 0: none
   };
 
-  void add(uint64_t handle, const Context& context);
+  // What ends with it: a handle that is given out again has ended unseen.
+  Ended add(uint64_t handle, const Context& context);
   Ended end(uint64_t context);
   Ended endDevice(int32_t device);
 

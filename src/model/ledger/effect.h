@@ -24,6 +24,7 @@ enum class What : uint8_t {
   kPlaced,      // `device` of a place that was not known until now; size_bytes: charged there now
   kOlderFreed,  // at `address`, handed out before the recording: how much is not known
   kAnswered,    // by the driver: `address` bytes of the device's `size_bytes` are free
+  kFreeFound,   // of memory that was returned as kMissed: its call has come now
 };
 
 enum class Cause : uint8_t {

@@ -36,7 +36,6 @@ struct Holding {
   MemoryKind kind = MemoryKind::kDevice;
   Plane plane = Plane::kDriver;
   bool of_framework = false;  // it has placed blocks here
-  bool took_over = false;     // something was live here when it came
 };
 
 // Pools and physical memory stay when the context ends in which they were made.

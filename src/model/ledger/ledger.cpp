@@ -108,6 +108,9 @@ void ProcessLedger::apply(const MemoryCall& call) {
     case MemoryKind::kGraph:
       onGraph(call);
       return;
+    case MemoryKind::kStream:
+      onStream(call);
+      return;
     default:
       onMemory(call);
   }
@@ -116,7 +119,7 @@ void ProcessLedger::apply(const MemoryCall& call) {
 void ProcessLedger::fail(const MemoryCall& call) {
   ++failures_.by_code[call.code];
   if (call.plane == Plane::kDriver) failures_.last[call.thread] = call.end_ns;
-  int32_t device = contexts_.where(call).device;
+  int32_t device = where(call).device;
   sums_.addFailure(device, call.kind);
   Effect effect;
   effect.address = call.address;
@@ -144,11 +147,8 @@ void ProcessLedger::onMemory(const MemoryCall& call) {
       addWithoutAddress(call.size_bytes);
       return;
     }
-    bool took_over = isLiveAt(call.address);
     clearRange(call);
-    uint32_t row = addHolding(call, call.address, Cause::kCall);
-    holdings_[row].took_over = took_over;
-    by_address_[call.address] = row;
+    by_address_[call.address] = addHolding(call, call.address, Cause::kCall);
   } else if (call.verb == Verb::kFree) {
     freeAddress(call);
   }
@@ -160,9 +160,10 @@ void ProcessLedger::freeAddress(const MemoryCall& call) {
   bool registered = call.kind == MemoryKind::kRegisteredHost;
   if (at != by_address_.end() &&
       (holdings_[at->second].kind == MemoryKind::kRegisteredHost) == registered) {
-    if (!isOfBefore(at->second, call)) endHolding(at->second, call, Cause::kCall);
+    if (!isOfBefore(at->second, call.address, call)) endHolding(at->second, call, Cause::kCall);
     return;
   }
+  if (freesOvertaken(call.address, call)) return;
   auto alias = aliases_.find(call.address);
   if (alias != aliases_.end()) {
     if (--alias->second == 0) aliases_.erase(alias);
@@ -184,11 +185,9 @@ void ProcessLedger::freeAddress(const MemoryCall& call) {
 
 // Whether a free began before the present memory came, so that it ends what was here before. If
 // nothing was here, that is older than the recording.
-bool ProcessLedger::isOfBefore(uint32_t row, const MemoryCall& call) {
-  Holding& holding = holdings_[row];
-  if (holding.since_ns <= call.start_ns) return false;
-  if (!holding.took_over && !freed_.contains(call.address)) countOlderFree(call);
-  holding.took_over = false;
+bool ProcessLedger::isOfBefore(uint32_t row, uint64_t place, const MemoryCall& call) {
+  if (holdings_[row].since_ns <= call.start_ns) return false;
+  if (!freesOvertaken(place, call) && !freed_.contains(call.address)) countOlderFree(call);
   return true;
 }
 
@@ -260,26 +259,41 @@ void ProcessLedger::onAlias(const MemoryCall& call) {
 void ProcessLedger::onArray(const MemoryCall& call) {
   auto known = arrays_.find(call.handle);
   if (call.verb == Verb::kAllocate) {
-    bool took_over = known != arrays_.end();
-    if (took_over) endHolding(known->second, call, Cause::kMissed);
+    if (known != arrays_.end()) endHolding(known->second, call, Cause::kMissed);
     if (call.handle == 0 || call.size_bytes == 0) {
       addWithoutAddress(call.size_bytes);
       return;
     }
-    uint32_t row = addHolding(call, call.handle, Cause::kCall);
-    holdings_[row].took_over = took_over;
-    arrays_[call.handle] = row;
+    arrays_[call.handle] = addHolding(call, call.handle, Cause::kCall);
   } else if (call.verb == Verb::kFree && call.handle != 0) {
     if (known != arrays_.end()) {
-      if (!isOfBefore(known->second, call)) endHolding(known->second, call, Cause::kCall);
-    } else {
+      if (!isOfBefore(known->second, call.handle, call))
+        endHolding(known->second, call, Cause::kCall);
+    } else if (!freesOvertaken(call.handle, call)) {
       ++counts_.frees_of_older;
     }
   }
 }
 
+Where ProcessLedger::where(const MemoryCall& call) const {
+  Where where = contexts_.where(call);
+  // Memory of a pool is on the pool's device, and that of a default pool on the stream's.
+  if (int32_t named = handles_.ofMemory(call); named >= 0) where.device = named;
+  return where;
+}
+
+void ProcessLedger::onStream(const MemoryCall& call) {
+  if (call.verb == Verb::kCreate)
+    handles_.addStream(call.handle, contexts_.where(call).device, call.end_ns);
+  else if (call.verb == Verb::kDestroy)
+    handles_.removeStream(call.handle, call.start_ns);
+}
+
 void ProcessLedger::onPool(const MemoryCall& call) {
   int32_t device = contexts_.where(call).device;
+  if (call.verb == Verb::kCreate || call.verb == Verb::kRetain)
+    handles_.addPool(call.handle, device, call.end_ns);
+  if (call.verb == Verb::kDestroy) handles_.removePool(call.handle, call.start_ns);
   if (call.verb == Verb::kCreate) {
     // What was handed out from a pool that had this handle before stays until it is freed.
     PoolSum& pool = pools_.try_emplace({call.handle, device}, PoolSum{device}).first->second;
@@ -348,8 +362,10 @@ void ProcessLedger::end(int64_t time_ns) {
   physical_.reservations.clear();
   freed_.clear();
   freed_blocks_.clear();
+  overtaken_.clear();
   failures_.last.clear();
   contexts_.clear();
+  handles_.clear();
 }
 
 void Ledger::take(const MemoryCall& call) {

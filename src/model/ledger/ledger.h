@@ -26,10 +26,12 @@
 #include <vector>
 
 #include "model/ledger/contexts.h"
+#include "model/ledger/device_handles.h"
 #include "model/ledger/effect.h"
 #include "model/ledger/holdings.h"
 #include "model/ledger/ledger_sums.h"
 #include "model/ledger/ledger_tables.h"
+#include "model/ledger/overtaken.h"
 #include "model/memory_call.h"
 
 namespace tidegauge::model {
@@ -108,6 +110,8 @@ class ProcessLedger {
   std::vector<LiveRange> liveBlocks() const;  // of the framework, by address
   // The framework's live blocks in memory that was handed out before the first call. O(live).
   uint64_t outsideBytes() const;
+  // kUnknownDevice: it was made before the recording, or is a default stream.
+  int32_t deviceOfStream(uint64_t stream) const { return handles_.ofStream(stream); }
   // Physical memory that no address leads to.
   uint64_t unmappedBytes() const;
 
@@ -129,10 +133,13 @@ class ProcessLedger {
   void onAlias(const MemoryCall& call);
   void onArray(const MemoryCall& call);
   void onPool(const MemoryCall& call);
+  void onStream(const MemoryCall& call);
+  // By what the call names, else by its thread.
+  Where where(const MemoryCall& call) const;
   void onGraph(const MemoryCall& call);
   void endContext(const MemoryCall& call, const Ended& ended);
   void freeAddress(const MemoryCall& call);
-  bool isOfBefore(uint32_t row, const MemoryCall& call);
+  bool isOfBefore(uint32_t row, uint64_t place, const MemoryCall& call);
   void countOlderFree(const MemoryCall& call);
 
   // src/model/ledger/physical_memory.cpp: handles and mappings.
@@ -152,12 +159,14 @@ class ProcessLedger {
   void carryPhysical(const MemoryCall& call);
   void carryMapping(const MemoryCall& call);
   void carryBlock(const MemoryCall& call);
+  void addCarriedHandles(std::vector<MemoryCall>& calls) const;
   void addCarriedHoldings(std::vector<MemoryCall>& calls) const;
   void addCarriedMappings(std::vector<MemoryCall>& calls) const;
 
   // src/model/ledger/ledger_holdings.cpp: keeps the rows, sums and pools right and calls the sink.
   uint32_t addHolding(const MemoryCall& call, uint64_t address, Cause cause);
   void endHolding(uint32_t row, const MemoryCall& call, Cause cause);
+  bool freesOvertaken(uint64_t place, const MemoryCall& call);
   bool isLiveAt(uint64_t address) const { return by_address_.contains(address); }
   void endOverlapping(uint64_t begin, uint64_t end, const MemoryCall& call);
   void endBlocks(uint64_t begin, uint64_t end, const MemoryCall& call, Cause cause);
@@ -172,6 +181,7 @@ class ProcessLedger {
   uint32_t process_;
   const EffectSink& sink_;
   Contexts contexts_;
+  DeviceHandles handles_;
   Holdings holdings_;
   std::map<uint64_t, uint32_t> by_address_;               // rows of holdings_
   boost::unordered_flat_map<uint64_t, uint32_t> arrays_;  // likewise, by handle
@@ -182,6 +192,7 @@ class ProcessLedger {
   boost::unordered_flat_map<uint64_t, Promise> promises_;  // by address
   LedgerSums sums_;
   FreedAddresses freed_, freed_blocks_;
+  Overtaken overtaken_;
   Failures failures_;
   LedgerCounts counts_;
   std::vector<HeldBy> unfreed_;

@@ -36,7 +36,7 @@ void ProcessLedger::tell(What what, Cause cause, const MemoryCall& call, const E
 }
 
 uint32_t ProcessLedger::addHolding(const MemoryCall& call, uint64_t address, Cause cause) {
-  Where where = contexts_.where(call);
+  Where where = this->where(call);
   if (is_carrying_) where = {call.device, outlivesContext(call.kind) ? 0 : call.offset};
   Holding fresh;
   fresh.address = address;
@@ -84,6 +84,10 @@ void ProcessLedger::endHolding(uint32_t row, const MemoryCall& call, Cause cause
     by_address_.erase(holding.address);
     freed_.add(holding.address);
   }
+  bool is_overtaken = cause == Cause::kMissed && !is_carrying_ &&
+                      (call.verb == Verb::kAllocate || call.verb == Verb::kMap);
+  if (is_overtaken && holding.kind != MemoryKind::kPhysical)
+    overtaken_.add(holding.address, {holding.since_ns, call.end_ns, holding.device, holding.kind});
   holdings_.remove(row);
   sums_.take(holding.device, holding.kind, holding.size_bytes, cause);
   if (holding.kind == MemoryKind::kPool) {
@@ -100,6 +104,21 @@ void ProcessLedger::endHolding(uint32_t row, const MemoryCall& call, Cause cause
   effect.device = holding.device;
   effect.kind = holding.kind;
   tell(What::kReturned, cause, call, effect);
+}
+
+// True: what the call frees has ended already, because its place was handed out again before the
+// call returned.
+bool ProcessLedger::freesOvertaken(uint64_t place, const MemoryCall& call) {
+  std::optional<OvertakenMemory> memory = overtaken_.take(place, call.kind, call.start_ns);
+  if (!memory) return false;
+  if (!memory->has_ended) return true;
+  sums_.findFree(memory->device, memory->kind);
+  Effect effect;
+  effect.address = place;
+  effect.device = memory->device;
+  effect.kind = memory->kind;
+  tell(What::kFreeFound, Cause::kCall, call, effect);
+  return true;
 }
 
 void ProcessLedger::usePool(uint64_t handle, int32_t device, uint64_t bytes) {

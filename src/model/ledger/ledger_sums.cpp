@@ -38,6 +38,13 @@ void LedgerSums::take(int32_t device, MemoryKind kind, uint64_t bytes, Cause cau
   });
 }
 
+void LedgerSums::findFree(int32_t device, MemoryKind kind) {
+  change(device, kind, [](MemorySum& sum) {
+    --sum.missed_frees;
+    ++sum.frees;
+  });
+}
+
 void LedgerSums::move(int32_t from_device, int32_t to_device, MemoryKind kind, uint64_t bytes) {
   live_bytes_ -= bytes;
   change(from_device, kind, [&](MemorySum& sum) {

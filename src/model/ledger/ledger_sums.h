@@ -41,6 +41,8 @@ class LedgerSums {
   void add(int32_t device, MemoryKind kind, uint64_t bytes);
   void addCarried(int32_t device, MemoryKind kind, uint64_t bytes);  // not as an allocation
   void take(int32_t device, MemoryKind kind, uint64_t bytes, Cause cause);
+  // The call has come that freed what was taken as kMissed.
+  void findFree(int32_t device, MemoryKind kind);
   void move(int32_t from_device, int32_t to_device, MemoryKind kind, uint64_t bytes);
   void addFailure(int32_t device, MemoryKind kind);
 

@@ -39,6 +39,7 @@ struct Mapping {  // of physical memory, or of an alias, to [its key, end)
 struct Reservation {
   uint64_t end = 0;
   uint64_t place = 0;
+  int64_t since_ns = 0;
 };
 
 // A handle of physical memory; stale once its row has another place.

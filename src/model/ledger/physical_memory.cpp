@@ -13,10 +13,12 @@ namespace tidegauge::model {
 
 void ProcessLedger::onAddressRange(const MemoryCall& call) {
   if (call.verb == Verb::kAllocate && call.size_bytes > 0) {
-    physical_.reservations[call.address] = {call.address + call.size_bytes, holdings_.nextPlace()};
+    physical_.reservations[call.address] = {call.address + call.size_bytes, holdings_.nextPlace(),
+                                            is_carrying_ ? 0 : call.end_ns};
   } else if (call.verb == Verb::kFree) {
     auto at = physical_.reservations.find(call.address);
     if (at == physical_.reservations.end()) return;
+    if (at->second.since_ns > call.start_ns) return;  // it frees the range that was there before
     if (physical_.mappings.empty()) physical_.framework_places.erase(at->second.place);
     physical_.reservations.erase(at);
   }
@@ -30,28 +32,30 @@ void ProcessLedger::onPhysical(const MemoryCall& call) {
   const PhysicalHandle* held = findPhysical(call.handle);
   switch (call.verb) {
     case Verb::kAllocate: {
-      bool took_over = held != nullptr;
-      if (took_over) {  // given out again: its release was not recorded, or is under way
+      if (held != nullptr) {  // given out again: its release was not recorded, or is under way
         uint32_t row = held->row;
-        holdings_[row].references = 0;
+        Holding& before = holdings_[row];
+        overtaken_.add(call.handle, {before.since_ns, call.end_ns, before.device, before.kind,
+                                     before.mappings == 0});
+        before.references = 0;
         dropIfUnused(row, call, Cause::kMissed);
       }
       if (call.size_bytes == 0) return;
       uint32_t row = addHolding(call, 0, Cause::kCall);
       holdings_[row].references = 1;
-      holdings_[row].took_over = took_over;
       physical_.by_handle[call.handle] = {row, holdings_[row].place};
       return;
     }
     case Verb::kFree: {
       if (held != nullptr) {
         uint32_t row = held->row;
-        if (isOfBefore(row, call)) return;
+        if (isOfBefore(row, call.handle, call)) return;
         if (--holdings_[row].references > 0) return;
         physical_.by_handle.erase(call.handle);
         dropIfUnused(row, call, Cause::kCall);
         return;
       }
+      if (freesOvertaken(call.handle, call)) return;
       auto alias = aliases_.find(call.handle);
       if (alias == aliases_.end()) {
         ++counts_.frees_of_older;

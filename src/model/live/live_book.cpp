@@ -85,6 +85,9 @@ void LiveBook::take(const Effect& effect) {
       if (effect.cause == Cause::kCall) ++account->frees;
       move(*account, effect.device, effect.time_ns, effect.size_bytes, false);
       return;
+    case What::kFreeFound:
+      if (of_device) ++account->frees;
+      return;
     case What::kPlaced: {  // until now it was charged to an unknown device
       if (!of_device || effect.size_bytes == 0) return;
       Level& unknown = devices_[kUnknownDevice];
@@ -124,6 +127,18 @@ void LiveBook::addLaunches(uint32_t process, const std::string& kernel, uint64_t
   Kernel& it = kernels[full ? std::string(kOther) : kernel];
   it.launches += count;
   it.rate.add(begin_ns, end_ns, static_cast<double>(count));
+}
+
+void LiveBook::renameKernel(uint32_t process, const std::string& from, const std::string& to) {
+  Account* account = accountOf(process);
+  if (account == nullptr || from == to) return;
+  auto moved = account->kernels.extract(from);
+  if (moved.empty()) return;
+  moved.key() = to;
+  auto [at, is_new, left] = account->kernels.insert(std::move(moved));
+  if (is_new) return;
+  at->second.launches += left.mapped().launches;
+  at->second.rate.add(left.mapped().rate);
 }
 
 void LiveBook::addCopies(uint32_t process, const LiveCopyCount& count) {

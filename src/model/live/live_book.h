@@ -65,6 +65,8 @@ class LiveBook {
   void take(const Effect& effect);
   void addLaunches(uint32_t process, const std::string& kernel, uint64_t count, int64_t begin_ns,
                    int64_t end_ns);
+  // Launches under the first name are of this kernel: its name came later than they did.
+  void renameKernel(uint32_t process, const std::string& from, const std::string& to);
   void addCopies(uint32_t process, const LiveCopyCount& count);
   void addLoss(const std::string& reason, uint64_t count);
   // Without a process: for all of them.

@@ -29,6 +29,11 @@ void RateMeter::add(int64_t begin_ns, int64_t end_ns, double count) {
   }
 }
 
+void RateMeter::add(const RateMeter& other) {
+  for (int64_t slot = std::max<int64_t>(0, other.last_ - kSlots + 1); slot <= other.last_; ++slot)
+    addTo(slot, other.counts_[static_cast<size_t>(slot % kSlots)]);
+}
+
 double RateMeter::perSecond(int64_t until_ns, int64_t since_ns) const {
   int64_t end = std::max<int64_t>(0, until_ns) / kSlot_ns;  // completed slots
   int64_t begin = std::max(end - kWindow_ns / kSlot_ns, std::max<int64_t>(0, since_ns) / kSlot_ns);

@@ -17,6 +17,7 @@ class RateMeter {
 
   // Counts within [begin_ns, end_ns]; equal times mean one moment.
   void add(int64_t begin_ns, int64_t end_ns, double count);
+  void add(const RateMeter& other);
   // Over the window that ends at until_ns, or since since_ns if that is shorter.
   double perSecond(int64_t until_ns, int64_t since_ns) const;
 

@@ -159,6 +159,11 @@ Table kernelsTable(const AnalysedTrace& analysed) {
   addNumbers(table, "handle", "handle in the program", k.handle);
   addTexts(table, "name", "readable (demangled) name, or: kernel at 0x… (no name)", k.name,
            *work.run);
+  addTexts(
+      table, "parameters",
+      "offset:size in bytes of each parameter, \"0:8 8:4\"; NULL: unknown, or arguments were not "
+      "recorded (--args)",
+      k.parameters, *work.run);
   return table;
 }
 

@@ -36,6 +36,7 @@ Table processesTable(const AnalysedTrace& analysed);
 Table functionsTable(const AnalysedTrace& analysed);
 Table kernelsTable(const AnalysedTrace& analysed);
 Table launchesTable(const AnalysedTrace& analysed);
+Table launchEventsTable(const AnalysedTrace& analysed);
 Table copiesTable(const AnalysedTrace& analysed);
 Table lossesTable(const AnalysedTrace& analysed);
 Table unwatchedTable(const AnalysedTrace& analysed);

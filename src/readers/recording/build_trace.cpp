@@ -46,6 +46,7 @@ class TraceBuilder {
     DriverRows of_driver;
     model::Ledger ledger([&](const model::Effect& effect) {
       rows_.take(effect);
+      numberLaunchStacks(effect.time_ns);
       stackOf(effect.stack);  // numbered by time: numbers do not change when more is recorded
       if (driver != nullptr) of_driver.take(effect);
       if (effect.what == model::What::kFailure) addRefusal(effect);
@@ -58,6 +59,7 @@ class TraceBuilder {
       if (figures.isDue(call.end_ns)) figures.upTo(call.end_ns, ledger.find(call.process));
       taken++ < process_.carried ? ledger.takeCarried(call) : ledger.take(call);
     }
+    numberLaunchStacks(std::numeric_limits<int64_t>::max());
     if (!process_.calls.empty())
       work_.drivers_figure = figures.most(ledger.find(process_.calls.front().process));
     rows_.finish();
@@ -229,6 +231,17 @@ class TraceBuilder {
     work_.frame_modules.push_back(module.empty() ? model::StringId()
                                                  : trace_.strings.intern(module));
     return id;
+  }
+
+  // Stacks of single launches until then; so far they have the file's numbers.
+  void numberLaunchStacks(int64_t until_ns) {
+    model::RecordedLaunchEvents& events = work_.launch_events;
+    for (; launches_ < events.size() && events.time_ns[launches_] <= until_ns; ++launches_) {
+      model::StackId& stack = events.stack[launches_];
+      if (!stack.valid()) continue;
+      auto row = tables_.stack_rows.find(stack.value);
+      stack = row == tables_.stack_rows.end() ? model::StackId() : stackOf(row->second);
+    }
   }
 
   model::StackId stackOf(uint32_t row) {
@@ -439,6 +452,7 @@ class TraceBuilder {
   BesideTrace& beside_;
   EventRows rows_;
   std::vector<model::StackId> stack_ids_;
+  size_t launches_ = 0;  // single launches whose stack has its number
   std::vector<model::FrameId> frame_ids_;
   boost::unordered_flat_map<uint64_t, model::StreamId> stream_ids_;
   uint64_t last_place_ = 0;

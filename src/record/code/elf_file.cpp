@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -155,6 +156,30 @@ std::optional<uint64_t> ElfFile::addressOf(std::string_view symbol_name) const {
   return found;
 }
 
+std::optional<uint64_t> ElfFile::pointerAt(uint64_t address) const {
+  // A program at any address and a library have their pointers in a table of relocations.
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(handle_->elf, section)) != nullptr;) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_RELA ||
+        header.sh_entsize == 0)
+      continue;
+    Elf_Data* data = elf_getdata(section, nullptr);
+    if (data == nullptr) continue;
+    uint64_t count = std::min<uint64_t>(data->d_size / header.sh_entsize, kMaxSymbols);
+    for (uint64_t i = 0; i < count; ++i) {
+      GElf_Rela entry;
+      if (gelf_getrela(data, static_cast<int>(i), &entry) == nullptr) break;
+      if (entry.r_offset == address && GELF_R_TYPE(entry.r_info) == R_X86_64_RELATIVE)
+        return static_cast<uint64_t>(entry.r_addend);
+    }
+  }
+  auto offset = offsetOfAddress(address);
+  auto bytes = offset ? bytesAt(*offset, sizeof(uint64_t)) : std::vector<uint8_t>();
+  uint64_t pointer = 0;
+  if (bytes.size() == sizeof(pointer)) std::memcpy(&pointer, bytes.data(), sizeof(pointer));
+  return pointer != 0 ? std::optional(pointer) : std::nullopt;
+}
+
 std::string ElfFile::buildId() const {
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(handle_->elf, section)) != nullptr;) {
     GElf_Shdr header;
@@ -190,17 +215,21 @@ std::string ElfFile::interpreter() const {
   return {};
 }
 
-bool ElfFile::hasSection(std::string_view wanted) const {
+std::vector<ElfFile::Section> ElfFile::sections(std::string_view wanted) const {
+  std::vector<Section> found;
   size_t names = 0;
-  if (elf_getshdrstrndx(handle_->elf, &names) != 0) return false;
+  if (elf_getshdrstrndx(handle_->elf, &names) != 0) return found;
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(handle_->elf, section)) != nullptr;) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) == nullptr) continue;
     const char* name = elf_strptr(handle_->elf, names, header.sh_name);
-    if (name != nullptr && wanted == name) return true;
+    if (name != nullptr && wanted == name)
+      found.push_back({header.sh_offset, header.sh_size, header.sh_addr});
   }
-  return false;
+  return found;
 }
+
+bool ElfFile::hasSection(std::string_view wanted) const { return !sections(wanted).empty(); }
 
 bool ElfFile::mentions(std::string_view wanted) const {
   bool found = false;
@@ -232,6 +261,16 @@ std::vector<uint8_t> ElfFile::bytesAt(uint64_t offset, size_t size) const {
   ssize_t got = pread(handle_->descriptor, bytes.data(), size, static_cast<off_t>(offset));
   bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);
   return bytes;
+}
+
+bool hasBadPrefix(const std::vector<uint8_t>& first_bytes) {
+  constexpr std::array<uint8_t, 5> kBad = {0xf0, 0x26, 0x2e, 0x36, 0x3e};
+  constexpr std::array<uint8_t, 6> kOther = {0x66, 0x67, 0xf2, 0xf3, 0x64, 0x65};
+  for (uint8_t byte : first_bytes) {
+    if (std::find(kBad.begin(), kBad.end(), byte) != kBad.end()) return true;
+    if (std::find(kOther.begin(), kOther.end(), byte) == kOther.end()) return false;
+  }
+  return false;
 }
 
 uint64_t probeSkip(const std::vector<uint8_t>& first_bytes) {

@@ -42,9 +42,16 @@ class ElfFile {
   std::optional<uint64_t> addressOf(std::string_view symbol) const;
   std::optional<uint64_t> offsetOfAddress(uint64_t address) const;
   std::optional<uint64_t> addressOfOffset(uint64_t offset) const;
+  // The address that the file's data have at `address`, which must not be another module's.
+  std::optional<uint64_t> pointerAt(uint64_t address) const;
   std::string buildId() const;      // hexadecimal; empty if none
   std::string interpreter() const;  // path of its dynamic loader; empty: static
   bool hasSection(std::string_view wanted) const;
+  // Where the sections of that name lie in the file.
+  struct Section {
+    uint64_t offset = 0, size_bytes = 0, address = 0;
+  };
+  std::vector<Section> sections(std::string_view wanted) const;
   bool mentions(std::string_view wanted) const;  // defines it, or imports it
   bool hasNote(std::string_view section, std::string_view owner) const;
   // Bytes of the file, at most `size`; fewer at its end.
@@ -61,5 +68,9 @@ class ElfFile {
 // after it. Returns the offset of a function's probe: 10 if it starts like that, else 0.
 //   81 3D <4> <4> 74        spec: docs/decisions/0014
 uint64_t probeSkip(const std::vector<uint8_t>& first_bytes);
+
+// Whether an instruction begins with a prefix that the kernel does not probe: lock, or the segments
+// es, cs, ss, ds.
+bool hasBadPrefix(const std::vector<uint8_t>& first_bytes);
 
 }  // namespace tidegauge::record

@@ -1,5 +1,7 @@
 #include "record/code/older_python.h"
 
+#include <cstdlib>
+
 namespace tidegauge::record {
 namespace {
 
@@ -7,7 +9,7 @@ constexpr int kFirstWithNames = 12;  // of 3: PYTHONPERFSUPPORT
 
 }  // namespace
 
-std::string olderPython(std::string_view path) {
+std::string pythonVersion(std::string_view path) {
   std::string_view file = path.substr(path.find_last_of('/') + 1);
   if (file.starts_with("lib")) file.remove_prefix(3);
   if (!file.starts_with("python")) return {};
@@ -15,9 +17,7 @@ std::string olderPython(std::string_view path) {
   size_t dot = version.find('.');
   if (dot != 1 || version[0] < '2' || version[0] > '3') return {};
   size_t end = dot + 1;
-  int minor = 0;
-  while (end < version.size() && end < dot + 3 && version[end] >= '0' && version[end] <= '9')
-    minor = 10 * minor + (version[end++] - '0');
+  while (end < version.size() && end < dot + 3 && version[end] >= '0' && version[end] <= '9') ++end;
   if (end == dot + 1) return {};
   // "python3.11", "libpython3.11.so.1.0", "libpython3.7m.so", but no helpers such as
   // python3.11-config.
@@ -25,8 +25,13 @@ std::string olderPython(std::string_view path) {
   while (!rest.empty() && (rest[0] == 'm' || rest[0] == 'd' || rest[0] == 'u'))
     rest.remove_prefix(1);
   if (!rest.empty() && !rest.starts_with(".so")) return {};
-  if (version[0] == '3' && minor >= kFirstWithNames) return {};
   return std::string(version.substr(0, end));
+}
+
+std::string olderPython(std::string_view path) {
+  std::string version = pythonVersion(path);
+  if (version.starts_with("3.") && std::atoi(version.c_str() + 2) >= kFirstWithNames) return {};
+  return version;
 }
 
 }  // namespace tidegauge::record

@@ -101,12 +101,20 @@ void PerfMaps::closeAll(const File& file) {
     if (descriptor >= 0) close(descriptor);
 }
 
+// A process may change its root before exec, as container runtimes and chroot do.
 void PerfMaps::look(uint32_t tgid) {
   File& file = files_[tgid];
-  if (file.root >= 0 || roots_ == kMaxRoots) return;
-  struct stat process {};
+  struct stat process {
+  }, root{}, before{};
   std::string folder = fmt::format("/proc/{}", tgid);
-  if (stat(folder.c_str(), &process) != 0) return;
+  if (stat(folder.c_str(), &process) != 0 || stat((folder + "/root").c_str(), &root) != 0) return;
+  if (file.root >= 0 && fstat(file.root, &before) == 0 &&
+      (before.st_dev != root.st_dev || before.st_ino != root.st_ino)) {
+    roots_ -= 1;
+    closeAll(file);
+    file = File{};
+  }
+  if (file.root >= 0 || roots_ == kMaxRoots) return;
   file.user = process.st_uid;
   file.own_pid = ownPid(tgid);
   file.root = open((folder + "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);

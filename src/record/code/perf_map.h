@@ -22,6 +22,7 @@ namespace tidegauge::record {
 
 struct CodeName {
   std::string function, file;  // file: only for Python
+  uint32_t line = 0;           // 0: unknown, as in every perf map
   auto operator<=>(const CodeName&) const = default;
 };
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 
 #include "record/code/demangle.h"
@@ -13,6 +14,8 @@
 
 namespace tidegauge::record {
 namespace {
+
+constexpr std::chrono::milliseconds kAskEvery{20};
 
 // Line numbers of one module, through elfutils: it finds separate debug information by build id.
 class Lines {
@@ -61,6 +64,15 @@ struct Table {
   std::unique_ptr<ElfFile> file;
   std::unique_ptr<Lines> lines;
 
+  void fillStart(uint64_t offset, SymbolAnswer& answer) const {
+    auto address = file != nullptr ? file->addressOfOffset(offset) : std::nullopt;
+    if (!address) return;
+    auto function =
+        std::lower_bound(functions.begin(), functions.end(), *address,
+                         [](const FunctionSymbol& it, uint64_t at) { return it.address < at; });
+    if (function != functions.end() && function->address == *address)
+      answer.function = function->name;
+  }
   void fill(uint64_t offset, SymbolAnswer& answer) const {
     auto address = file != nullptr ? file->addressOfOffset(offset) : std::nullopt;
     if (!address) return;
@@ -135,10 +147,17 @@ std::vector<SymbolAnswer> Symbols::take() {
   return std::exchange(answers_, {});
 }
 
-std::vector<SymbolAnswer> Symbols::finish() {
+std::vector<SymbolAnswer> Symbols::finish(const std::function<bool()>& must_end) {
   std::unique_lock lock(mutex_);
-  idle_.wait(lock, [this] { return questions_.empty() && !busy_; });
+  auto done = [this] { return questions_.empty() && !busy_; };
+  while (!idle_.wait_for(lock, kAskEvery, done))
+    if (must_end && must_end()) break;
   return std::exchange(answers_, {});
+}
+
+size_t Symbols::unanswered() {
+  std::lock_guard lock(mutex_);
+  return questions_.size() + (busy_ ? 1 : 0);
 }
 
 void Symbols::work() {
@@ -153,7 +172,11 @@ void Symbols::work() {
     busy_ = true;
     lock.unlock();
     SymbolAnswer answer{question.frame, {}, {}, 0};
-    if (question.descriptor >= 0) tables_->of(question).fill(question.offset, answer);
+    if (question.descriptor >= 0) {
+      const Table& table = tables_->of(question);
+      question.is_start ? table.fillStart(question.offset, answer)
+                        : table.fill(question.offset, answer);
+    }
     lock.lock();
     answers_.push_back(std::move(answer));
     busy_ = false;

@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -24,6 +25,7 @@ struct SymbolQuestion {
   int descriptor = -1;  // of the module; −1: could not be opened
   uint32_t module = 0;
   uint64_t offset = 0;
+  bool is_start = false;  // of a function, and not a return address: its name, or none
 };
 struct SymbolAnswer {
   uint32_t frame = 0;
@@ -42,8 +44,11 @@ class Symbols {
   bool isIdle();  // every question was answered
   // There will be no more questions about these modules.
   void forget(const std::vector<uint32_t>& modules);
-  std::vector<SymbolAnswer> take();    // the answers since the last call
-  std::vector<SymbolAnswer> finish();  // waits for the remaining answers
+  std::vector<SymbolAnswer> take();  // the answers since the last call
+  // Waits for the remaining answers. If `must_end`, asked every 20 ms, becomes true: gives up those
+  // that are missing.
+  std::vector<SymbolAnswer> finish(const std::function<bool()>& must_end = {});
+  size_t unanswered();
 
  private:
   struct Tables;

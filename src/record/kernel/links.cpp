@@ -13,6 +13,7 @@ namespace tidegauge::record {
 namespace {
 
 constexpr uint32_t kUprobeMultiReturn = 1;
+constexpr int kPerfCounterBit = 32;  // "config:32-63", since Linux 4.20
 
 // The number of uprobes in perf, or −1.
 int perfTypeOfUprobes() {
@@ -49,7 +50,8 @@ bool kernelLinksMany() {
 }
 
 int linkMany(int program, const std::string& path, const std::vector<uint64_t>& offsets,
-             const std::vector<uint64_t>& cookies, bool at_return) {
+             const std::vector<uint64_t>& cookies, bool at_return,
+             const std::vector<uint64_t>& counters) {
   // The kernel's union bpf_attr, part link_create.uprobe_multi (Linux 6.6), written out.
   struct {
     uint32_t program, target, attach_type, flags;
@@ -60,6 +62,8 @@ int linkMany(int program, const std::string& path, const std::vector<uint64_t>& 
   attributes.attach_type = kUprobeMulti;
   attributes.path = reinterpret_cast<uint64_t>(path.c_str());
   attributes.offsets = reinterpret_cast<uint64_t>(offsets.data());
+  if (!counters.empty())
+    attributes.reference_counters = reinterpret_cast<uint64_t>(counters.data());
   attributes.cookies = reinterpret_cast<uint64_t>(cookies.data());
   attributes.count = static_cast<uint32_t>(offsets.size());
   attributes.multi_flags = at_return ? kUprobeMultiReturn : 0;
@@ -67,8 +71,8 @@ int linkMany(int program, const std::string& path, const std::vector<uint64_t>& 
   return descriptor < 0 ? -errno : static_cast<int>(descriptor);
 }
 
-int linkOne(int program, const std::string& path, uint64_t offset, uint64_t cookie,
-            bool at_return) {
+int linkOne(int program, const std::string& path, uint64_t offset, uint64_t cookie, bool at_return,
+            uint64_t counter) {
   static const int type = perfTypeOfUprobes();
   static const int return_bit = perfBitOfReturns();
   if (type < 0) return -ENOTSUP;
@@ -76,6 +80,7 @@ int linkOne(int program, const std::string& path, uint64_t offset, uint64_t cook
   event.size = sizeof(event);
   event.type = static_cast<uint32_t>(type);
   event.config = at_return ? uint64_t{1} << return_bit : 0;
+  event.config |= counter << kPerfCounterBit;
   event.config1 = reinterpret_cast<uint64_t>(path.c_str());
   event.config2 = offset;
   // Every process, and so every processor, although perf needs one named.

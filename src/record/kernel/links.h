@@ -3,6 +3,9 @@
 //   linkMany(program, "/usr/lib/libcuda.so.1", {0x1c40, …}, cookies, false)  Linux 6.6: one for all
 //   linkOne (program, "/usr/lib/libcuda.so.1", 0x1c40, cookie, false)        before: perf's uprobe
 //
+// `counters` are the places in the file that the kernel counts up while a probe is there (the
+// semaphores of static probes; 0: none).
+//
 // Each returns the descriptor of the link, or −errno; closing it removes the probes. A perf link
 // costs about as much per hit, but takes some 10 ms to close, so 300 take seconds.
 #pragma once
@@ -19,7 +22,9 @@ inline constexpr int kUprobeMulti = 48;  // BPF_TRACE_UPROBE_MULTI: newer than D
 bool kernelLinksMany();
 
 int linkMany(int program, const std::string& path, const std::vector<uint64_t>& offsets,
-             const std::vector<uint64_t>& cookies, bool at_return);
-int linkOne(int program, const std::string& path, uint64_t offset, uint64_t cookie, bool at_return);
+             const std::vector<uint64_t>& cookies, bool at_return,
+             const std::vector<uint64_t>& counters = {});
+int linkOne(int program, const std::string& path, uint64_t offset, uint64_t cookie, bool at_return,
+            uint64_t counter = 0);
 
 }  // namespace tidegauge::record

@@ -1,6 +1,6 @@
 #include "record/kernel/probes.h"
 
-#include <bpf/libbpf.h>
+#include <bpf/bpf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -14,6 +14,7 @@
 #include <set>
 
 #include "record/code/elf_file.h"
+#include "record/code/static_probes.h"
 #include "record/process/errors.h"
 #include "record/process/running_process.h"
 
@@ -37,18 +38,21 @@ constexpr std::array<Pair, 5> kPairs = {{
 // Every program built by nvcc has its kernels there. If the runtime is a separate library, it also
 // imports the function that registers them.
 constexpr const char* kKernelsSection = ".nv_fatbin";
+constexpr const char* kCannotProbe = "its first instruction cannot be probed";
 constexpr const char* kRegisters = "__cudaRegisterFatBinary";
 
 struct Places {
   std::vector<uint64_t> offsets, cookies;
+  std::vector<uint64_t> counters;  // of static probes
   std::vector<std::string_view> names;
 
   Places part(size_t begin, size_t end) const {
     auto cut = [&](const auto& list) {
+      if (list.empty()) return list;
       return std::decay_t<decltype(list)>(list.begin() + static_cast<std::ptrdiff_t>(begin),
                                           list.begin() + static_cast<std::ptrdiff_t>(end));
     };
-    return {cut(offsets), cut(cookies), cut(names)};
+    return {cut(offsets), cut(cookies), cut(counters), cut(names)};
   }
 };
 
@@ -82,15 +86,15 @@ void attachPlaces(const Programs& programs, const char* program, const std::stri
       attachPlaces(programs, program, path, list.part(i, i + 1), at_return, links, library);
     return;
   }
-  int link = programs.attachMany(program, path, list.offsets, list.cookies, at_return);
+  int link =
+      programs.attachMany(program, path, list.offsets, list.cookies, at_return, list.counters);
   if (link >= 0) {
     links.push_back(link);
   } else if (size_t count = list.offsets.size(); count > 1 && link != -EMFILE && link != -ENOMEM) {
     attachPlaces(programs, program, path, list.part(0, count / 2), at_return, links, library);
     attachPlaces(programs, program, path, list.part(count / 2, count), at_return, links, library);
   } else {
-    std::string why = link == -524 ? "its first instruction cannot be probed"  // ENOTSUPP
-                                   : std::strerror(-link);
+    std::string why = link == -524 ? kCannotProbe : std::strerror(-link);  // ENOTSUPP
     for (std::string_view name : list.names) noteUnwatched(name, why, library);
     std::string problem = fmt::format("{} is not watched: {}", list.names[0], why);
     if (count > 1) problem = fmt::format("{} functions are not watched: {}", count, why);
@@ -128,15 +132,15 @@ Probes::Probes(Programs& programs, bool framework) : programs_(programs), framew
 
 Probes::~Probes() { detach(); }
 
-void Probes::Attached::detach() {
-  for (bpf_link* link : framework_links) bpf_link__destroy(link);
+void Probes::Attached::detach(const Programs& programs) {
   for (int link : links) close(link);
-  framework_links.clear();
   links.clear();
+  for (uint32_t place : places) bpf_map_delete_elem(programs.mapDescriptor("probe_places"), &place);
+  places.clear();
 }
 
 void Probes::detach() {
-  for (auto& [file, attached] : attached_) attached.detach();
+  for (auto& [file, attached] : attached_) attached.detach(programs_);
   attached_.clear();
   for (int link : loader_links_) close(link);
   loader_links_.clear();
@@ -181,7 +185,7 @@ std::vector<std::string> Probes::releaseUnused(int64_t now_ns, int64_t unused_ns
 
 void Probes::detach(FileId file) {
   if (auto attached = attached_.find(file); attached != attached_.end()) {
-    attached->second.detach();
+    attached->second.detach(programs_);
     attached_.erase(attached);
   }
   known_.erase(file);
@@ -220,6 +224,8 @@ LibrariesOf Probes::watchLibrariesOf(uint32_t tgid) {
   LibrariesOf found;
   std::vector<Mapping> mappings = executableMappings(tgid);
   std::string program = programOf(tgid);
+  watchLoaderOf(tgid);
+  bool by_loader = runsLoader(tgid);
   std::set<FileId> seen;
   auto addUnwatched = [&](const Mapping& mapping) {
     if (!seen.insert(mapping.file).second) return;
@@ -241,13 +247,14 @@ LibrariesOf Probes::watchLibrariesOf(uint32_t tgid) {
     }
     std::optional<Library> kind = libraryKind(mapping.path);
     // The runtime is usually linked statically into programs.
-    if (!kind && mapping.path == program) kind = Library::kRuntime;
+    bool is_program = !kind && (by_loader ? mapping.path.find(".so") == std::string::npos
+                                          : mapping.path == program);
+    if (is_program) kind = Library::kRuntime;
     if (!kind || (*kind == Library::kFramework && !framework_)) continue;
     std::optional<Stamp> stamp = stampOf(tgid, mapping);
     std::optional<WatchedLibrary> watched = watch(tgid, mapping, *kind);
     if (!watched) continue;  // the process is gone: another one may have the same library
     WatchedLibrary& library = *watched;
-    bool is_program = mapping.path == program && !libraryKind(mapping.path);
     known_[mapping.file] = {library.functions > 0, stamp};
     // A program without CUDA: nothing to report.
     if (is_program && library.functions == 0 && library.unwatched.empty()) continue;
@@ -257,7 +264,6 @@ LibrariesOf Probes::watchLibrariesOf(uint32_t tgid) {
     libraries_.push_back(library);
     found.added.push_back(std::move(library));
   }
-  watchLoaderOf(tgid);
   return found;
 }
 
@@ -332,8 +338,15 @@ void Probes::attachFunctions(const std::string& path, WatchedLibrary& library, A
     if (function.library != library.kind || found == offsets.end()) continue;
     uint64_t skip =
         library.kind == Library::kDriver ? probeSkip(file.bytesAt(found->second, 16)) : 0;
-    library.after_stub += skip > 0;
     library.functions += 1;
+    // A link with one that is refused would be taken back, and that waits for programs that are
+    // held.
+    if (hasBadPrefix(file.bytesAt(found->second + skip, 16))) {
+      noteUnwatched(function.name, kCannotProbe, library);
+      library.problems.push_back(fmt::format("{} is not watched: {}", function.name, kCannotProbe));
+      continue;
+    }
+    library.after_stub += skip > 0;
     auto add = [&](const char* program, bool at_return) {
       Places& list = places[{program, at_return}];
       list.offsets.push_back(found->second + skip);
@@ -361,25 +374,58 @@ void Probes::attachFunctions(const std::string& path, WatchedLibrary& library, A
 }
 
 void Probes::attachFramework(const std::string& path, WatchedLibrary& library, Attached& attached) {
-  if (auto opened = ElfFile::open(path); opened.ok()) library.build_id = opened.value().buildId();
-  for (auto [program, probe] : {std::pair{"pytorch_malloc", "malloc"}, {"pytorch_free", "free"}}) {
-    bpf_link* link = bpf_program__attach_usdt(programs_.program(program), -1, path.c_str(),
-                                              "pytorch", probe, nullptr);
-    if (link == nullptr) {
-      noteUnwatchedLibrary(fmt::format("no probe pytorch:{} ({})", probe, std::strerror(errno)),
-                           {model::Figures::kBlocks}, library);
-    } else {
-      attached.framework_links.push_back(link);
-      library.functions += 1;
-    }
+  auto opened = ElfFile::open(path);
+  if (!opened.ok()) {
+    noteUnwatchedLibrary(opened.error().what, figuresOf(library.kind), library);
+    return;
   }
+  library.build_id = opened.value().buildId();
+  for (auto [program, probe] : {std::pair{"pytorch_malloc", "malloc"}, {"pytorch_free", "free"}}) {
+    Places places;
+    std::vector<StaticProbe> found = staticProbes(opened.value(), "pytorch", probe);
+    for (const StaticProbe& it : found) {
+      uint32_t cookie = ++last_place_;
+      if (!it.place || bpf_map_update_elem(programs_.mapDescriptor("probe_places"), &cookie,
+                                           &*it.place, BPF_ANY) != 0)
+        continue;
+      attached.places.push_back(cookie);
+      places.offsets.push_back(it.offset);
+      places.cookies.push_back(cookie);
+      places.counters.push_back(it.semaphore);
+      places.names.emplace_back(program);
+    }
+    std::string name = fmt::format("pytorch:{}", probe);
+    if (places.offsets.size() < std::max<size_t>(found.size(), 1))
+      noteUnwatchedLibrary(found.empty() ? fmt::format("no probe {}", name)
+                                         : fmt::format("the arguments of {} cannot be read", name),
+                           {model::Figures::kBlocks}, library);
+    if (places.offsets.empty()) continue;
+    size_t before = library.unwatched.size();
+    attachPlaces(programs_, program, path, places, false, attached.links, library);
+    library.functions += library.unwatched.size() == before;
+  }
+}
+
+bool isLoader(std::string_view path) { return path.substr(path.rfind('/') + 1).starts_with("ld-"); }
+
+bool Probes::hasLoader(uint32_t tgid) {
+  auto program = ElfFile::open(fmt::format("/proc/{}/exe", tgid));
+  return !program.ok() || !program.value().interpreter().empty();
 }
 
 void Probes::watchLoaderOf(uint32_t tgid) {
   auto program = ElfFile::open(fmt::format("/proc/{}/exe", tgid));
   if (!program.ok()) return;
   std::string loader = program.value().interpreter();
-  if (!loader.empty()) (void)watchLoader(fmt::format("/proc/{}/root{}", tgid, loader));
+  if (!loader.empty())
+    (void)watchLoader(fmt::format("/proc/{}/root{}", tgid, loader));
+  else if (isLoader(programOf(tgid)))
+    (void)watchLoader(fmt::format("/proc/{}/exe", tgid));
+}
+
+bool Probes::runsLoader(uint32_t tgid) const {
+  FileId id;
+  return sameFile(fmt::format("/proc/{}/exe", tgid), id) && loaders_.contains(id);
 }
 
 base::Status Probes::watchLoader(const std::string& path) {

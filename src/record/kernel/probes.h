@@ -7,7 +7,6 @@
 //
 //   libcuda.so.1, 61 functions ─► memory_enter, memory_exit, context_…, copy_…, launch_enter: one
 //   uprobe_multi link each, about 10 ms for all; a link per function takes minutes to detach.
-// detach.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +21,6 @@
 #include "record/kernel/functions.h"
 #include "record/kernel/programs.h"
 #include "record/process/process_maps.h"
-
-struct bpf_link;
 
 namespace tidegauge::record {
 
@@ -63,6 +60,7 @@ class Probes {
   // Watches the loader of a program that is about to run, so that it reports when it maps
   // libraries.
   base::Status watchLoader(const std::string& path);
+  static bool hasLoader(uint32_t tgid);  // the program that runs has one; a static one has none
   const std::vector<WatchedLibrary>& libraries() const { return libraries_; }
   // Releases files that no process of the machine has mapped for `unused_ns`, and returns their
   // paths. Call it now and then: it checks each process known to map one.
@@ -74,10 +72,10 @@ class Probes {
   struct Attached {
     std::string path;
     std::vector<int> links;
-    std::vector<bpf_link*> framework_links;
+    std::vector<uint32_t> places;  // of static probes, in the map probe_places
     std::set<uint32_t> users;
     std::optional<int64_t> unused_since_ns;
-    void detach();
+    void detach(const Programs& programs);
   };
   // Identifies the content of a file, to detect that it changed.
   struct Stamp {
@@ -96,6 +94,8 @@ class Probes {
   void attachFunctions(const std::string& path, WatchedLibrary& library, Attached& attached);
   void attachFramework(const std::string& path, WatchedLibrary& library, Attached& attached);
   void watchLoaderOf(uint32_t tgid);
+  // The loader itself was started, with the name of a program: "ld-linux-x86-64.so.2 ./train".
+  bool runsLoader(uint32_t tgid) const;
 
   Programs& programs_;
   bool framework_;
@@ -108,7 +108,12 @@ class Probes {
   // They stay: without them, new libraries go unnoticed. One per C library, not per program.
   std::vector<int> loader_links_;
   std::vector<WatchedLibrary> libraries_;
+  uint32_t last_place_ = 0;
 };
+
+// By the name of the file: "ld-linux-x86-64.so.2". A static program has no loader, but may contain
+// the functions of one.
+bool isLoader(std::string_view path);
 
 // The figures that need the functions of a library.
 model::FigureSet figuresOf(Library library);

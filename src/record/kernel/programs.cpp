@@ -4,9 +4,11 @@
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
 #include <linux/bpf.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "base/memory.h"
@@ -21,6 +23,9 @@ extern "C" const unsigned char tidegauge_bpf_object_end[];
 namespace tidegauge::record {
 namespace {
 
+constexpr uint32_t kMaxWholeKernels = 65536;
+constexpr int kLeastMajor = 6, kLeastMinor = 1;
+
 // Messages of libbpf are kept for the error, not printed.
 thread_local std::string last_words;
 int keepWords(libbpf_print_level level, const char* format, va_list arguments) {
@@ -31,11 +36,26 @@ int keepWords(libbpf_print_level level, const char* format, va_list arguments) {
   return length;
 }
 
+// "5.10" of "5.10.0-39-cloud-amd64"; empty: it is new enough.
+std::string kernelIfTooOld() {
+  utsname name{};
+  int major = 0, minor = 0;
+  if (uname(&name) != 0 || std::sscanf(name.release, "%d.%d", &major, &minor) != 2) return {};
+  bool is_enough = major > kLeastMajor || (major == kLeastMajor && minor >= kLeastMinor);
+  return is_enough ? std::string() : fmt::format("{}.{}", major, minor);
+}
+
 base::Error whyNot(int code) {
   if (code == EPERM || code == EACCES)
-    return missing("the kernel does not let this user load BPF programs",
-                   "run as root, or with CAP_BPF and CAP_PERFMON; `tidegauge doctor` says what is "
-                   "missing; `record --preload` needs no privilege");
+    return missing(
+        "the kernel does not let this user load BPF programs",
+        "run as root (`record --sudo`), or with CAP_BPF and CAP_PERFMON; `tidegauge doctor` "
+        "says what is missing; `record --preload` needs no privilege");
+  if (std::string version = kernelIfTooOld(); !version.empty())
+    return missing(fmt::format("Linux {} is too old to record with eBPF, which needs 6.1; here "
+                               "`record --preload -- COMMAND` records without it",
+                               version),
+                   {});
   if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
     return missing("this kernel carries no type information (/sys/kernel/btf/vmlinux)",
                    "it must be built with CONFIG_DEBUG_INFO_BTF; `record --preload` needs none");
@@ -99,6 +119,7 @@ base::Result<Programs> Programs::load(const ProgramSettings& wanted) {
   settings.take_block_stacks = wanted.take_block_stacks;
   settings.follow_children = wanted.follow_children;
   settings.launch_events = wanted.launch_events;
+  settings.whole_arguments = wanted.whole_arguments;
   bpf_map* map = nullptr;
   bpf_object__for_each_map(map, handle->object) {
     std::string_view name = bpf_map__name(map);
@@ -107,7 +128,9 @@ base::Result<Programs> Programs::load(const ProgramSettings& wanted) {
     else if (name == "memory_ring")
       bpf_map__set_max_entries(map, wanted.ring_bytes);
     else if (name == "launch_ring" && wanted.launch_events)
-      bpf_map__set_max_entries(map, 8U << 20);
+      bpf_map__set_max_entries(map, wanted.whole_arguments ? 64U << 20 : 8U << 20);
+    else if (name == "parameters_of" && wanted.whole_arguments)
+      bpf_map__set_max_entries(map, kMaxWholeKernels);
     else if (!wanted.take_stacks && (name == "stack_ring" || name == "known_stacks"))
       bpf_map__set_max_entries(map, 4096);
   }
@@ -128,6 +151,11 @@ base::Result<Programs> Programs::load(const ProgramSettings& wanted) {
   return Programs(std::move(handle), links_many);
 }
 
+Capabilities neededToRecord(bool link_each) {
+  bool many = !link_each && kernelLinksMany();
+  return many ? kRecorderCapabilities : kRecorderCapabilities | kEachLinkCapabilities;
+}
+
 void Programs::detach() { handle_->detach(); }
 
 bpf_program* Programs::program(const char* name) const {
@@ -140,11 +168,12 @@ int Programs::mapDescriptor(const char* name) const {
 
 int Programs::attachMany(const char* program_name, const std::string& path,
                          const std::vector<uint64_t>& offsets, const std::vector<uint64_t>& cookies,
-                         bool at_return) const {
+                         bool at_return, const std::vector<uint64_t>& counters) const {
   int descriptor = bpf_program__fd(program(program_name));
-  if (links_many_) return linkMany(descriptor, path, offsets, cookies, at_return);
+  if (links_many_) return linkMany(descriptor, path, offsets, cookies, at_return, counters);
   if (offsets.size() != 1) return -E2BIG;
-  return linkOne(descriptor, path, offsets[0], cookies[0], at_return);
+  return linkOne(descriptor, path, offsets[0], cookies[0], at_return,
+                 counters.empty() ? 0 : counters[0]);
 }
 
 base::Status Programs::watchProcess(uint32_t tgid, bool may_stop) const {

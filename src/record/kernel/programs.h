@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "bpf/records.h"
+#include "record/process/capabilities.h"
 
 struct bpf_object;
 struct bpf_program;
@@ -28,6 +29,7 @@ struct ProgramSettings {
   bool follow_children = true;
   bool launch_events = false;
   uint32_t launch_arguments = 0;
+  bool whole_arguments = false;  // as far as the sizes of parameters are known
   uint64_t cgroup = 0;
   uint32_t cgroup_level = 0;
   bool link_each = false;          // one link per function, as on a kernel without multi-links
@@ -36,6 +38,9 @@ struct ProgramSettings {
 
 // Lost events by reason, and other counts (enum loss).
 using Losses = std::array<uint64_t, COUNT_KINDS>;
+
+// What must be kept to load the programs and to attach them, now and to libraries that come later.
+Capabilities neededToRecord(bool link_each);
 
 class Programs {
  public:
@@ -52,7 +57,8 @@ class Programs {
   // Attaches to many places of one file, entry or return. Returns the descriptor of the link, or
   // −errno.
   int attachMany(const char* program, const std::string& path, const std::vector<uint64_t>& offsets,
-                 const std::vector<uint64_t>& cookies, bool at_return) const;
+                 const std::vector<uint64_t>& cookies, bool at_return,
+                 const std::vector<uint64_t>& counters = {}) const;
   base::Status watchProcess(uint32_t tgid, bool may_stop) const;
   Losses losses() const;
   void detach();  // detaches from processes: no more process events follow

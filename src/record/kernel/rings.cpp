@@ -27,6 +27,17 @@ int keep(void* list, void* data, size_t size) {
   return 0;
 }
 
+int keepLaunch(void* list, void* data, size_t size) {
+  SeenLaunch launch;
+  if (size < sizeof(launch_record)) return 0;
+  std::memcpy(static_cast<launch_record*>(&launch), data, sizeof(launch_record));
+  const auto* bytes = static_cast<const uint8_t*>(data) + sizeof(launch_record);
+  size_t count = std::min<size_t>(launch.whole_bytes, size - sizeof(launch_record));
+  launch.bytes.assign(bytes, bytes + count);
+  static_cast<std::vector<SeenLaunch>*>(list)->push_back(std::move(launch));
+  return 0;
+}
+
 template <class Record>
 void moveAll(std::vector<Record>& from, std::vector<Record>& to) {
   if (to.empty()) {
@@ -69,7 +80,7 @@ bool Rings::open(const Programs& programs, bool launch_events) {
   names_ = ring("name_ring", keep<name_record>, &name_records_);
   if (names_ == nullptr) return false;
   if (launch_events) {
-    launches_ = ring("launch_ring", keep<launch_record>, &launch_records_);
+    launches_ = ring("launch_ring", keepLaunch, &launch_records_);
     if (launches_ == nullptr || !launch_places_.open(programs.mapDescriptor("launch_ring")))
       return false;
   }
@@ -125,8 +136,7 @@ void Rings::takeNames(std::vector<name_record>& into) {
   moveAll(name_records_, into);
 }
 
-uint64_t Rings::takeCalls(std::vector<memory_record>& memory,
-                          std::vector<launch_record>& launches) {
+uint64_t Rings::takeCalls(std::vector<memory_record>& memory, std::vector<SeenLaunch>& launches) {
   uint64_t drained_at = 0;
   {
     std::lock_guard lock(mutex_);

@@ -18,6 +18,7 @@
 
 #include "bpf/records.h"
 #include "record/kernel/programs.h"
+#include "record/kernel/seen_launch.h"
 
 struct ring_buffer;
 
@@ -56,7 +57,7 @@ class Rings {
   uint64_t systemReadAt() const { return system_read_at_; }
   void takeNames(std::vector<name_record>& into);
   // Returns the time up to which everything written was taken (kernel's clock).
-  uint64_t takeCalls(std::vector<memory_record>& memory, std::vector<launch_record>& launches);
+  uint64_t takeCalls(std::vector<memory_record>& memory, std::vector<SeenLaunch>& launches);
 
  private:
   void drain();  // call it with the mutex held
@@ -76,7 +77,7 @@ class Rings {
   // Buffers that the rings write to; emptied at once.
   std::vector<system_record> system_records_;
   std::vector<name_record> name_records_;
-  std::vector<launch_record> launch_records_;
+  std::vector<SeenLaunch> launch_records_;
   uint64_t launches_read_at_ = 0, system_read_at_ = 0;  // like drained_at_
 };
 

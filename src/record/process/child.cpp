@@ -20,17 +20,21 @@
 namespace tidegauge::record {
 namespace {
 
-// This process's variables, except those that are set anew. Points into both.
-std::vector<char*> variablesWith(const std::vector<std::string>& more) {
+// All variables, except those that are set anew. Points into the settings and this process's own.
+std::vector<char*> variablesOf(const ChildSettings& settings) {
   std::vector<char*> list;
-  for (char** it = environ; *it != nullptr; ++it) {
-    std::string_view old = *it;
-    bool is_replaced = std::any_of(more.begin(), more.end(), [&](std::string_view fresh) {
-      return old.starts_with(fresh.substr(0, fresh.find('=') + 1));
-    });
-    if (!is_replaced) list.push_back(*it);
-  }
-  for (const std::string& fresh : more) list.push_back(const_cast<char*>(fresh.c_str()));
+  auto add = [&](char* variable) {
+    std::string_view old = variable;
+    bool is_replaced =
+        std::any_of(settings.more.begin(), settings.more.end(), [&](std::string_view fresh) {
+          return old.starts_with(fresh.substr(0, fresh.find('=') + 1));
+        });
+    if (!is_replaced) list.push_back(variable);
+  };
+  if (settings.variables.empty())
+    for (char** it = environ; *it != nullptr; ++it) add(*it);
+  for (const std::string& variable : settings.variables) add(const_cast<char*>(variable.c_str()));
+  for (const std::string& fresh : settings.more) list.push_back(const_cast<char*>(fresh.c_str()));
   list.push_back(nullptr);
   return list;
 }
@@ -38,7 +42,7 @@ std::vector<char*> variablesWith(const std::vector<std::string>& more) {
 }  // namespace
 
 base::Result<Child> Child::start(const std::vector<std::string>& command,
-                                 const std::vector<std::string>& environment) {
+                                 const ChildSettings& settings) {
   std::array<int, 2> gate{}, verdict{};
   if (pipe2(gate.data(), O_CLOEXEC) != 0 || pipe2(verdict.data(), O_CLOEXEC) != 0)
     return unreadable(fmt::format("cannot start {}: {}", command[0], std::strerror(errno)));
@@ -46,13 +50,14 @@ base::Result<Child> Child::start(const std::vector<std::string>& command,
   arguments.reserve(command.size() + 1);
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
-  std::vector<char*> variables = variablesWith(environment);
+  std::vector<char*> variables = variablesOf(settings);
   pid_t pid = fork();
   if (pid < 0)
     return unreadable(fmt::format("cannot start {}: {}", command[0], std::strerror(errno)));
   if (pid == 0) {
     close(gate[1]);
     close(verdict[0]);
+    bool is_user = !settings.user || becomeUser(*settings.user).ok();
     char byte = 0;
     while (read(gate[0], &byte, 1) < 0 && errno == EINTR) {
     }
@@ -60,8 +65,8 @@ base::Result<Child> Child::start(const std::vector<std::string>& command,
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     signal(SIGPIPE, SIG_DFL);
-    execvpe(arguments[0], arguments.data(), variables.data());
-    int why = errno;
+    if (is_user) execvpe(arguments[0], arguments.data(), variables.data());
+    int why = is_user ? errno : EPERM;
     (void)!write(verdict[1], &why, sizeof(why));
     _exit(why == ENOENT ? 127 : 126);
   }

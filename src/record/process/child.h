@@ -14,14 +14,21 @@
 #include <vector>
 
 #include "base/result.h"
+#include "record/process/caller.h"
 
 namespace tidegauge::record {
 
+// What a command gets beside what this process has.
+struct ChildSettings {
+  std::vector<std::string> variables;  // "NAME=value": all; empty: those of this process
+  std::vector<std::string> more;       // added, or in place of those
+  std::optional<Caller> user;          // runs as; absent: as this process
+};
+
 class Child {
  public:
-  // `environment`: "NAME=value", added to (or replacing) this process's variables.
   static base::Result<Child> start(const std::vector<std::string>& command,
-                                   const std::vector<std::string>& environment = {});
+                                   const ChildSettings& settings = {});
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;
   Child(const Child&) = delete;

@@ -8,6 +8,8 @@
 
 #include <charconv>
 
+#include "record/process/helper.h"
+
 namespace tidegauge::record {
 namespace {
 
@@ -76,7 +78,11 @@ std::string pathFromHere(uint32_t tgid, const Mapping& mapping) {
   std::string by_mapping =
       fmt::format("/proc/{}/map_files/{:x}-{:x}", tgid, mapping.start, mapping.end);
   struct stat file {};
-  if (mapping.deleted || stat(by_mapping.c_str(), &file) == 0) return by_mapping;
+  if (stat(by_mapping.c_str(), &file) == 0) return by_mapping;
+  if (mapping.deleted) {  // CAP_CHECKPOINT_RESTORE opens it, which a recorder does not keep
+    std::string opened = openRemoved(tgid, mapping.start, mapping.end);
+    return opened.empty() ? by_mapping : opened;
+  }
   std::string through_root = fmt::format("/proc/{}/root{}", tgid, mapping.path);
   for (const std::string& path : {through_root, mapping.path})
     if (stat(path.c_str(), &file) == 0 && file.st_ino == mapping.file.inode) return path;

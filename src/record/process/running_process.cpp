@@ -1,6 +1,7 @@
 #include "record/process/running_process.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,6 +30,19 @@ std::string nameOf(uint32_t tgid) {
   std::string name;
   std::getline(file, name);
   return name;
+}
+
+std::string textOf(uint32_t tgid, uint64_t address, size_t most) {
+  int memory = open(fmt::format("/proc/{}/mem", tgid).c_str(), O_RDONLY | O_CLOEXEC);
+  if (memory < 0) return {};
+  std::string text(most, '\0');
+  ssize_t got = pread(memory, text.data(), most, static_cast<off_t>(address));
+  close(memory);
+  text.resize(got > 0 ? static_cast<size_t>(got) : 0);
+  size_t end = text.find('\0');
+  if (end == std::string::npos && text.size() < most) return {};  // it leaves what is readable
+  if (end != std::string::npos) text.resize(end);
+  return text;
 }
 
 std::string programOf(uint32_t tgid) {

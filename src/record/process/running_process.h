@@ -1,6 +1,7 @@
 // Facts from /proc about a running process; empty once it is gone.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -9,6 +10,8 @@ namespace tidegauge::record {
 
 std::string commandOf(uint32_t tgid);  // its arguments, 4 KiB at most
 std::string nameOf(uint32_t tgid);     // comm
+// A text in its memory, at most `most` bytes; empty if it cannot be read or has no end.
+std::string textOf(uint32_t tgid, uint64_t address, size_t most);
 // The file of its program, as it sees it: also one that is no longer at that path.
 std::string programOf(uint32_t tgid);
 std::vector<uint32_t> runningProcesses();  // on the whole machine

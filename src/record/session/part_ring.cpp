@@ -35,11 +35,16 @@ base::Error systemError(const std::string& what, int code) {
           std::nullopt, ""};
 }
 
-std::vector<std::string> partsThere(const std::string& path) {
+struct Found {
+  std::string path;
+  uint32_t number = 0;
+};
+
+std::vector<Found> partsThere(const std::string& path) {
   auto [stem, extension] = splitName(path);
   fs::path folder = fs::path(path).parent_path();
   std::string begin = fs::path(stem + ".").filename().string();
-  std::vector<std::string> found;
+  std::vector<Found> found;
   std::error_code error;
   for (auto at = fs::directory_iterator(folder.empty() ? "." : folder, error);
        !error && at != fs::directory_iterator(); at.increment(error)) {
@@ -51,7 +56,7 @@ std::vector<std::string> partsThere(const std::string& path) {
     uint32_t number = 0;
     auto [end, wrong] = std::from_chars(first, last, number);
     if (wrong == std::errc() && end == last && number > 0 && *first != '0')
-      found.push_back(partName(path, number));
+      found.push_back({partName(path, number), number});
   }
   return found;
 }
@@ -69,7 +74,8 @@ PartRing::PartRing(std::string path, uint64_t max_bytes, uint64_t fresh_bytes)
       fresh_bytes_(fresh_bytes > 0 ? fresh_bytes : max_bytes / 8) {}
 
 base::Result<std::vector<std::string>> PartRing::older(const std::string& path, bool replace) {
-  std::vector<std::string> parts = partsThere(path);
+  std::vector<std::string> parts;
+  for (Found& found : partsThere(path)) parts.push_back(std::move(found.path));
   for (const std::string& part : parts) {
     if (!replace)
       return base::Error{base::ErrorKind::kUsage, part + " already exists", std::nullopt,
@@ -85,6 +91,12 @@ base::Result<std::vector<std::string>> PartRing::older(const std::string& path, 
                          "End that recording first, or give another name."};
   }
   return parts;
+}
+
+std::string PartRing::notAPart(const std::string& path) {
+  for (const Found& found : partsThere(path))
+    if (store::metaOf(found.path, "part") != std::to_string(found.number)) return found.path;
+  return {};
 }
 
 base::Status PartRing::remove(const std::vector<std::string>& parts) {

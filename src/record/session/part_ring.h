@@ -28,11 +28,17 @@ class PartRing {
  public:
   // `fresh_bytes`: what a part has beside what was live; 0: an eighth.
   PartRing(std::string path, uint64_t max_bytes, uint64_t fresh_bytes = 0);
+  // Nobody asked for the limit: a recording that stays within it says nothing of parts.
+  void limitIsDefault() { is_default_ = true; }
+  bool saysItsNumber() const { return !is_default_ || number_ > 1; }
 
   // Before anything is written: parts of an older ring of this name, which are to be removed.
   // An error if there are any and they may not be replaced, or if one is not a recording or is
   // being written.
   static base::Result<std::vector<std::string>> older(const std::string& path, bool replace);
+  // A file that has a part's name and is none: a recorder gave it another number, or none. Empty:
+  // there is no such file. A recording that nobody limited must leave it alone.
+  static std::string notAPart(const std::string& path);
   static base::Status remove(const std::vector<std::string>& parts);
 
   const std::string& path() const { return path_; }
@@ -63,7 +69,7 @@ class PartRing {
   uint64_t max_bytes_, fresh_bytes_, carried_bytes_ = 0;
   int64_t began_ns_ = 0;  // of the newest; 0: it is the first
   uint32_t number_ = 1, removed_ = 0;
-  bool is_too_small_ = false;
+  bool is_too_small_ = false, is_default_ = false;
   std::deque<Part> parts_;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text_layout.h"
+#include "model/call_words.h"
 #include "record/kernel/even_clock.h"
 
 namespace tidegauge::record {
@@ -29,7 +30,9 @@ Session::Session(std::optional<store::RecordingWriter> writer, model::LiveBook* 
       stacks_(file_),
       processes_(file_),
       unwatched_(file_, processes_, book),
-      devices_(file_) {
+      devices_(file_),
+      launches_(file_, processes_, stacks_, ledger_),
+      late_names_(processes_, stacks_, unwatched_) {
   writeFunctions();
   last_commit_ns_ = last_counts_ns_ = now();
   file_.setMeta("began_ns", std::to_string(last_commit_ns_));
@@ -94,8 +97,8 @@ void Session::call(const model::MemoryCall& seen) {
   endPartIfFull();
 }
 
-void Session::stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& addresses) {
-  stacks_.add(process, processes_[process].seen.pid, stack, addresses);
+void Session::stackSeen(uint32_t process, uint32_t stack, const SeenStack& frames) {
+  stacks_.add(process, processes_[process].seen.pid, stack, frames);
 }
 
 Session::Window Session::windowOf(const SessionProcess& process) const {
@@ -107,6 +110,21 @@ Session::Window Session::windowOf(const SessionProcess& process) const {
   return window;
 }
 
+// Launches that came before the name are this kernel's, unless the handle had another one.
+void Session::kernelNamed(const KernelName& name) {
+  SessionProcess& process = processes_[name.process];
+  std::string before = kernelName(process, name.handle);
+  processes_.nameKernel(name);
+  launches_.named(name);
+  std::string after = kernelName(process, name.handle);
+  if (before == after || before != model::namelessKernel(name.handle)) return;
+  if (book_ != nullptr) book_->renameKernel(name.process, before, after);
+  auto counted = process.launches.find(before);
+  if (counted == process.launches.end()) return;
+  process.launches[after] += counted->second;
+  process.launches.erase(before);
+}
+
 void Session::launchesSeen(const std::vector<LaunchCount>& launches) {
   for (const LaunchCount& seen : launches) {
     if (!processes_.contains(seen.process)) continue;  // ended long ago
@@ -116,6 +134,7 @@ void Session::launchesSeen(const std::vector<LaunchCount>& launches) {
     row.begin_ns = window.begin_ns;
     row.end_ns = window.end_ns;
     row.process = processes_.inFile(seen.process);
+    late_names_.want(seen.process, seen.kernel, seen.function, window.end_ns);
     row.kernel = processes_.kernelInFile(seen.process, seen.kernel);
     row.function = seen.function;
     std::copy(std::begin(seen.grid), std::end(seen.grid), row.grid.begin());
@@ -128,24 +147,6 @@ void Session::launchesSeen(const std::vector<LaunchCount>& launches) {
     process.launches[std::move(name)] += seen.launches;
     file_.write([&](auto& file) { return file.addLaunches(row); });
   }
-}
-
-void Session::launched(const Launch& seen) {
-  store::LaunchEventRow row;
-  row.launch.begin_ns = row.launch.end_ns = seen.time_ns;
-  row.launch.process = processes_.inFile(seen.what.process);
-  row.launch.kernel = processes_.kernelInFile(seen.what.process, seen.what.kernel);
-  row.launch.function = seen.what.function;
-  std::copy(std::begin(seen.what.grid), std::end(seen.what.grid), row.launch.grid.begin());
-  std::copy(std::begin(seen.what.block), std::end(seen.what.block), row.launch.block.begin());
-  row.launch.count = 1;
-  row.thread = seen.thread;
-  row.shared_bytes = seen.shared_bytes;
-  row.stream = seen.stream;
-  row.device = seen.device;
-  if (auto stack = stacks_.find(seen.what.process, seen.stack)) row.stack = stacks_.inFile(*stack);
-  row.arguments = seen.arguments;
-  file_.write([&](auto& file) { return file.addLaunchEvent(row); });
 }
 
 void Session::copiesSeen(const std::vector<CopyCount>& copies) {
@@ -205,18 +206,24 @@ base::Status Session::tick(Source& source) {
   if (time_ns - last_commit_ns_ >= kCommitEvery_ns) {
     devices_.take();
     stacks_.takeNames();
+    late_names_.take(*this, time_ns);
+    launches_.takeReady(source);
     unwatched_.assign(time_ns, finishing_ ? When::kAtTheEnd : When::kFirstTry);
     file_.commit();
+    if (!finishing_) file_.endIfDiskIsLow(stack_counts_);
     endPartIfFull();
     last_commit_ns_ = time_ns;
   }
   return status();
 }
 
-base::Status Session::finish(Source& source) {
+base::Status Session::finish(Source& source, const std::function<bool()>& must_end) {
   finishing_ = true;
   TG_RETURN_IF_ERROR(tick(source));
-  stacks_.takeLastNames();
+  launches_.finish();
+  stacks_.takeLastNames(must_end);
+  late_names_.take(*this, now());
+  unwatched_.assign(now(), SessionUnwatched::When::kAtTheEnd);
   file_.finish(source.stackCounts());
   return status();
 }
@@ -237,6 +244,8 @@ void Session::forgetProcess(uint32_t process) {
   ledger_.forget(process);
   if (book_ != nullptr) book_->forgetProcess(process);
   processes_.forget(process);
+  launches_.forgetProcess(process);
+  late_names_.forgetProcess(process);
 }
 
 // A session may run for weeks: what nothing refers to any more leaves memory. The file keeps it.
@@ -250,6 +259,7 @@ void Session::forgetEnded(int64_t now_ns) {
     for (const model::HeldBy& it : ledger.heldByStack()) held.insert(it.stack);
     for (const model::HeldBy& it : ledger.unfreedAtExit()) held.insert(it.stack);
   }
+  launches_.addStacks(held);
   stacks_.forgetUnless(std::move(held));
 }
 

@@ -7,6 +7,7 @@
 //
 //   SessionProcesses  programs and their kernels      SessionStacks     frames, stacks, names
 //   SessionUnwatched  calls that are not seen         SessionDevices    the driver's own figures
+//   SessionLaunches   single launches                 SessionLateNames  kernels older than it
 //
 // tick() belongs to the same thread as Recorder::poll(). The first error of the file ends the
 // session: what was written stays. It has one member for each part above and for each count that
@@ -15,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -27,6 +29,8 @@
 #include "record/recorder.h"
 #include "record/session/session_devices.h"
 #include "record/session/session_file.h"
+#include "record/session/session_late_names.h"
+#include "record/session/session_launches.h"
 #include "record/session/session_processes.h"
 #include "record/session/session_stacks.h"
 #include "record/session/session_unwatched.h"
@@ -58,6 +62,9 @@ class Session final : public RecorderSink {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  // Launches come with arguments: what they are is read from the code of their kernels.
+  // `whole`: structs are recorded whole.
+  void readParameters(bool whole) { launches_.readParameters(whole); }
   // Asks NVIDIA's library, if there is one, what the devices say is used, from now on.
   void askDevices() { devices_.ask(); }
   void devicesSeen(DeviceSample sample) { devices_.add(std::move(sample)); }
@@ -67,8 +74,13 @@ class Session final : public RecorderSink {
 
   // Every few milliseconds: counters every second, a transaction every 100 ms.
   base::Status tick(Source& source);
-  // The end: everything that is left, names included. Then the file is complete.
-  base::Status finish(Source& source);
+  // The end: everything that is left, names included. Then the file is complete. Names that are
+  // still being looked for are left out once `must_end` is true, which is asked now and then.
+  base::Status finish(Source& source, const std::function<bool()>& must_end = {});
+  uint64_t unnamedFrames() { return stacks_.unnamed(); }  // left out for that reason
+  // The first error of the file: nothing more is written to it.
+  base::Status status() const;
+  void keepFree(uint64_t bytes) { file_.keepFree(bytes); }  // of the disk
 
   const model::Ledger& ledger() const { return ledger_; }
   const Rows<SessionProcess>& processes() const { return processes_.rows(); }
@@ -76,6 +88,7 @@ class Session final : public RecorderSink {
   const std::vector<WatchedLibrary>& libraries() const { return libraries_; }
   const Losses& losses() const { return losses_; }
   std::set<std::string> olderPythons() const { return stacks_.olderPythons(); }
+  const std::set<std::string>& missingPythons() const { return missing_pythons_; }
   // Which figures of a process are incomplete, by losses of all and by what of it was not watched.
   model::FigureSet incompleteOf(const SessionProcess& process) const;
   // How long an ended process is kept; its stacks, frames, modules and kernels go with it. A file
@@ -104,10 +117,11 @@ class Session final : public RecorderSink {
   void mappingsForgotten(uint32_t pid) override { stacks_.forgetCode(pid); }
   void unwatched(const model::Unwatched& what, int64_t at_ns) override;
   void call(const model::MemoryCall& seen) override;
-  void stackSeen(uint32_t process, uint32_t stack, const std::vector<uint64_t>& addresses) override;
-  void kernelNamed(const KernelName& name) override { processes_.nameKernel(name); }
+  void stackSeen(uint32_t process, uint32_t stack, const SeenStack& frames) override;
+  void pythonMissing(const std::string& why) override { missing_pythons_.insert(why); }
+  void kernelNamed(const KernelName& name) override;
   void launchesSeen(const std::vector<LaunchCount>& launches) override;
-  void launched(const Launch& seen) override;
+  void launched(const Launch& launch) override { launches_.take(launch); }
   void copiesSeen(const std::vector<CopyCount>& copies) override;
 
  private:
@@ -123,7 +137,6 @@ class Session final : public RecorderSink {
   void endPartIfFull();
   void writeBeginning();  // of a part
   void writeCarried();
-  base::Status status() const;
 
   model::LiveBook* book_;
   model::Ledger ledger_;
@@ -132,12 +145,15 @@ class Session final : public RecorderSink {
   SessionProcesses processes_;
   SessionUnwatched unwatched_;
   SessionDevices devices_;
+  SessionLaunches launches_;
+  SessionLateNames late_names_;
   std::vector<WatchedLibrary> libraries_;
   std::map<std::string, uint64_t> forgotten_unfreed_;
   int64_t forget_after_ns_ = kKeepEnded_ns;
   Losses losses_{};
   StackCounts stack_counts_;
   SessionTotals totals_;
+  std::set<std::string> missing_pythons_;
   int64_t last_commit_ns_ = 0;
   int64_t last_counts_ns_ = 0;
   int64_t newest_call_ns_ = 0;

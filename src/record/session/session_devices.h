@@ -10,7 +10,7 @@
 #include <map>
 #include <optional>
 
-#include "record/session/nvml.h"
+#include "record/nvml/nvml.h"
 #include "record/session/session_file.h"
 
 namespace tidegauge::record {

@@ -1,5 +1,8 @@
 #include "record/session/session_file.h"
 
+#include <fmt/format.h>
+
+#include "base/format.h"
 #include "record/kernel/even_clock.h"
 
 namespace tidegauge::record {
@@ -19,7 +22,7 @@ int64_t fileNow() { return evenClock().now_ns(); }
 
 SessionFile::SessionFile(std::optional<store::RecordingWriter> writer, std::optional<PartRing> ring)
     : writer_(std::move(writer)), ring_(std::move(ring)), numbers_(ring_.has_value()) {
-  if (ring_) setMeta("part", std::to_string(ring_->number()));
+  if (ring_ && ring_->saysItsNumber()) setMeta("part", std::to_string(ring_->number()));
 }
 
 void SessionFile::setMeta(const std::string& key, const std::string& value) {
@@ -49,6 +52,19 @@ void SessionFile::finish(const StackCounts& stacks) {
   write([](auto& file) { return file.finish(fileNow()); });
 }
 
+void SessionFile::endIfDiskIsLow(const StackCounts& stacks) {
+  if (!writer_ || error_ || keep_free_bytes_ == 0) return;
+  std::optional<uint64_t> free_bytes = writer_->freeBytes();
+  if (!free_bytes || *free_bytes >= keep_free_bytes_) return;
+  finish(stacks);
+  if (error_) return;
+  error_ = base::Error{base::ErrorKind::kUnreadable,
+                       fmt::format("the disk has {} left, so the recording ends; it is complete "
+                                   "until here",
+                                   base::humanBytes(*free_bytes)),
+                       std::nullopt, "--keep-free sets how much must stay free"};
+}
+
 // Folds the journal of a part that may be full, and looks at what its file has then.
 bool SessionFile::isFull(int64_t now_ns) {
   if (writer_->journalBytes() < ring_->foldBytes()) return false;
@@ -69,6 +85,7 @@ void SessionFile::endPartIfFull(const StackCounts& stacks, const std::function<v
     ending_since_ns_ = now_ns;
     writer_->letReadersWait(true);
   }
+  setMeta("part", std::to_string(ring_->number()));
   writeStackCounts(stacks);
   if (error_) return;
   auto is_alone = writer_->finishAlone(fileNow());

@@ -52,6 +52,9 @@ class SessionFile {
   // Ends a full part, once nobody reads it, and begins the next with what `beginning` writes.
   void endPartIfFull(const StackCounts& stacks, const std::function<void()>& beginning);
   void finish(const StackCounts& stacks);
+  // Completes the file and writes nothing more once the disk has less than this left; 0: never.
+  void keepFree(uint64_t bytes) { keep_free_bytes_ = bytes; }
+  void endIfDiskIsLow(const StackCounts& stacks);
 
  private:
   void beginPart(const std::function<void()>& beginning);
@@ -63,6 +66,7 @@ class SessionFile {
   std::optional<base::Error> error_;
   FileNumbers numbers_;
   uint64_t part_calls_ = 0;
+  uint64_t keep_free_bytes_ = 0;
   int64_t next_part_ns_ = 0;     // not before
   int64_t ending_since_ns_ = 0;  // new readers wait for the end of this part; 0: they do not
 };

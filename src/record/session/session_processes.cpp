@@ -86,10 +86,13 @@ void SessionProcesses::nameKernel(const KernelName& name) {
   if (names.size() >= kMaxKernelNames && !names.contains(name.handle)) return;
   auto [known, is_new] = names.try_emplace(name.handle, fresh);
   if (!is_new && known->second == fresh) return;
+  bool had_none = is_new || known->second.empty();
   known->second = std::move(fresh);
+  if (had_none && giveName(name.process, name.handle, known->second)) return;
   // The handle had no name, or belonged to a kernel that was unloaded: launches so far stay with
   // the old row.
   kernels_.erase({name.process, name.handle});
+  rows_[name.process].kernel_parameters.erase(name.handle);
 }
 
 std::vector<uint32_t> SessionProcesses::endedBefore(int64_t time_ns) const {
@@ -125,8 +128,31 @@ uint32_t SessionProcesses::kernelInFile(uint32_t process, uint64_t handle) {
                            : name == names.end() ? std::string_view()
                                                  : std::string_view(name->second);
   uint32_t owner = inFile(process);
-  file_.write([&](auto& file) { return file.addKernel(owner, handle, known); });
+  const auto& layouts = rows_[process].kernel_parameters;
+  std::optional<std::string_view> parameters;
+  if (auto layout = layouts.find(handle); layout != layouts.end()) parameters = layout->second;
+  file_.write([&](auto& file) { return file.addKernel(owner, handle, known, parameters); });
   return in_file.add(found->second);
+}
+
+// True: it was launched before it had a name, and its row has the name now.
+bool SessionProcesses::giveName(uint32_t process, uint64_t handle, const std::string& name) {
+  auto known = kernels_.find({process, handle});
+  if (known == kernels_.end() || name.empty()) return false;
+  auto row = file_.numbers().kernels.find(known->second);
+  if (!row) return false;
+  file_.write([&](auto& file) { return file.nameKernel(*row, name); });
+  return true;
+}
+
+void SessionProcesses::setKernelParameters(uint32_t process, uint64_t handle,
+                                           const std::string& parameters) {
+  rows_[process].kernel_parameters[handle] = parameters;
+  auto known = kernels_.find({process, handle});
+  if (known == kernels_.end()) return;
+  // Its row is there already, because it was launched before.
+  if (auto row = file_.numbers().kernels.find(known->second))
+    file_.write([&](auto& file) { return file.setKernelParameters(*row, parameters); });
 }
 
 }  // namespace tidegauge::record

@@ -30,9 +30,10 @@ struct SessionProcess {
   uint64_t framework_allocations = 0;
   uint64_t framework_frees = 0;
   std::map<uint64_t, std::string> kernel_names;  // by handle, which the driver may give out again
-  std::map<std::string, uint64_t> launches;      // totals, by kernelName() at that time
-  std::vector<CopyCount> copies;                 // totals, by direction and function
-  model::FigureSet unwatched;                    // what is incomplete because of these:
+  std::map<uint64_t, std::string> kernel_parameters;  // "offset:size …", by handle
+  std::map<std::string, uint64_t> launches;           // totals, by kernelName() at that time
+  std::vector<CopyCount> copies;                      // totals, by direction and function
+  model::FigureSet unwatched;                         // what is incomplete because of these:
   std::set<std::string> unwatched_keys;
   std::vector<model::Unwatched> unwatched_rows;  // only where there are parts to come
 };
@@ -63,10 +64,12 @@ class SessionProcesses {
   // The row's number in the file, where it is written if it is missing.
   uint32_t inFile(uint32_t process);
   uint32_t kernelInFile(uint32_t process, uint64_t handle);
+  void setKernelParameters(uint32_t process, uint64_t handle, const std::string& parameters);
 
  private:
   void write(const SessionProcess& process);
   void writeEnd(uint32_t process);
+  bool giveName(uint32_t process, uint64_t handle, const std::string& name);
 
   SessionFile& file_;
   Rows<SessionProcess> rows_;

@@ -9,6 +9,12 @@
 #include "record/code/older_python.h"
 
 namespace tidegauge::record {
+namespace {
+
+// A bit of the numbers in questions: the question is for a function, not for a frame.
+constexpr uint32_t kFunction = uint32_t{1} << 31;
+
+}  // namespace
 
 void SessionStacks::look(uint32_t pid) {
   spaces_.look(pid);
@@ -50,25 +56,43 @@ uint32_t SessionStacks::namedFrame(const CodeName& name, uint64_t address) {
   auto [found, is_new] = named_frames_.try_emplace(name, static_cast<uint32_t>(frames_.size()));
   if (!is_new) return found->second;
   uint32_t frame = found->second;
-  frames_.push_back({{kNoModule, address}, {frame, name.function, name.file, 0}});
+  frames_.push_back({{kNoModule, address}, {frame, name.function, name.file, name.line}});
   if (file_.hasParts()) return frame;  // a part has it once a row names it
   file_.write([&](auto& file) { return file.addFrame(std::nullopt, address); });
-  file_.write([&](auto& file) { return file.nameFrame(frame, name.function, name.file, 0); });
+  file_.write(
+      [&](auto& file) { return file.nameFrame(frame, name.function, name.file, name.line); });
   return frame;
 }
 
-void SessionStacks::add(uint32_t process, uint32_t pid, uint32_t kernel_stack,
-                        const std::vector<uint64_t>& addresses) {
+std::vector<uint32_t> SessionStacks::framesOf(uint32_t pid, const SeenStack& seen) {
   std::vector<uint32_t> frames;
-  frames.reserve(addresses.size());
-  for (uint64_t address : addresses) {
+  frames.reserve(seen.places.size() + seen.python.size());
+  auto python = seen.python.begin();
+  auto takesPython = [&](size_t at, uint64_t address) {
+    auto first = python;
+    for (; python != seen.python.end() && python->at == at; ++python)
+      frames.push_back(namedFrame({python->function, python->file, python->line}, address));
+    return python != first;
+  };
+  for (size_t i = 0; i < seen.places.size(); ++i) {
+    uint64_t address = seen.places[i];
+    if (takesPython(i, address)) continue;
     auto place = spaces_.place(pid, address);
     // A program at its end unmaps what it made at run time; the names that it wrote stay.
     const CodeName* name =
         !place || place->module == kNoModule ? perf_maps_.find(pid, address - 1) : nullptr;
     if (!place && name == nullptr) break;
+    // A stub of Python's: the frame itself is there already, with its line.
+    if (name != nullptr && !name->file.empty() && !seen.python.empty()) continue;
     frames.push_back(name != nullptr ? namedFrame(*name, address) : frameAt(*place));
   }
+  while (python != seen.python.end()) (void)takesPython(python->at, 0);
+  return frames;
+}
+
+void SessionStacks::add(uint32_t process, uint32_t pid, uint32_t kernel_stack,
+                        const SeenStack& seen) {
+  std::vector<uint32_t> frames = framesOf(pid, seen);
   if (frames.empty()) return;
   auto [found, is_new] = stack_ids_.try_emplace(frames, static_cast<uint32_t>(stacks_.size()));
   if (is_new) {
@@ -85,6 +109,11 @@ std::optional<uint32_t> SessionStacks::find(uint32_t process, uint32_t kernel_st
 
 void SessionStacks::take(std::vector<SymbolAnswer> answers) {
   for (SymbolAnswer& answer : answers) {
+    if ((answer.frame & kFunction) != 0) {
+      answer.frame &= ~kFunction;
+      functions_.push_back(std::move(answer));
+      continue;
+    }
     auto row = file_.numbers().frames.find(answer.frame);
     if (row && (!answer.function.empty() || !answer.file.empty()))
       file_.write([&](auto& file) {
@@ -129,6 +158,20 @@ uint32_t SessionStacks::inFile(uint32_t stack) {
   for (uint32_t frame : stacks_[stack]) frames.push_back(frameInFile(frame));
   file_.write([&](auto& file) { return file.addStack(frames); });
   return file_.numbers().stacks.add(stack);
+}
+
+std::pair<uint32_t, int> SessionStacks::moduleAt(uint32_t pid, uint64_t address) {
+  auto place = spaces_.place(pid, address);
+  if (!place || place->module == kNoModule) return {kNoModule, -1};
+  return {place->module, spaces_.modules()[place->module].descriptor};
+}
+
+bool SessionStacks::askFunction(uint32_t number, uint32_t pid, uint64_t address) {
+  auto place = spaces_.place(pid, address);
+  if (!place || place->module == kNoModule) return false;
+  int descriptor = spaces_.modules()[place->module].descriptor;
+  symbols_.ask({number | kFunction, descriptor, place->module, place->offset, true});
+  return true;
 }
 
 model::StackWords SessionStacks::describe(uint32_t stack) const {

@@ -7,13 +7,14 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
+
+#include "record/process/helper.h"
 
 namespace tidegauge::record {
 namespace {
@@ -137,6 +138,11 @@ Unwinder::Unwinder(const Programs& programs)
     : rules_map_(programs.mapDescriptor("rules")), quick_(programs.mapDescriptor("quick_rules")) {
   ring_ = ring_buffer__new(programs.mapDescriptor("stack_ring"), onRecord, this, nullptr);
   end_ = eventfd(0, EFD_CLOEXEC);
+  if (ring_ != nullptr &&
+      ring_buffer__add(ring_, programs.mapDescriptor("python_ring"), onPython, this) != 0) {
+    ring_buffer__free(ring_);
+    ring_ = nullptr;
+  }
   if (ring_ != nullptr && end_ >= 0) thread_ = std::thread([this] { learnAsItComes(); });
 }
 
@@ -153,9 +159,7 @@ void Unwinder::learnAsItComes() {
   sigset_t all;  // signals are for the thread that waits for them
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
-  // It rarely runs, but a thousand busy threads of a program must not delay it. In Linux, 0 means
-  // this thread alone; without the privilege, the priority stays.
-  (void)setpriority(PRIO_PROCESS, 0, -20);
+  hurry();  // it rarely runs, but a thousand busy threads of a program must not delay it
   std::array<pollfd, 2> news{{{ring_buffer__epoll_fd(ring_), POLLIN, 0}, {end_, POLLIN, 0}}};
   while (news[1].revents == 0) {
     if (poll(news.data(), news.size(), -1) > 0 && news[0].revents != 0) drain();
@@ -173,6 +177,11 @@ int Unwinder::onRecord(void* self, void* data, size_t bytes) {
   return 0;
 }
 
+int Unwinder::onPython(void* self, void* data, size_t bytes) {
+  static_cast<Unwinder*>(self)->python_.add({static_cast<const uint8_t*>(data), bytes});
+  return 0;
+}
+
 void Unwinder::drain() {
   std::lock_guard lock(mutex_);
   ring_buffer__consume(ring_);
@@ -183,11 +192,18 @@ UnwindCounts Unwinder::counts() const {
   return counts_;
 }
 
-std::optional<std::vector<uint64_t>> Unwinder::take(uint32_t id) {
+void Unwinder::setPythonLoops(uint32_t tgid, std::vector<AddressRange> loops) {
+  std::lock_guard lock(mutex_);
+  python_.setLoops(tgid, std::move(loops));
+}
+
+std::optional<SeenStack> Unwinder::take(uint32_t id) {
   std::lock_guard lock(mutex_);
   auto found = waiting_.find(id);
   if (found == waiting_.end()) return std::nullopt;
-  std::vector<uint64_t> frames = std::move(found->second.frames);
+  // Its Python frames were sent before it, but to another ring, which may have been read before.
+  if (found->second.has_python && !python_.has(id)) return std::nullopt;
+  SeenStack frames = python_.take(id, std::move(found->second.frames));
   waiting_.erase(found);
   return frames;
 }
@@ -195,13 +211,14 @@ std::optional<std::vector<uint64_t>> Unwinder::take(uint32_t id) {
 void Unwinder::add(const stack_record& record, std::span<const uint8_t> copy) {
   WalkedStack walked;
   walked.tgid = record.tgid;
+  walked.has_python = record.python == PYTHON_SENT;
   size_t frames = std::min<size_t>(record.frames, record.room);
   walked.frames.assign(record.frame, record.frame + frames);
   uint16_t end = record.end;
   if (end == STACK_UNKNOWN && frames > 0) end = continueWalk(record, copy, walked);
   if (record.id == 0) return;
   counts_.stacks += 1;
-  counts_.cut += end == STACK_CUT;
+  counts_.cut += end == STACK_CUT || record.python == PYTHON_LOST;
   counts_.deep += end == STACK_DEEP;
   // Calls that did not fit into their ring will never refer to these: the oldest matter least.
   if (waiting_.size() >= kMaxWaitingStacks) waiting_.clear();
@@ -320,10 +337,12 @@ void Unwinder::inherit(uint32_t tgid, uint32_t parent) {
   for (const auto& [code, unused] : from->second.codes)
     if (child.codes.try_emplace(code, true).second) users_[code] += 1;
   if (child.ranges.empty()) child.ranges = from->second.ranges;
+  python_.inherit(tgid, parent);
 }
 
 void Unwinder::forget(uint32_t tgid) {
   std::lock_guard lock(mutex_);
+  python_.forget(tgid);
   auto space = spaces_.find(tgid);
   if (space == spaces_.end()) return;
   for (const auto& [code, unused] : space->second.codes) {

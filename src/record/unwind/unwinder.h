@@ -4,6 +4,7 @@
 // return address.
 //
 //   stack_ring ── {frames so far, rsp, rbp, copy} ─► drain() ─► rules (kernel) + frames (here)
+//   python_ring ── {Python frames, code objects} ──► drain()
 //   memory_record.stack = 7 ──────────────────────► take(7) ─► the frames of stack 7
 //
 // Code without .eh_frame: at the start of an epilogue (`add $8,%rsp; ret`: CPython's trampolines
@@ -27,6 +28,7 @@
 #include "bpf/records.h"
 #include "record/kernel/programs.h"
 #include "record/process/process_maps.h"
+#include "record/python/python_book.h"
 #include "record/unwind/quick_rules.h"
 #include "record/unwind/unwind_table.h"
 
@@ -36,7 +38,7 @@ namespace tidegauge::record {
 
 struct UnwindCounts {
   uint64_t stacks = 0;     // distinct ones
-  uint64_t cut = 0;        // of these, end where the caller was not found
+  uint64_t cut = 0;        // of these, end where the caller was not found, or lack Python frames
   uint64_t deep = 0;       // of these, more than STACK_FRAMES: the outermost are missing
   uint64_t completed = 0;  // of these, finished here and not in the kernel
   uint64_t rules = 0;
@@ -56,8 +58,10 @@ class Unwinder {
       uint32_t tgid);
   void inherit(uint32_t tgid, uint32_t parent);
   void forget(uint32_t tgid);
-  // Frames of a drained stack, as places (unwind_key), innermost first; only once.
-  std::optional<std::vector<uint64_t>> take(uint32_t id);
+  // The evaluation loops of the CPython that the process runs.
+  void setPythonLoops(uint32_t tgid, std::vector<AddressRange> loops);
+  // Frames of a drained stack, as places (unwind_key); only once.
+  std::optional<SeenStack> take(uint32_t id);
   UnwindCounts counts() const;
 
  private:
@@ -77,6 +81,7 @@ class Unwinder {
   struct WalkedStack {
     uint32_t tgid = 0;
     std::vector<uint64_t> frames;
+    bool has_python = false;
   };
   struct Rule {
     unwind_rule rule{};
@@ -85,6 +90,7 @@ class Unwinder {
   using Rules = std::unordered_map<uint64_t, Rule>;  // by place
 
   static int onRecord(void* self, void* data, size_t bytes);
+  static int onPython(void* self, void* data, size_t bytes);
   void learnAsItComes();
   // Call everything below with the mutex held.
   void readMappings(uint32_t tgid);
@@ -105,6 +111,7 @@ class Unwinder {
   std::map<uint32_t, Rules> rules_;     // by unwind_space::code
   std::map<uint32_t, uint32_t> users_;  // by code: processes that run it
   std::unordered_map<uint32_t, WalkedStack> waiting_;
+  PythonBook python_;
   size_t open_tables_ = 0;
   UnwindCounts counts_;
   mutable std::mutex mutex_;  // guards everything above

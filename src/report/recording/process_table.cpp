@@ -24,11 +24,6 @@ using base::humanBytes;
 using base::sizeOrZero;
 using base::withCommas;
 
-std::string_view signOf(Sureness sureness) {
-  if (sureness == Sureness::kWhole) return "";
-  return sureness == Sureness::kAtLeast ? "≥ " : "~ ";
-}
-
 std::vector<std::string> numbersOf(const ProcessSum& sum) {
   auto marked = [](Sureness sureness, const std::string& figure) {
     return std::string(signOf(sureness)) + figure;
@@ -37,13 +32,6 @@ std::vector<std::string> numbersOf(const ProcessSum& sum) {
           marked(sum.memory, sizeOrZero(sum.live_bytes)),
           marked(sum.launched, withCommas(sum.launches)),
           marked(sum.copied, sizeOrZero(sum.copied_bytes)), withCommas(sum.refused)};
-}
-
-// "4711 python, exit 0"
-std::string nameOf(const ProcessSum& sum) {
-  std::string name = fmt::format("{} {}", sum.pid, sum.name);
-  std::string ending = endingInAWord(sum.ended_ns, sum.exit_status, sum.end_reason);
-  return ending.empty() ? name : name + ", " + ending;
 }
 
 // How a GPU's peak use is divided.
@@ -181,6 +169,17 @@ void explainSigns(TextPage& page, const WholeRecording& whole) {
 
 }  // namespace
 
+std::string_view signOf(Sureness sureness) {
+  if (sureness == Sureness::kWhole) return "";
+  return sureness == Sureness::kAtLeast ? "≥ " : "~ ";
+}
+
+std::string processName(const ProcessSum& sum) {
+  std::string name = fmt::format("{} {}", sum.pid, sum.name);
+  std::string ending = endingInAWord(sum.ended_ns, sum.exit_status, sum.end_reason);
+  return ending.empty() ? name : name + ", " + ending;
+}
+
 std::vector<size_t> biggestFirst(const WholeRecording& whole) {
   std::vector<size_t> order(whole.processes.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -203,7 +202,7 @@ std::string processesText(const WholeRecording& whole, size_t rows, const TextOp
   for (size_t index : biggestFirst(whole)) {
     const ProcessSum& sum = whole.processes[index];
     if (row++ < rows) {
-      table.push_back({numbersOf(sum), nameOf(sum)});
+      table.push_back({numbersOf(sum), processName(sum)});
       continue;
     }
     rest.peak_bytes = std::max(rest.peak_bytes, sum.peak_bytes);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/trace/whole_recording.h"
@@ -17,6 +18,11 @@ namespace tidegauge::report {
 
 // Rows of whole.processes, largest peak first.
 std::vector<size_t> biggestFirst(const analysis::WholeRecording& whole);
+
+// "≥ ", "~ " or nothing, before a figure.
+std::string_view signOf(analysis::Sureness sureness);
+// "4711 python, exit 0"
+std::string processName(const analysis::ProcessSum& sum);
 
 // At most `rows`; one more row sums the rest.
 std::string processesText(const analysis::WholeRecording& whole, size_t rows,

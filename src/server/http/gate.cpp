@@ -115,6 +115,10 @@ base::Result<std::string> randomToken() {
   return token;
 }
 
+bool isSameSecret(std::string_view text, std::string_view secret) {
+  return text.size() == secret.size() && startsWithSecret(text, secret);
+}
+
 bool isUsableToken(std::string_view token) {
   auto usable = [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||

@@ -40,6 +40,8 @@ class Gate {
 
 // 128 random bits from the kernel, as hex.
 base::Result<std::string> randomToken();
+// The time that this takes reveals nothing but the length.
+bool isSameSecret(std::string_view text, std::string_view secret);
 // Letters, digits, - and _; at least 4 characters.
 bool isUsableToken(std::string_view token);
 

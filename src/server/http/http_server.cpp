@@ -65,6 +65,7 @@ Request translated(const Parser::value_type& message) {
   auto [begin, end] = message.equal_range(http::field::host);
   for (auto field = begin; field != end; ++field) request.hosts.push_back(text(field->value()));
   if (message.count(http::field::origin) > 0) request.origin = text(message[http::field::origin]);
+  request.authorization = text(message[http::field::authorization]);
   request.fetch_site = text(message["Sec-Fetch-Site"]);
   request.fetch_mode = text(message["Sec-Fetch-Mode"]);
   request.content_type = text(message[http::field::content_type]);
@@ -90,6 +91,7 @@ void setHeaders(Message& message, const Response& response) {
   }
   if (response.varies) set(http::field::vary, "Accept-Encoding");
   if (!response.location.empty()) set(http::field::location, response.location);
+  if (response.asks_for_token) set(http::field::www_authenticate, "Bearer");
   if (response.allow_header) set(http::field::allow, "GET, HEAD, POST");
 }
 

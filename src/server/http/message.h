@@ -23,6 +23,7 @@ struct Request {
   std::string target;              // "/TOKEN/api/tile?x0=0"
   std::vector<std::string> hosts;  // every Host header
   std::optional<std::string> origin;
+  std::string authorization;    // "Bearer …"; empty if absent
   std::string fetch_site;       // Sec-Fetch-Site; empty if absent
   std::string fetch_mode;       // Sec-Fetch-Mode
   std::string content_type;     // of the body
@@ -42,7 +43,8 @@ struct Response {
   std::string_view cache_control = "no-store";
   std::string location{};  // of a redirect
   bool allow_header = false;
-  bool varies = false;  // by Accept-Encoding
+  bool asks_for_token = false;  // WWW-Authenticate: Bearer
+  bool varies = false;          // by Accept-Encoding
 
   std::string_view bytes() const {
     return fixed_body.empty() ? std::string_view(body) : fixed_body;

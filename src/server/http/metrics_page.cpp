@@ -7,6 +7,14 @@ namespace {
 
 constexpr std::string_view kMetricsHint = "Metrics are at /metrics";
 
+Response withoutToken() {
+  Response response = errorResponse(401, "These metrics need a token",
+                                    "Send “Authorization: Bearer TOKEN”, with the token of the "
+                                    "file that --metrics-token names");
+  response.asks_for_token = true;
+  return response;
+}
+
 }  // namespace
 
 void MetricsPage::show(std::string text) {
@@ -16,6 +24,8 @@ void MetricsPage::show(std::string text) {
 
 Response MetricsPage::answer(const Request& request) const {
   if (auto refused = gate_.refuseStranger(request, kMetricsHint)) return std::move(*refused);
+  if (!token_.empty() && !isSameSecret(request.authorization, "Bearer " + token_))
+    return withoutToken();
   std::string_view path = std::string_view(request.target).substr(0, request.target.find('?'));
   if (path != "/metrics") return errorResponse(404, "There is nothing here", kMetricsHint);
   if (request.method == Method::kPost) return errorResponse(405, "Read metrics with GET");

@@ -190,7 +190,7 @@ Table copyTable(const RecordedWork& work) {
 }  // namespace
 
 std::optional<Table> workTableOf(const model::Trace& trace, std::string_view name) {
-  static const RecordedWork kNothing{std::make_shared<const RecordedRun>(), 0, {}, {}, {}};
+  static const RecordedWork kNothing{std::make_shared<const RecordedRun>(), 0, {}, {}, {}, {}};
   const RecordedWork& work = trace.work ? *trace.work : kNothing;
   if (name == "kernels") return kernelTable(work);
   if (name == "copies") return copyTable(work);

@@ -22,7 +22,6 @@ MachineFacts goodMachine() {
   facts.has_semaphores = true;
   facts.cgroup_mount = "/sys/fs/cgroup";
   facts.nvml_devices = 1;
-  facts.names_python_frames = true;
   return facts;
 }
 

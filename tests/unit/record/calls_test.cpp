@@ -181,6 +181,34 @@ TEST_F(Calls, PhysicalMemoryAndPoolsSayTheirDevice) {
   EXPECT_EQ(record.handle, 77u);
   record = memory("cuMemCreate", {at(&out), 2 << 20, 0}, call);
   EXPECT_EQ(record.device, 3) << "properties that cannot be read say nothing";
+  properties[2] = 3;  // CU_MEM_LOCATION_TYPE_HOST_NUMA
+  record = memory("cuMemCreate", {at(&out), 2 << 20, at(&properties)}, call);
+  EXPECT_EQ(record.device, 3) << "5 is a node of host memory, not a device";
+}
+
+TEST_F(Calls, APoolThatIsAskedForIsOfTheDeviceInTheRequest) {
+  uint64_t out = 0;
+  auto call = [&] { out = 77; };
+  for (const char* name : {"cuDeviceGetDefaultMemPool", "cuDeviceGetMemPool"}) {
+    memory_record record = memory(name, {at(&out), 6}, call);
+    EXPECT_EQ(record.device, 6) << name;
+    EXPECT_EQ(record.handle, 77u) << name;
+    EXPECT_EQ(record.address, 0u) << name;
+  }
+  std::array<int32_t, 2> location{1, 4};
+  for (const char* name : {"cuMemGetDefaultMemPool", "cuMemGetMemPool"}) {
+    memory_record record = memory(name, {at(&out), at(&location), 1}, call);
+    EXPECT_EQ(record.device, 4) << name;
+    EXPECT_EQ(record.handle, 77u) << name;
+    EXPECT_EQ(record.address, 0u) << name;
+  }
+}
+
+TEST_F(Calls, AStreamIsOfTheDeviceThatTheThreadIsOn) {
+  uint64_t out = 0;
+  memory_record record = memory("cuStreamCreate", {at(&out), 0}, [&] { out = 88; });
+  EXPECT_EQ(record.device, 3);
+  EXPECT_EQ(record.handle, 88u);
 }
 
 TEST_F(Calls, ArraysHaveTheBytesOfTheirDescriptor) {
@@ -220,6 +248,9 @@ TEST_F(Calls, NodesOfGraphsAndWhatTheDriverSaysIsFreeComeOutOfStructures) {
   memory_record record = memory("cuGraphAddMemAllocNode", {0, 0, 0, 0, at(&node)}, call);
   EXPECT_EQ(record.size_bytes, 3u << 20);
   EXPECT_EQ(record.address, 0x7f00u);
+  EXPECT_EQ(record.device, 3);
+  node[1] = uint64_t{2} << 32 | 1;  // its pool's location: {device, 2}
+  EXPECT_EQ(memory("cuGraphAddMemAllocNode", {0, 0, 0, 0, at(&node)}, call).device, 2);
   uint64_t free = 0, all = 0;
   record = memory("cuMemGetInfo_v2", {at(&free), at(&all)}, [&] { free = 10, all = 30; });
   EXPECT_EQ(record.address, 10u);

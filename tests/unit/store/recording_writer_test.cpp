@@ -62,8 +62,10 @@ TEST(RecordingWriter, WritesWhatAnySqliteReads) {
   LaunchRow launch{1, 2, 0, kernel, 0, {1, 2, 3}, {32, 1, 1}, 10};
   EXPECT_TRUE(file.writer().addLaunches(launch).ok());
   EXPECT_TRUE(file.writer().addLaunches(launch).ok());
-  std::vector<uint64_t> arguments{1, 2};
-  EXPECT_TRUE(file.writer().addLaunchEvent({launch, 41, 0, 0, -1, 0, arguments}).ok());
+  std::vector<uint8_t> arguments{1, 2, 0, 0, 3, 0, 0, 0};
+  EXPECT_TRUE(file.writer().addLaunchEvent({launch, 41, 0, 0, -1, 0, arguments, 2}).ok());
+  EXPECT_TRUE(file.writer().addLaunchEvent({launch, 41, 0, 0, -1, 0, {}, {}}).ok());
+  EXPECT_TRUE(file.writer().setKernelParameters(kernel, "0:4 4:4").ok());
   EXPECT_TRUE(file.writer().addCopies({1, 2, 0, "host to device", 0, true, 3, 4096, 500, 1}).ok());
   EXPECT_TRUE(file.writer().setMeta("command", "python train.py").ok());
   file.finish();
@@ -74,6 +76,13 @@ TEST(RecordingWriter, WritesWhatAnySqliteReads) {
   EXPECT_EQ(ask(file.path(), "SELECT address FROM calls WHERE call_id = 1"),
             std::to_string(static_cast<int64_t>(0xffff800000001000)));
   EXPECT_EQ(ask(file.path(), "SELECT device FROM calls WHERE call_id = 2"), "NULL");
+  EXPECT_EQ(ask(file.path(), "SELECT hex(arguments) || parameters FROM launch_events"),
+            "01020000030000002");
+  EXPECT_EQ(ask(file.path(),
+                "SELECT count(*) FROM launch_events WHERE arguments IS NULL AND "
+                "parameters IS NULL"),
+            "1");
+  EXPECT_EQ(ask(file.path(), "SELECT parameters FROM kernels"), "0:4 4:4");
   EXPECT_EQ(ask(file.path(), "SELECT count(*) FROM failed_calls"), "1");
   EXPECT_EQ(ask(file.path(), "SELECT freed_ns - allocated_ns FROM driver_blocks"), "10");
   EXPECT_EQ(
@@ -85,7 +94,7 @@ TEST(RecordingWriter, WritesWhatAnySqliteReads) {
   EXPECT_EQ(ask(file.path(), "SELECT exit_status || end_reason FROM processes"), "256exit");
   EXPECT_EQ(ask(file.path(), "SELECT count FROM losses"), "17");
   EXPECT_EQ(ask(file.path(), "SELECT value FROM meta WHERE key = 'command'"), "python train.py");
-  EXPECT_EQ(ask(file.path(), "SELECT length(arguments) FROM launch_events"), "16");
+  EXPECT_EQ(ask(file.path(), "SELECT length(arguments) FROM launch_events"), "8");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(file.folder()), {}), 1);
 }
 

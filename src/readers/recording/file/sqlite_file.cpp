@@ -58,6 +58,18 @@ uint64_t bytesOf(const std::string& path) {
 
 }  // namespace
 
+std::span<const uint8_t> Row::bytes(int column, size_t most) {
+  int type = sqlite3_column_type(statement_, column);
+  if (type == SQLITE_NULL) return {};
+  const auto* data = static_cast<const uint8_t*>(sqlite3_column_blob(statement_, column));
+  auto size = static_cast<size_t>(sqlite3_column_bytes(statement_, column));
+  if (type != SQLITE_BLOB || size > most) {
+    is_bad_ = true;
+    return {};
+  }
+  return {data, size};
+}
+
 std::string Row::text(int column) {
   int type = sqlite3_column_type(statement_, column);
   if (type == SQLITE_NULL) return {};

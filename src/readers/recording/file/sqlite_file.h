@@ -16,6 +16,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -44,8 +45,11 @@ class Row {
     if (sqlite3_column_type(statement_, column) == SQLITE_NULL) return std::nullopt;
     return integer(column);
   }
+  bool isNull(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
   // A non-negative number, as text; anything else makes the row bad.
   int64_t decimal(int column);
+  // At most `most` bytes, valid until the next row; NULL is empty.
+  std::span<const uint8_t> bytes(int column, size_t most);
   std::string text(int column);  // always valid UTF-8; NULL is empty
   bool isBad() const { return is_bad_; }
 

@@ -101,6 +101,8 @@ void EventRows::take(const Effect& effect) {
     case What::kOlderFreed:
       onOlderFreed(effect);
       return;
+    case What::kFreeFound:
+      return;
   }
 }
 

@@ -23,6 +23,7 @@ using model::kNotRecorded;
 
 constexpr size_t kMaxUnwatched = size_t{1} << 16;  // each process searches all of them
 constexpr int64_t kMaxDeviceBytes = base::kMaxSizeBytes;
+constexpr size_t kMaxArgumentBytes = 4096;  // of one launch
 
 class WorkReader {
  public:
@@ -198,9 +199,13 @@ class WorkReader {
   }
 
   base::Status readKernels(const WorkOf& work_of) {
+    // Older recorders did not write the last column.
+    bool has_parameters = file_.require("kernels", {"parameters"}).ok();
     return rows("kernels", {"kernel_id", "process_id", "handle", "name"},
-                "SELECT kernel_id, process_id, handle, name FROM kernels NOT INDEXED "
-                "ORDER BY kernel_id",
+                has_parameters ? "SELECT kernel_id, process_id, handle, name, parameters FROM "
+                                 "kernels NOT INDEXED ORDER BY kernel_id"
+                               : "SELECT kernel_id, process_id, handle, name, NULL FROM kernels "
+                                 "NOT INDEXED ORDER BY kernel_id",
                 [&](Row& row) {
                   int64_t id = row.integer(0, 0, kMax32), process = row.integer(1, 0, kMax32 - 1);
                   int64_t handle = row.integer(2);
@@ -214,6 +219,8 @@ class WorkReader {
                   work->kernels.kernel_id.push_back(id);
                   work->kernels.handle.push_back(handle);
                   work->kernels.name.push_back(name);
+                  work->kernels.parameters.push_back(row.isNull(4) ? StringId()
+                                                                   : strings_.intern(row.text(4)));
                   return true;
                 });
   }
@@ -247,6 +254,59 @@ class WorkReader {
                   out.count.push_back(count);
                   return true;
                 });
+  }
+
+  // Only if the recorder was asked for them; `stack` keeps the file's numbers.
+  base::Status readLaunchEvents(const WorkOf& work_of) {
+    if (!file_.has("launch_events")) return base::okStatus();
+    bool has_parameters = file_.require("launch_events", {"parameters"}).ok();
+    constexpr const char* kColumns =
+        "SELECT time_ns, process_id, thread, kernel_id, function_id, grid_x, grid_y, grid_z, "
+        "block_x, block_y, block_z, shared_bytes, stream, device, stack_id, arguments, {} FROM "
+        "launch_events NOT INDEXED ORDER BY time_ns, rowid";
+    std::string sql = fmt::format(fmt::runtime(kColumns), has_parameters ? "parameters" : "NULL");
+    return rows(
+        "launch_events",
+        {"time_ns", "process_id", "thread", "kernel_id", "function_id", "grid_x", "grid_y",
+         "grid_z", "block_x", "block_y", "block_z", "shared_bytes", "stream", "device", "stack_id",
+         "arguments"},
+        sql.c_str(), [&](Row& row) {
+          int64_t time = row.integer(0, 0, INT64_MAX), process = row.integer(1, 0, kMax32 - 1);
+          int64_t thread = row.integer(2, 0, kMax32), kernel = row.integer(3, 0, kMax32);
+          int64_t function = row.integer(4);
+          std::array<uint32_t, 7> shape{};
+          for (int i = 0; i < 7; ++i)
+            shape[i] = static_cast<uint32_t>(row.integer(5 + i, 0, kMax32));
+          uint64_t stream = row.word(12);
+          int64_t device = row.maybeInteger(13).value_or(model::kUnknownDevice);
+          int64_t stack = maybe(row, 14);
+          std::span<const uint8_t> arguments = row.bytes(15, kMaxArgumentBytes);
+          int64_t parameters = row.maybeInteger(16).value_or(arguments.empty() ? kNotRecorded : -1);
+          bool fits = device >= model::kUnknownDevice && device < model::kMaxDevices &&
+                      (stack == kNotRecorded || (stack >= 0 && stack < kMax32 - 1)) &&
+                      (parameters == kNotRecorded || (parameters >= -1 && parameters <= kMax32));
+          if (row.isBad() || !fits) return false;
+          model::RecordedWork* work = work_of(process);
+          if (work == nullptr) return false;
+          model::RecordedLaunchEvents& out = work->launch_events;
+          out.time_ns.push_back(time);
+          out.thread.push_back(thread);
+          out.kernel_id.push_back(kernel);
+          out.function_id.push_back(function);
+          for (size_t i = 0; i < 3; ++i) {
+            out.grid[i].push_back(shape[i]);
+            out.block[i].push_back(shape[3 + i]);
+          }
+          out.shared_bytes.push_back(shape[6]);
+          out.stream.push_back(stream);
+          out.device.push_back(static_cast<int32_t>(device));
+          out.stack.push_back(stack == kNotRecorded ? model::StackId()
+                                                    : model::StackId(static_cast<uint32_t>(stack)));
+          out.argument_bytes.insert(out.argument_bytes.end(), arguments.begin(), arguments.end());
+          out.arguments_end.push_back(out.argument_bytes.size());
+          out.parameters.push_back(parameters);
+          return true;
+        });
   }
 
   base::Status readCopies(const WorkOf& work_of) {
@@ -354,6 +414,7 @@ base::Status readWork(SqliteFile& file, model::RecordedRun& run, model::Issues& 
   WorkReader reader(file, run, issues);
   TG_RETURN_IF_ERROR(reader.readKernels(work_of));
   TG_RETURN_IF_ERROR(reader.readLaunches(work_of));
+  TG_RETURN_IF_ERROR(reader.readLaunchEvents(work_of));
   return reader.readCopies(work_of);
 }
 

@@ -121,7 +121,11 @@ TEST(LiveBook, ARowDescribesItsProcess) {
   calls.allocate(MemoryKind::kDevice, 0x1000000, 7 * kMiB).device(0).process(1).stack(3);
   books.take(calls);
   books.book.addLaunches(0, "gemm", 500, kSecond, 2 * kSecond);
-  books.book.addLaunches(0, "relu", 100, kSecond, 2 * kSecond);
+  books.book.addLaunches(0, "kernel 0x7", 60, kSecond, 2 * kSecond);
+  books.book.addLaunches(0, "kernel 0x8", 40, kSecond, 2 * kSecond);
+  books.book.renameKernel(0, "kernel 0x7", "relu");  // their name comes after them
+  books.book.renameKernel(0, "kernel 0x8", "relu");
+  books.book.renameKernel(0, "kernel 0x9", "none");
   books.book.addCopies(0, {kSecond, 2 * kSecond, "host to device", false, 4, 40, 1000, 1});
   books.book.addCopies(0, {kSecond, 2 * kSecond, "host to device", true, 1, 60, 9, 0});
 

@@ -82,7 +82,8 @@ TEST_F(RecordedTables, AreThoseOfTheFile) {
     const std::string named = "coalesce(name, printf('kernel at 0x%x (no name)', handle))";
     for (std::string table : {"kernels", "launches", "copies"}) {
       std::string columns = "*";
-      if (table == "kernels") columns = "kernel_id, process_id, handle, " + named + " AS name";
+      if (table == "kernels")
+        columns = "kernel_id, process_id, handle, " + named + " AS name, parameters";
       if (table == "launches")
         columns += ", (SELECT " + named +
                    " FROM kernels k WHERE k.kernel_id = launches.kernel_id AND k.process_id = "
@@ -244,6 +245,85 @@ TEST_F(RecordedTables, ContainTheDriversFigures) {
                   {"41", "9437184", "1048576", "8388608"}}));
 }
 
+TEST(LaunchEvents, HaveTheirKernelStackAndArguments) {
+  RecordingFile file;
+  store::RecordingWriter& writer = file.writer();
+  testing::CallStream calls;
+  calls.allocate(model::MemoryKind::kDevice, 0x1000, 1 << 20).device(0).stack(3).process(0);
+  file.add(calls.all());
+  uint16_t function =
+      writer.addFunction({"cudaLaunchKernel", model::Plane::kRuntime, {}, {}}).value();
+  uint32_t axpy = writer.addKernel(0, 0xabc, "axpy").value();
+  ASSERT_TRUE(writer.setKernelParameters(axpy, "0:4 4:4 8:8 16:3").ok());
+  uint32_t other = writer.addKernel(0, 0xdef, "other").value();
+  auto launch = [&](int64_t time_ns, uint32_t kernel, std::vector<uint8_t> arguments,
+                    std::optional<uint32_t> parameters) {
+    store::LaunchEventRow row;
+    row.launch.begin_ns = time_ns;
+    row.launch.kernel = kernel;
+    row.launch.function = function;
+    row.launch.grid = {2, 3, 4};
+    row.launch.block = {32, 2, 1};
+    row.thread = 41;
+    row.shared_bytes = 128;
+    row.stream = 0x700;
+    row.device = time_ns == 10 ? 1 : -1;
+    row.stack = time_ns == 10 ? file.stackOf(4) : model::kNoStackOfCall;
+    row.arguments = arguments;
+    row.parameters = parameters;
+    EXPECT_TRUE(writer.addLaunchEvent(row).ok());
+  };
+  launch(10, axpy, {10, 0, 0, 0, 0, 0, 0x80, 0x3f, 0, 0x10, 0, 0, 0, 0x7f, 0, 0, 1, 2, 3}, 4);
+  launch(30, other, {7, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0}, {});
+  launch(20, other, {}, {});
+  ASSERT_TRUE(writer.commit().ok());
+  auto opened = readers::recording::openRecording(file.path(), {});
+  ASSERT_TRUE(opened.ok()) << opened.error().what;
+  analysis::AnalysedTrace trace(std::move(opened.value()[0]));
+  Database database(trace);
+  EXPECT_EQ(
+      byQuery(database,
+              "SELECT time_ns, kernel, thread, grid_z, block_x, shared_bytes, stream, device, "
+              "parameters, arguments FROM launch_events ORDER BY time_ns"),
+      (Rows{{"time_ns", "kernel", "thread", "grid_z", "block_x", "shared_bytes", "stream", "device",
+             "parameters", "arguments"},
+            {"10", "axpy", "41", "4", "32", "128", "1792", "1", "0:4 4:4 8:8 16:3",
+             "0xa 0x3f800000 0x7f0000001000 x'010203'"},
+            {"20", "other", "41", "4", "32", "128", "1792", "-", "-", "-"},
+            {"30", "other", "41", "4", "32", "128", "1792", "-", "unknown", "0x7 0x9"}}));
+  EXPECT_EQ(
+      byQuery(database, "SELECT s.label FROM launch_events l JOIN stacks s ON s.id = l.stack_id"),
+      (Rows{{"label"}, {"model.py:4 f4"}}));
+}
+
+// As recorders wrote them before kernels had parameters.
+TEST(LaunchEvents, OfOlderRecordingsAreWords) {
+  RecordingFile file;
+  testing::CallStream calls;
+  calls.allocate(model::MemoryKind::kDevice, 0x1000, 1 << 20).device(0).process(0);
+  file.add(calls.all());
+  ASSERT_TRUE(file.writer().addKernel(0, 0xabc, "axpy").ok());
+  file.finish();
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(file.path().c_str(), &db), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(db,
+                         "ALTER TABLE kernels DROP COLUMN parameters;"
+                         "ALTER TABLE launch_events DROP COLUMN parameters;"
+                         "INSERT INTO launch_events VALUES (5, 0, 1, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, "
+                         "NULL, NULL, x'0a00000000000000')",
+                         nullptr, nullptr, nullptr),
+            SQLITE_OK)
+      << sqlite3_errmsg(db);
+  sqlite3_close(db);
+  auto opened = readers::recording::openRecording(file.path(), {});
+  ASSERT_TRUE(opened.ok()) << opened.error().what;
+  EXPECT_TRUE(opened.value()[0].issues.all().empty());
+  analysis::AnalysedTrace trace(std::move(opened.value()[0]));
+  Database database(trace);
+  EXPECT_EQ(byQuery(database, "SELECT kernel, parameters, arguments FROM launch_events"),
+            (Rows{{"kernel", "parameters", "arguments"}, {"axpy", "unknown", "0xa"}}));
+}
+
 TEST(RecordedTablesOfSnapshots, AreThereAndEmpty) {
   testing::TraceBuilder b;
   b.segmentAlloc(0x7f0000000000, 1 << 20);
@@ -251,7 +331,7 @@ TEST(RecordedTablesOfSnapshots, AreThereAndEmpty) {
   Database database(trace);
   for (const char* table : {"kernels", "launches", "copies", "processes", "functions", "losses",
                             "unwatched", "incomplete", "all_processes", "all_held", "part", "gpus",
-                            "gpu_processes", "device_memory"}) {
+                            "gpu_processes", "device_memory", "launch_events"}) {
     EXPECT_EQ(byQuery(database, std::string("SELECT * FROM ") + table).size(), 1U) << table;
   }
 }

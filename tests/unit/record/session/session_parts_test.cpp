@@ -288,5 +288,29 @@ TEST(PartRing, OlderPartsGoOnlyIfTheyAreRecordingsThatNobodyWrites) {
   EXPECT_TRUE(fs::exists(folder.file("run.x.sqlite")));
 }
 
+TEST(PartRing, KnowsItsPartsByTheirNumbers) {
+  testing::TempFolder folder;
+  std::string path = folder.file("run.sqlite"), part = folder.file("run.7.sqlite");
+  auto recorded = [&](const char* number) {
+    store::WriterOptions options;
+    options.replace = true;
+    auto writer = store::RecordingWriter::create(part, options);
+    ASSERT_TRUE(writer.ok());
+    if (number != nullptr) {
+      ASSERT_TRUE(writer.value().setMeta("part", number).ok());
+    }
+    ASSERT_TRUE(writer.value().finish().ok());
+  };
+  EXPECT_EQ(PartRing::notAPart(path), "");
+  recorded("7");
+  EXPECT_EQ(PartRing::notAPart(path), "");
+  recorded("1");  // of another ring
+  EXPECT_EQ(PartRing::notAPart(path), part);
+  recorded(nullptr);  // `record -o run.7.sqlite`
+  EXPECT_EQ(PartRing::notAPart(path), part);
+  std::ofstream(part) << "no recording";
+  EXPECT_EQ(PartRing::notAPart(path), part);
+}
+
 }  // namespace
 }  // namespace tidegauge::record

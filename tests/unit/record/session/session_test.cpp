@@ -100,6 +100,70 @@ TEST(Session, AHandleThatIsGivenOutAgainIsAnotherKernelOfTheFile) {
             30);
 }
 
+TEST(Session, AKernelThatGetsItsNameLateHasOneRow) {
+  testing::TempFolder folder;
+  std::string path = folder.file("run.sqlite");
+  Session session(std::move(store::RecordingWriter::create(path, {}).value()));
+  SeenProcess process;
+  process.pid = static_cast<uint32_t>(getpid());
+  process.from_start = true;
+  session.processSeen(process);
+  LaunchCount count;
+  count.kernel = 0x10;
+  count.launches = 5;
+  session.launchesSeen({count});
+  session.kernelNamed({0, 0x10, 0, "gemm"});
+  session.launchesSeen({count});
+  testing::QuietSource source;
+  ASSERT_TRUE(session.finish(source).ok());
+  EXPECT_EQ(numberIn(path, "SELECT count(*) FROM kernels WHERE name = 'gemm'"), 1);
+  EXPECT_EQ(numberIn(path, "SELECT sum(count) FROM launches JOIN kernels USING(kernel_id)"), 10);
+}
+
+// A handle that leads to no function, of a program that was watched late.
+TEST(Session, NamesOfKernelsThatCannotBeFoundAreIncomplete) {
+  testing::TempFolder folder;
+  std::string path = folder.file("run.sqlite");
+  Session session(std::move(store::RecordingWriter::create(path, {}).value()));
+  SeenProcess process;
+  process.pid = static_cast<uint32_t>(getpid());
+  session.processSeen(process);
+  LaunchCount count;
+  count.kernel = 0x10;
+  count.launches = 5;
+  session.launchesSeen({count});
+  testing::QuietSource source;
+  ASSERT_TRUE(session.finish(source).ok());
+  EXPECT_EQ(numberIn(path,
+                     "SELECT count(*) FROM unwatched WHERE figures = 'kernel names' AND "
+                     "process_id = 0"),
+            1);
+}
+
+// A stream that was made on another device than the one that the thread is on.
+TEST(Session, ALaunchIsOnTheDeviceOfItsStream) {
+  testing::TempFolder folder;
+  std::string path = folder.file("run.sqlite");
+  Session session(std::move(store::RecordingWriter::create(path, {}).value()));
+  SeenProcess process;
+  process.pid = static_cast<uint32_t>(getpid());
+  process.from_start = true;
+  session.processSeen(process);
+  model::MemoryCall stream;
+  stream.verb = model::Verb::kCreate;
+  stream.kind = model::MemoryKind::kStream;
+  stream.handle = 0x700;
+  stream.device = 1;
+  session.call(stream);
+  Launch launch;
+  launch.stream = 0x700;
+  launch.device = 0;
+  session.launched(launch);
+  testing::QuietSource source;
+  ASSERT_TRUE(session.finish(source).ok());
+  EXPECT_EQ(numberIn(path, "SELECT device FROM launch_events"), 1);
+}
+
 // The counters of --preload lie in memory that programs can write to.
 TEST(Session, LossesThatShrinkAreStillThere) {
   Session session(std::nullopt);

@@ -145,5 +145,26 @@ TEST(MetricsPage, AnswersToScrapersOfThisMachineOnly) {
   EXPECT_EQ(status([](Request& it) { it.method = Method::kOther; }), 405);
 }
 
+TEST(MetricsPage, WithATokenAnswersToThoseWhoSendIt) {
+  MetricsPage page(9400, "text/plain", "0123456789abcdef");
+  page.show("m 1\n");
+  Request request;
+  request.target = "/metrics";
+  request.hosts = {"127.0.0.1:9400"};
+  for (const char* wrong :
+       {"", "Bearer", "Bearer ", "0123456789abcdef", "Bearer 0123456789abcdeg",
+        "Bearer 0123456789abcdef0", "Bearer 0123456789abcde", "Basic 0123456789abcdef"}) {
+    request.authorization = wrong;
+    Response refused = page.answer(request);
+    EXPECT_EQ(refused.status, 401) << wrong;
+    EXPECT_TRUE(refused.asks_for_token) << wrong;
+    EXPECT_EQ(refused.body.find("m 1"), std::string::npos) << wrong;
+  }
+  request.authorization = "Bearer 0123456789abcdef";
+  EXPECT_EQ(page.answer(request).body, "m 1\n");
+  request.origin = "http://evil.example";
+  EXPECT_EQ(page.answer(request).status, 403);
+}
+
 }  // namespace
 }  // namespace tidegauge::server

@@ -1,7 +1,11 @@
 // Lives of processes, and libraries that arrive late.
 #pragma once
 
-#include "unwind.bpf.h"
+#include "../unwind.bpf.h"
+#include "hold.bpf.h"
+
+#define AUXILIARY_LOADER 7  // AT_BASE
+#define AUXILIARY_ENTRIES 20
 
 static __always_inline struct system_record* systemRecord(__u32 event, __u32 tgid) {
   struct system_record* record = bpf_ringbuf_reserve(&system_ring, sizeof(*record), 0);
@@ -37,6 +41,25 @@ int BPF_PROG(process_fork, struct task_struct* parent, struct task_struct* child
   return 0;
 }
 
+// Whether a program that begins may make calls before anything can hold it: it has no loader, and
+// may have watched functions, or its loader has no probe.
+static __noinline bool mustStop(struct task_struct* task) {
+  struct hold_walk walk = {.epoch = holdEpoch()};
+  unsigned long entry[2] = {};
+  for (int i = 0; i < AUXILIARY_ENTRIES; ++i) {
+    bpf_probe_read_kernel(entry, sizeof(entry), &task->mm->saved_auxv[2 * i]);
+    if (!entry[0] || entry[0] == AUXILIARY_LOADER) break;
+  }
+  if (entry[0] == AUXILIARY_LOADER && entry[1]) {
+    seeAddress(&walk, entry[1]);
+    return !walk.loader;
+  }
+  struct file* program = BPF_CORE_READ(task, mm, exe_file);
+  if (program) seeFile(&walk, program);
+  // A loader that was started itself holds the program that it loads.
+  return !walk.loader && (walk.unknown || walk.watched);
+}
+
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(process_exec, struct task_struct* task, __s32 old_pid) {
   __u32 tgid = task->tgid;
@@ -46,13 +69,19 @@ int BPF_PROG(process_exec, struct task_struct* task, __s32 old_pid) {
   bpf_map_delete_elem(&threads, &thread_id);
   bpf_map_delete_elem(&seen, &tgid);  // another program
   bpf_map_delete_elem(&spaces, &tgid);
+  bpf_map_delete_elem(&pythons, &tgid);
   __u32* flags = bpf_map_lookup_elem(&targets, &tgid);
   if (!settings.watch_all && !flags) return 0;
   struct system_record* record = systemRecord(SYSTEM_EXEC, tgid);
   if (!record) return 0;
   // Before its first instruction: a program without a dynamic loader never reports that it is
   // ready.
-  if (flags && (*flags & TARGET_MAY_STOP)) record->stopped = bpf_send_signal(19) == 0;  // SIGSTOP
+  if (flags && (*flags & TARGET_MAY_STOP)) {
+    if (!mustStop(task))
+      record->stopped = STOPPED_LATER;
+    else if (!bpf_send_signal(19))  // SIGSTOP
+      record->stopped = STOPPED_BY_SIGNAL;
+  }
   record->parent = BPF_CORE_READ(task, real_parent, tgid);
   bpf_probe_read_kernel_str(record->text, 16, task->comm);
   bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
@@ -66,7 +95,9 @@ int BPF_PROG(process_exit, struct task_struct* task) {
   __u64 thread_id = ((__u64)tgid << 32) | (__u32)task->pid;
   bpf_map_delete_elem(&threads, &thread_id);
   if (task->signal->live.counter != 0) return 0;
+  if (tgid == settings.recorder_tgid) openAllGates();
   bpf_map_delete_elem(&spaces, &tgid);
+  bpf_map_delete_elem(&pythons, &tgid);
   bool known = bpf_map_delete_elem(&seen, &tgid) == 0;
   known |= bpf_map_delete_elem(&targets, &tgid) == 0;
   if (!known) return 0;
@@ -79,23 +110,39 @@ int BPF_PROG(process_exit, struct task_struct* task) {
 }
 
 // The dynamic loader calls _dl_debug_state() after it mapped libraries and before it runs their
-// constructors: debuggers wait there too. A process that the recorder started is stopped there
-// until the new libraries are watched; the recorder sends SIGCONT. Cookie: the place of _r_debug,
+// constructors: debuggers wait there too. A process waits there until the new libraries are
+// watched, one that the recorder did not start only for a moment. Cookie: the place of _r_debug,
 // relative to the function.
-SEC("uprobe")
+SEC("uprobe.s")
 int libraries_changed(struct pt_regs* ctx) {
   __u32 tgid = tgidNow();
+  if (tgid == settings.recorder_tgid) return 0;
   __u32* flags = bpf_map_lookup_elem(&targets, &tgid);
   if (!flags && !settings.watch_all) return 0;
+  bool is_own = flags && (*flags & TARGET_MAY_STOP);
   __u32 state = 1;
-  __u64 r_debug = PT_REGS_IP(ctx) + bpf_get_attach_cookie(ctx);
-  bpf_probe_read_user(&state, 4, (const void*)(r_debug + 24));
+  __u64 debug = PT_REGS_IP(ctx) + bpf_get_attach_cookie(ctx);
+  bpf_probe_read_user(&state, 4, (const void*)(debug + 24));
   // RT_DELETE: the addresses of an unloaded library may get other code.
   if (state == 2) bpf_map_delete_elem(&spaces, &tgid);
   if (state != 0) return 0;  // RT_ADD, RT_DELETE: about to change
+  __u32 files = filesOf(debug, 0);
+  bool holds = files && takeRoom((__u32)bpf_get_current_pid_tgid());
   struct system_record* record = systemRecord(SYSTEM_LIBRARIES, tgid);
-  if (!record) return 0;
-  if (flags && (*flags & TARGET_MAY_STOP)) record->stopped = bpf_send_signal(19) == 0;  // SIGSTOP
+  if (!record) {
+    if (holds) leaveRoom((__u32)bpf_get_current_pid_tgid());
+    return 0;
+  }
+  record->program = (__u32)bpf_get_current_pid_tgid();
+  if (holds)
+    record->stopped = STOPPED_AT_GATE;
+  else if (is_own && files & FILES_UNKNOWN && !bpf_send_signal(19))  // SIGSTOP
+    record->stopped = STOPPED_BY_SIGNAL;
   bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
+  if (!holds) return 0;
+  __u32 gate = waitAtGate(PT_REGS_SP(ctx), is_own ? OWN_WAIT_NS : OTHERS_WAIT_NS);
+  if (gate != GATE_OPEN && gate != GATE_OPEN_WATCHED) return 0;
+  filesOf(debug, gate == GATE_OPEN ? FILE_PLAIN : FILE_WATCHED);
+  markLoader(PT_REGS_IP(ctx));
   return 0;
 }

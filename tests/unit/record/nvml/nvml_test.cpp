@@ -1,4 +1,4 @@
-#include "record/session/nvml.h"
+#include "record/nvml/nvml.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

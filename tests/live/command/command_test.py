@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""`record --` before a command changes neither what it prints nor in which order nor its exit code: the
+commands of the table in docs/record/recorder.md, each once alone and once recorded. Most have a parent that
+asks the kernel for children that stop (su, sudo, script, shells with job control, launchers)."""
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import live  # noqa: E402  # beside this folder
+
+HERE = pathlib.Path(__file__).resolve().parent
+LIMIT_S = 60
+PYTHON = sys.executable
+
+
+def words(text):
+    """{words of bash}: `X` is a program that uses the GPU; `Y` another one, new to the recorder."""
+    return ["bash", "-c", text]
+
+
+# Name: (command, what it takes). X, Y: copies of a program that uses the GPU. They are new files for each
+# run, so that the recorder has seen none of them before.
+COMMANDS = {
+    "a program": ["X"],
+    "a program that fails": words("X; exit 7"),
+    "a program that a signal ends": words("X; kill -9 $$"),
+    "su": ["su", "-s", "/bin/bash", "nobody", "-c", "X; id -u; Y"],
+    "sudo": ["sudo", "-n", "-u", "nobody", "bash", "-c", "X; id -u"],
+    "script": ["script", "-qec", "X; Y; tty >/dev/null && echo tty", "/dev/null"],
+    "bash, job control": words("set -m; X & wait; jobs; Y & wait $!; echo $?"),
+    "bash, job in the foreground": words("set -m; Y | sort; X | sort; echo ${PIPESTATUS[@]}"),
+    "zsh, job control": ["zsh", "-fc", "setopt monitor; X & wait; jobs; Y & wait $!; echo $?"],
+    "dash, job control": ["dash", "-c", "set -m; X & wait; jobs; Y; echo $?"],
+    "a pipeline": words("(X; echo 3; Y; echo 1) | sort | uniq -c"),
+    "make -j": ["make", "-s", "-j4", "-f", str(HERE / "jobs.make"), "PROGRAM=X", "OTHER=Y"],
+    "timeout": ["timeout", "30", "X"],
+    "timeout that is over": ["timeout", "4", "bash", "-c", "X; sleep 30"],
+    "xargs -P": words("seq 8 | xargs -P4 -I{} X; echo $?"),
+    "nohup, nice, env, setsid": ["nohup", "nice", "env", "A=1", "setsid", "-w", "X"],
+    "subprocess of Python": [PYTHON, str(HERE / "children.py"), "subprocess", "X", "Y"],
+    "multiprocessing of Python": [PYTHON, str(HERE / "children.py"), "multiprocessing", "X", "Y"],
+    "a launcher of ranks": [PYTHON, str(HERE / "children.py"), "ranks", "X", "Y"],
+    "a parent that asks for stops": [PYTHON, str(HERE / "children.py"), "stops", "X", "Y"],
+}
+NEEDS = {"sudo": "sudo", "zsh, job control": "zsh", "dash, job control": "dash", "script": "script", "make -j": "make"}
+
+
+def plain(text):
+    """Without the numbers of processes."""
+    return re.sub(r"\b\d{3,}\b", "N", text)
+
+
+class Command(live.LiveTest):
+    def run_it(self, command, before=()):
+        """Output and exit code of a command, after `before`."""
+        folder = self.folder()
+        os.chmod(folder, 0o777)
+        names = {}
+        for name in "XY":
+            names[name] = folder / f"program_{name}"
+            shutil.copy(live.program("says"), names[name])
+        command = [re.sub(r"\b[XY]\b", lambda m: f"{names[m[0]]} 1", word) if word not in names else str(names[word])
+                   for word in command]
+        before = [str(folder / "run.sqlite") if word == "FILE" else word for word in before]
+        done = subprocess.run([*before, *command], env=self.environment(folder, HOME=str(folder)), cwd=folder,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=LIMIT_S, check=False)
+        return done.returncode, plain(done.stdout.replace(str(folder), "FOLDER")), done.stderr
+
+
+    def test_nothing_changes(self):
+        record = [str(live.BINARY), "record", "--no-summary", "-o", "FILE", "--"]
+        for name, command in COMMANDS.items():
+            if name in NEEDS and not shutil.which(NEEDS[name]):
+                continue
+            with self.subTest(name):
+                code, output, _ = self.run_it(command)
+                seen_code, seen, err = self.run_it(command, record)
+                self.assertEqual(seen, output, err)
+                self.assertEqual(seen_code, code % 256 if code >= 0 else 128 - code, err)
+                self.assertNotIn("stopped", err.lower())
+
+    def typed(self, shell, lines, before=()):
+        """What an interactive shell prints for lines that are typed."""
+        folder = self.folder()
+        names = {name: folder / f"program_{name}" for name in "XY"}
+        for path in names.values():
+            shutil.copy(live.program("says"), path)
+        before = [str(folder / "run.sqlite") if word == "FILE" else word for word in before]
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(folder)
+            os.execvpe([*before, *shell][0], [*before, *shell], {**self.environment(folder), "PS1": "$ ", "TERM": "dumb"})
+        output = b""
+        for line in [*lines, "exit 5"]:
+            line = re.sub(r"\b[XY]\b", lambda m: f"./program_{m[0]} 1", line)
+            os.write(terminal, f"{line}; echo don''e\n".encode())
+            end = time.monotonic() + LIMIT_S
+            part = b""
+            while b"done\r\n" not in part and time.monotonic() < end:
+                if not select.select([terminal], [], [], 0.5)[0]:
+                    continue
+                try:
+                    got = os.read(terminal, 65536)
+                except OSError:
+                    break
+                if not got:
+                    break
+                part += got
+            output += part
+        status = os.waitpid(pid, 0)[1]
+        os.close(terminal)
+        said = [line for line in output.decode(errors="replace").splitlines() if not line.startswith("tidegauge: ")]
+        return os.waitstatus_to_exitcode(status), plain("\n".join(said)).replace(str(folder), "FOLDER")
+
+    def test_an_interactive_shell_keeps_its_jobs(self):
+        record = [str(live.BINARY), "record", "--no-summary", "-o", "FILE", "--"]
+        lines = ["X", "X | Y", "sleep 1 & wait", "Y; jobs", "(X; Y); echo $?"]
+        for shell in (["bash", "--norc", "--noediting", "-i"], ["zsh", "-f", "+Z", "-i"], ["dash", "-i"]):
+            if not shutil.which(shell[0]):
+                continue
+            with self.subTest(shell[0]):
+                code, _ = self.typed(shell, lines)
+                seen_code, seen = self.typed(shell, lines, record)
+                self.assertNotRegex(seen.lower(), "stopped|suspended")
+                self.assertEqual(seen_code, code)
+                self.assertEqual(code, 5)
+
+
+if __name__ == "__main__":
+    live.main()
