@@ -134,7 +134,7 @@ struct system_record {
   __u32 event;
   __u32 tgid;
   __u32 parent;
-  __s32 code;    // SYSTEM_EXIT: the status of wait()
+  __s32 code;    // SYSTEM_EXIT: the status of wait(); SYSTEM_LIBRARIES: the ticket of its gate
   __u8 stopped;  // SYSTEM_LIBRARIES, SYSTEM_EXEC: enum stopped
   __u8 reserved[3];
   __u32 program;  // SYSTEM_FIRST_SEEN: its number; see launch_key. SYSTEM_LIBRARIES: the thread

@@ -26,7 +26,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COMPILERS = ("g++", "clang++")
-LIBRARY = re.compile(r"CMakeFiles/tidegauge_(\w+)\.dir/")
+LIBRARY = re.compile(r"CMakeFiles/tidegauge_(\w+?)(?:_once)?\.dir/")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"((?:bpf|preload)/[^"]+\.h)"', re.MULTILINE)
 MAX_LINES = 6  # of what a compiler says about one header
 

@@ -25,11 +25,11 @@ TABLE(hold_settings, ARRAY, __u32, struct hold_settings, 1);
 TABLE(waiting, ARRAY, __u32, __u32, 1);  // how many wait now
 
 #define TURNS (1 << 23)  // at most, of one bpf_loop()
-#define MOST_LOOPS 64
+#define MOST_LOOPS 192
 // After that number of turns, about 50 µs, the processor may go to others, before the call takes
 // the lock of the process's memory. Placing a probe would wait for a thread that waits with it.
 #define TURNS_ALONE 1024
-#define OWN_WAIT_NS 10000000000ULL
+#define OWN_WAIT_NS 30000000000ULL
 // For processes that the recorder did not start.
 #define OTHERS_WAIT_NS 100000000ULL
 #define MOST_LIBRARIES 4096
@@ -153,16 +153,20 @@ static __noinline void markLoader(__u64 place) {
 }
 
 // ---- waiting -----------------------------------------------------------------------------------
-static __noinline bool takeRoom(__u32 thread) {
-  __u32 only = 0, closed = GATE_CLOSED;
+__u32 last_ticket = 0;
+
+// Closes the gate of the thread and returns its ticket; 0: there is no room.
+static __noinline __u32 takeRoom(__u32 thread) {
+  __u32 ticket = ((__sync_fetch_and_add(&last_ticket, 1) + 1) & GATE_TICKETS) | 1;
+  __u32 only = 0, closed = gateWith(ticket, GATE_CLOSED);
   struct hold_settings* it = bpf_map_lookup_elem(&hold_settings, &only);
   __u32* number = bpf_map_lookup_elem(&waiting, &only);
-  if (!it || !number) return false;
+  if (!it || !number) return 0;
   if (__sync_fetch_and_add(number, 1) < it->most &&
       !bpf_map_update_elem(&gates, &thread, &closed, BPF_ANY))
-    return true;
+    return ticket;
   __sync_fetch_and_add(number, -1);
-  return false;
+  return 0;
 }
 
 static __noinline void leaveRoom(__u32 thread) {
@@ -186,7 +190,7 @@ static int turnAtGate(__u32 i, struct gate_turn* turn) {
   struct hold_settings* it = bpf_map_lookup_elem(&hold_settings, &only);
   if (!it || !it->most) return 1;
   __u32* gate = bpf_map_lookup_elem(&gates, &thread);
-  turn->gate = gate ? *(volatile __u32*)gate : 0;
+  turn->gate = gate ? *(volatile __u32*)gate & ((1 << GATE_BITS) - 1) : 0;
   if (turn->gate != GATE_CLOSED) return 1;
   if (i % TURNS_ALONE) return 0;
   if (bpf_ktime_get_ns() > turn->until_ns) return 1;

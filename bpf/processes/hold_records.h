@@ -13,7 +13,10 @@ enum stopped {
   STOPPED_AT_GATE,    // its thread waits until its gate opens
   STOPPED_LATER,      // it runs, and its loader will wait: nothing was missed
 };
-// The gate of a thread is kept by its number.
+// The gate of a thread is kept by its number: its ticket and, in the low bits, its state. A thread
+// that waited too long may be at another gate when its first one is to open; so each has a ticket.
+#define GATE_BITS 2
+#define GATE_TICKETS ((1u << (32 - GATE_BITS)) - 1)
 enum gate {
   GATE_CLOSED = 1,
   GATE_OPEN,          // the files that it maps were examined: none has watched functions
@@ -25,6 +28,7 @@ enum known_file {
   FILE_WATCHED = 2,  // it may have watched functions
   FILE_LOADER = 4,   // a dynamic loader that has a probe
 };
+static inline __u32 gateWith(__u32 ticket, __u32 state) { return ticket << GATE_BITS | state; }
 // The hash of a file: of the epoch, its inode, the kernel's number of its device, its size and
 // the time of its last change (seconds << 30 ^ nanoseconds).
 static inline __u64 holdMixed(__u64 hash, __u64 word) {

@@ -127,19 +127,20 @@ int libraries_changed(struct pt_regs* ctx) {
   if (state == 2) bpf_map_delete_elem(&spaces, &tgid);
   if (state != 0) return 0;  // RT_ADD, RT_DELETE: about to change
   __u32 files = filesOf(debug, 0);
-  bool holds = files && takeRoom((__u32)bpf_get_current_pid_tgid());
+  __u32 ticket = files ? takeRoom((__u32)bpf_get_current_pid_tgid()) : 0;
   struct system_record* record = systemRecord(SYSTEM_LIBRARIES, tgid);
   if (!record) {
-    if (holds) leaveRoom((__u32)bpf_get_current_pid_tgid());
+    if (ticket) leaveRoom((__u32)bpf_get_current_pid_tgid());
     return 0;
   }
   record->program = (__u32)bpf_get_current_pid_tgid();
-  if (holds)
+  record->code = (__s32)ticket;
+  if (ticket)
     record->stopped = STOPPED_AT_GATE;
   else if (is_own && files & FILES_UNKNOWN && !bpf_send_signal(19))  // SIGSTOP
     record->stopped = STOPPED_BY_SIGNAL;
   bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
-  if (!holds) return 0;
+  if (!ticket) return 0;
   __u32 gate = waitAtGate(PT_REGS_SP(ctx), is_own ? OWN_WAIT_NS : OTHERS_WAIT_NS);
   if (gate != GATE_OPEN && gate != GATE_OPEN_WATCHED) return 0;
   filesOf(debug, gate == GATE_OPEN ? FILE_PLAIN : FILE_WATCHED);

@@ -6,7 +6,7 @@
 //
 // The walk only hashes until it finds a stack that was not sent before. The recorder describes the
 // process (python_layout) and attaches python_code_freed; it puts the frames in place of the native
-// frames of the evaluation loop. docs/decisions/0027
+// frames of the evaluation loop. docs/decisions/0029
 #pragma once
 
 #include "../common.bpf.h"

@@ -5,8 +5,8 @@
 //              –        20 MiB  physical  20 ns … the end     cuMemCreate: charged, no address yet
 //   mappings   0x7e00…  20 MiB  of row 1  25 ns … the end     cuMemMap
 //
-// Device memory only: no host memory, no aliases, no reservations without backing. Cost: 45 bytes
-// per block, 36 per mapping.
+// Device memory and pinned host memory: no other host memory, no aliases, no reservations without
+// backing. Cost: 45 bytes per block, 36 per mapping.
 #pragma once
 
 #include <cstdint>

@@ -168,6 +168,9 @@ Incomplete missingOf(const RecordedWork& work, bool with_older) {
     incomplete.add(figuresOfTable(it.table),
                    fmt::format("not read: {} of {} that contradict{} the rest",
                                base::counted(it.rows, "row"), it.table, it.rows == 1 ? "s" : ""));
+  if (run.was_killed)
+    incomplete.add({Figures::kLaunches, Figures::kCopies},
+                   "the recorder was killed: launches and copies of its last seconds are missing");
   if (run.is_cut_short)
     incomplete.add(FigureSet::all(), "not read: the file is cut short, its last page is not whole");
   return incomplete;

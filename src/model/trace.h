@@ -244,6 +244,7 @@ struct FinalBlocks {
 // ---- the rest ----------------------------------------------------------------------------------
 
 enum class DeviceKind : uint8_t { kGpu, kPinnedHost };
+inline constexpr int32_t kHostOrdinal = -1;  // of pinned host memory
 
 // For a recording: do its calls show that the memory drawn on a device is there? A thread that
 // chose its device before it was watched does not: its memory is drawn on the first known device.

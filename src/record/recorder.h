@@ -59,7 +59,7 @@ class Recorder final : public Source {
 
   base::Status watch(uint32_t pid);                                           // a running process
   base::Status watchCommand(const Child& child, const std::string& program);  // before go()
-  base::Status watchAllRunning();  // with watch_all: the libraries in use
+  base::Status watchAllRunning();  // with watch_all: the libraries in use, and those at hand
 
   size_t poll(int timeout_ms) override;
   void finish() override;
@@ -103,6 +103,7 @@ class Recorder final : public Source {
   void releaseUnused();
   void forgetGone();
   void watchRunning(uint32_t tgid);
+  void watchAtHand(uint32_t tgid);
   void sendStack(Running& process, int32_t stack);
   void takeNames();
   void takeMissedNames();

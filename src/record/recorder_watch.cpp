@@ -2,14 +2,17 @@
 // what is released when they are gone.
 #include <bpf/bpf.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <utility>
 
 #include "bpf/processes/hold_records.h"
 #include "record/code/elf_file.h"
+#include "record/code/loader_cache.h"
 #include "record/process/errors.h"
 #include "record/process/helper.h"
 #include "record/process/running_process.h"
@@ -46,15 +49,37 @@ base::Status Recorder::watchCommand(const Child& child, const std::string& progr
     if (loader.empty() && isLoader(path)) loader = path;
     if (!loader.empty()) (void)probes_.watchLoader(loader);
   }
+  auto own = static_cast<uint32_t>(getpid());
+  watchAtHand(own);
+  const char* folders = std::getenv("LD_LIBRARY_PATH");
+  if (folders != nullptr) probes_.watchFiles(own, filesOfPath(folders));
   return base::okStatus();
 }
 
 base::Status Recorder::watchAllRunning() {
   std::vector<uint32_t> all = runningProcesses();
   if (all.empty()) return unreadable("/proc cannot be read");
-  for (uint32_t pid : all)
-    if (pid != static_cast<uint32_t>(getpid())) watchRunning(pid);
+  std::set<FileId> roots;
+  auto isNewRoot = [&](uint32_t pid) {
+    struct stat root {};
+    return stat(fmt::format("/proc/{}/root", pid).c_str(), &root) == 0 &&
+           roots.insert({root.st_dev, root.st_ino}).second;
+  };
+  auto own = static_cast<uint32_t>(getpid());
+  if (isNewRoot(own)) watchAtHand(own);
+  for (uint32_t pid : all) {
+    if (pid == own) continue;
+    watchRunning(pid);
+    if (isNewRoot(pid)) watchAtHand(pid);  // a container's
+  }
   return base::okStatus();
+}
+
+// The CUDA libraries that the loader would find, before a process maps them: the first one that did
+// would call them before its probes are placed.
+void Recorder::watchAtHand(uint32_t tgid) {
+  std::string cache = readable(fmt::format("/proc/{}/root/etc/ld.so.cache", tgid));
+  probes_.watchFiles(tgid, pathsOfLoaderCache(cache));
 }
 
 bool Recorder::anyTargetRuns() const {
@@ -77,7 +102,7 @@ std::vector<Library> Recorder::lookAtLibraries(uint32_t tgid, const Since& since
   int64_t at_ns = since_ns.value_or(now_ns);
   for (const WatchedLibrary& library : found.added) {
     sink_.libraryWatched(library);
-    if (since_ns && library.functions > 0)
+    if (since_ns && library.functions > 0 && !library.was_at_hand)
       sink_.unwatched(
           {since_ns, now_ns, tgid, library.path, {}, figuresOf(library.kind), kUsedBefore}, at_ns);
   }
@@ -140,12 +165,13 @@ void Recorder::urgent(const system_record& record) {
   if (record.event != SYSTEM_LIBRARIES && record.event != SYSTEM_EXEC) return;
   unwinder_.drain();  // earlier stacks belong to the earlier mappings
   bool at_gate = record.stopped == STOPPED_AT_GATE;
+  auto ticket = static_cast<uint32_t>(record.code);
   auto since = [&]() -> std::optional<int64_t> {
-    bool waits = at_gate ? gates_.isClosed(record.program) : record.stopped != NOT_STOPPED;
+    bool waits = at_gate ? gates_.isClosed(record.program, ticket) : record.stopped != NOT_STOPPED;
     return waits ? std::nullopt : std::optional(evenClock().ofKernel_ns(record.time_ns));
   };
   bool watched = !lookAtLibraries(record.tgid, since).empty();
-  if (at_gate) gates_.open(record.program, watched);
+  if (at_gate) gates_.open(record.program, ticket, watched);
   if (record.stopped != STOPPED_BY_SIGNAL) return;
   if (record.event == SYSTEM_EXEC && !probes_.hasLoader(record.tgid))
     gates_.know(fmt::format("/proc/{}/exe", record.tgid), watched);

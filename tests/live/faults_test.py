@@ -77,6 +77,10 @@ class Killed(LiveTest):
         self.assertGreater(len(twin.calls), 100)
         names = {c["name"] for c in twin.calls}
         self.assertLessEqual({"cudaMalloc", "cuMemFree_v2"}, names)
+        asked = subprocess.run([live.BINARY, "query", folder / "run.sqlite", "SELECT figures, reason FROM incomplete",
+                                "--format", "json"], capture_output=True, text=True, check=True).stdout
+        self.assertIn("the recorder was killed", asked)
+        self.assertIn("launches", asked)
         if before is not None:
             wait_until(lambda: probes_in_kernel() <= before, "probes of the recorder to go")
         recorder.stdout.close()

@@ -34,8 +34,9 @@ class MonitorTest(LiveTest):
         self.addCleanup(end)
         return process
 
-    def monitor(self, *words):
-        monitor = self.start([BINARY, "monitor", "--listen", "127.0.0.1:0", *words],
+    def monitor(self, *words, through=()):
+        """`through`: words before the command, which become it by exec."""
+        monitor = self.start([*through, BINARY, "monitor", "--listen", "127.0.0.1:0", *words],
                              stderr=subprocess.PIPE)
         line = until(monitor.stderr.readline, "the address")
         while "metrics at" not in line:

@@ -196,6 +196,19 @@ class Libraries(PreloadTest):
         self.assertEqual(run.twin.calls, [])
         self.assertIn("linked statically", run.err)
 
+    def test_a_program_without_the_library_is_named(self):
+        """Its caller has emptied LD_PRELOAD: it uses CUDA, and sends nothing."""
+        run = self.record("env", "LD_PRELOAD=", program("paced"), 40, 100)
+        self.assertEqual(run.twin.calls, [])
+        row, = run.twin.rows("SELECT u.reason, u.figures, p.pid, p.name, p.end_reason FROM unwatched u "
+                             "JOIN processes p USING(process_id)")
+        self.assertEqual(row["name"], "paced")
+        self.assertEqual(row["pid"], run.expected[0]["pid"])
+        self.assertIn("LD_PRELOAD was changed", row["reason"])
+        report = subprocess.run([BINARY, "report", run.path], capture_output=True, text=True, check=True).stdout
+        self.assertIn("paced", report)
+        self.assertNotIn("pid 0", report)
+
     def test_without_a_gpu_a_program_finds_no_driver(self):
         """The wrappers are there, what they wrap is not: as if this library were not there."""
         run = self.record(program("asks", "-ldl"))

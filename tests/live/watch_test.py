@@ -175,6 +175,23 @@ class Watch(MonitorTest):
         seen()
         until(lambda: descriptors() < before + 125, "what was kept of them to go")
 
+    def test_a_library_at_hand_is_watched_before_a_process_maps_it(self):
+        """The loader's cache names it, so the first program that maps it misses nothing."""
+        if os.geteuid() != 0 or not shutil.which("unshare") or not shutil.which("ldconfig"):
+            self.skipTest("needs root, unshare and ldconfig, to give the monitor a cache of its own")
+        folder = self.folder()
+        (folder / "conf").write_text(f"{libraries()}\n")
+        subprocess.run(["ldconfig", "-X", "-f", folder / "conf", "-C", folder / "cache"], check=True,
+                       capture_output=True)
+        in_mount_namespace = ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/ld.so.cache && exec "$@"',
+                              folder / "cache"]
+        plain, _ = self.monitor()
+        monitor, port = self.monitor(through=in_mount_namespace)
+        until(lambda: probes_of(monitor.pid) >= probes_of(plain.pid) + 8, "the probes of both libraries")
+        first = self.start([program("first_launch")], env=self.environment(folder))
+        self.assertEqual(first.wait(LIMIT_S), 0)
+        until(lambda: self.value(port, "tidegauge_kernel_launches_total", pid=first.pid) == 4, "its launches")
+
     def test_a_real_prometheus_scrapes_monitor(self):
         if not shutil.which("prometheus"):
             self.skipTest("no prometheus (apt-get install prometheus)")

@@ -83,9 +83,8 @@ class Comparison:
         self._note(f"query {file} {more}", began)
         command = f"tidegauge query {inputs.shown(file)} " + " ".join(more)
         if refusals:
-            old, new = refusals
-            self._count("query", inputs.shown(file), command,
-                        [] if old == new else [("(all tables)", old, new)], is_error=True)
+            places = judge.refusal_places(self.rules("query"), *refusals)
+            self._count("query", inputs.shown(file), command, places, is_error=True)
         for table, its_places in results:
             self._count("query", f"{inputs.shown(file)} {' '.join(more)}, {table}",
                         f'{command} "SELECT * FROM {table}"', its_places)

@@ -52,6 +52,14 @@ def text_places(rules, old, new, where=""):
     return [(f"{where}lines", str(before.count("\n")), str(after.count("\n")))]
 
 
+def refusal_places(rules, old, new):
+    """What differs in two refusals of a query: "exit code 3: no such table"."""
+    code = old.partition(":")[0], new.partition(":")[0]
+    if code[0] != code[1] or not rules.words:
+        return [] if old == new else [("(all tables)", old, new)]
+    return text_places(rules, old.encode(), new.encode(), "(all tables), ")
+
+
 def byte_places(rules, old, new):
     before, after = masks.masked_bytes(rules.kind, old), masks.masked_bytes(rules.kind, new)
     if before == after:

@@ -22,8 +22,10 @@ BYTE_MASKS = (
     ("server tile", 56, 64, "time of the engine, ms"),
     ("server map", 72, 80, "time of the engine, ms"),
 )
-# (kind, pattern, reason) of lines of text.
-TEXT_MASKS = ()
+# (kind, pattern, reason) of text.
+TEXT_MASKS = (
+    ("*", r" \(at byte 0\)", "an error about the whole file"),
+)
 
 
 def is_masked(kind, path):
@@ -46,6 +48,6 @@ def masked_bytes(kind, data):
 
 def masked_text(kind, text):
     for masked_kind, pattern, reason in TEXT_MASKS:
-        if masked_kind == kind:
+        if fnmatch.fnmatchcase(kind, masked_kind):
             text = re.sub(pattern, f"({reason})", text)
     return text

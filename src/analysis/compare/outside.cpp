@@ -3,19 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 
-#include "analysis/oom/oom.h"
+#include "analysis/compare/outside_sums.h"
 #include "base/format.h"
 #include "model/incomplete.h"
+#include "model/ledger/ledger_sums.h"
 #include "model/recorded_work.h"
 
 namespace tidegauge::analysis {
 namespace {
 
 using model::DriverMemory;
-using model::MemoryKind;
 
 constexpr size_t kMaxNamed = 6;       // processes named in an error
 constexpr int64_t kSureNs = 100'000;  // of two processes, one is clearly farther away
@@ -25,140 +23,6 @@ const DriverMemory& driverOf(const AnalysedTrace& process) { return process.trac
 base::Error usage(std::string what, std::string hint) {
   return {base::ErrorKind::kUsage, std::move(what), std::nullopt, std::move(hint)};
 }
-
-class Sums {
- public:
-  Sums(const AnalysedTrace& snapshot, const AnalysedTrace& process, Outside& outside)
-      : snapshot_(snapshot), driver_(driverOf(process)), outside_(outside) {
-    was_mapped_.assign(driver_.blocks.size(), false);
-    for (size_t row = 0; row < driver_.mappings.size(); ++row) {
-      if (outside.match.mappings[row]) was_mapped_[driver_.mappings.block[row]] = true;
-    }
-    int gpus = 0;
-    for (const auto& device : snapshot.devices) {
-      if (device->device.ordinal < 0) continue;
-      ++gpus;
-      only_ = device->device.ordinal;
-    }
-    if (gpus != 1) only_ = model::kUnknownDevice;
-    for (int32_t device : driver_.blocks.device) {
-      if (device >= 0 && device != only_) only_ = model::kUnknownDevice;
-    }
-  }
-
-  void run() {
-    int64_t end_ns = outside_.match.end_ns;
-    if (!outside_.match.by_content) {
-      for (const auto& device : snapshot_.devices) {
-        if (!device->time.present()) continue;
-        end_ns = std::max(end_ns, momentOf(device->time.lastUs()));
-      }
-    }
-    for (const auto& device : snapshot_.devices) {
-      if (device->device.ordinal >= 0) addDevice(*device, end_ns);
-    }
-    for (size_t row = 0; row < driver_.blocks.size(); ++row) {
-      bool known = deviceOf(row) >= 0;
-      if (!known && isLive(row, end_ns)) {
-        outside_.unknown_device_bytes += driver_.blocks.size_bytes[row];
-      }
-    }
-  }
-
- private:
-  // Times in snapshots are whole µs: everything that ended within that µs counts.
-  static int64_t momentOf(int64_t time_us) { return time_us * 1000 + 999; }
-
-  int32_t deviceOf(size_t row) const {
-    int32_t device = driver_.blocks.device[row];
-    return device >= 0 ? device : only_;
-  }
-  bool isLive(size_t row, int64_t time_ns) const {
-    return driver_.blocks.begin_ns[row] <= time_ns && driver_.blocks.end_ns[row] > time_ns;
-  }
-
-  void addDevice(const DeviceAnalysis& device, int64_t end_ns) {
-    OutsideOfDevice of_device;
-    of_device.ordinal = device.device.ordinal;
-    auto add = [&](OutsideAt at, std::optional<Step> step, int64_t time_ns, uint64_t reserved) {
-      OutsideMoment moment;
-      moment.at = at;
-      moment.step = step;
-      moment.time_ns = time_ns;
-      moment.reserved_bytes = reserved;
-      of_device.moments.push_back(moment);
-    };
-    if (device.time.present() && !outside_.match.by_content) {
-      Peak peak = device.totals.peakReserved();
-      std::optional<Step> step;
-      if (!peak.at_start) step = peak.step;
-      // The state before the first event holds until just before it.
-      int64_t time_ns = peak.at_start ? momentOf(device.time.firstUs() - 1)
-                                      : momentOf(device.time.timeOf(peak.step));
-      add(OutsideAt::kPeak, step, time_ns, peak.bytes);
-      std::vector<OomReport> ooms = oomsOf(snapshot_, device, 0);
-      if (!ooms.empty()) {  // the event that the report describes
-        const OomReport& worst = ooms[worstOf(ooms)];
-        add(OutsideAt::kOom, worst.step, momentOf(device.time.timeOf(worst.step)),
-            worst.totals.reserved_bytes);
-      }
-    }
-    std::optional<Step> last;
-    if (device.totals.steps() > 0) last = device.totals.steps() - 1;
-    add(OutsideAt::kEnd, last, end_ns, device.totals.last().reserved_bytes);
-    rows_.clear();
-    for (size_t i = 0; i < of_device.moments.size(); ++i) sumUp(of_device, i);
-    for (auto& [key, row] : rows_) of_device.rows.push_back(std::move(row));
-    auto most = [](const OutsideRow& row) {
-      return *std::max_element(row.bytes.begin(), row.bytes.end());
-    };
-    std::stable_sort(of_device.rows.begin(), of_device.rows.end(),
-                     [&](const OutsideRow& a, const OutsideRow& b) { return most(a) > most(b); });
-    outside_.devices.push_back(std::move(of_device));
-  }
-
-  void sumUp(OutsideOfDevice& of_device, size_t index) {
-    OutsideMoment& moment = of_device.moments[index];
-    const model::DriverBlocks& blocks = driver_.blocks;
-    const model::DriverMappings& mappings = driver_.mappings;
-    std::vector<uint64_t> in_segments(blocks.size(), 0);
-    for (size_t row = 0; row < mappings.size(); ++row) {
-      bool live = mappings.begin_ns[row] <= moment.time_ns && mappings.end_ns[row] > moment.time_ns;
-      if (live && outside_.match.mappings[row]) {
-        in_segments[mappings.block[row]] += mappings.size_bytes[row];
-      }
-    }
-    for (size_t row = 0; row < blocks.size(); ++row) {
-      if (deviceOf(row) != of_device.ordinal || !isLive(row, moment.time_ns)) continue;
-      uint64_t bytes = blocks.size_bytes[row];
-      moment.driver_bytes += bytes;
-      if (outside_.match.blocks[row]) continue;
-      bytes -= std::min(bytes, in_segments[row]);  // mapped twice, it is still held once
-      if (bytes == 0) continue;
-      moment.outside_bytes += bytes;
-      ++moment.blocks;
-      OutsideRow& sum = rows_[{blocks.stack[row].value, blocks.kind[row], was_mapped_[row]}];
-      if (sum.bytes.empty()) {
-        sum.stack = blocks.stack[row];
-        sum.kind = blocks.kind[row];
-        sum.was_in_segment = was_mapped_[row];
-        sum.bytes.assign(of_device.moments.size(), 0);
-        sum.blocks.assign(of_device.moments.size(), 0);
-      }
-      sum.bytes[index] += bytes;
-      ++sum.blocks[index];
-    }
-    moment.difference_bytes =
-        static_cast<int64_t>(moment.driver_bytes - moment.reserved_bytes - moment.outside_bytes);
-  }
-
-  const AnalysedTrace& snapshot_;
-  const DriverMemory& driver_;
-  Outside& outside_;
-  std::vector<bool> was_mapped_;          // by row of blocks: ever in a segment
-  int32_t only_ = model::kUnknownDevice;  // the device for memory whose device is not known
-  std::map<std::tuple<uint32_t, MemoryKind, bool>, OutsideRow> rows_;
-};
 
 std::string nameOf(const AnalysedTrace& process) {
   const std::string& name = process.trace.source.name;  // "run.sqlite/pid 41 python"
@@ -178,6 +42,11 @@ struct MatchedProcess {
   const AnalysedTrace* process;
   SegmentMatch match;
 };
+
+bool hasDeviceMemory(const DriverMemory& driver) {
+  const std::vector<model::MemoryKind>& kinds = driver.blocks.kind;
+  return !std::all_of(kinds.begin(), kinds.end(), model::isHostMemory);
+}
 
 std::string noneFits(const std::vector<MatchedProcess>& candidates) {
   std::string words = "no process of the recording holds the segments of this snapshot";
@@ -217,7 +86,7 @@ void markBounds(Outside& outside) {
 
 base::Result<Outside> outsideOf(const AnalysedTrace& snapshot,
                                 const std::vector<const AnalysedTrace*>& processes,
-                                std::optional<int64_t> pid) {
+                                std::optional<int64_t> pid, std::optional<int64_t> written_ns) {
   bool has_segments = false;
   for (const auto& device : snapshot.devices) {
     bool is_gpu = device->device.ordinal >= 0;
@@ -231,7 +100,7 @@ base::Result<Outside> outsideOf(const AnalysedTrace& snapshot,
   for (const AnalysedTrace* process : processes) {
     if (pid && pidOf(*process) != *pid) continue;
     has_pid = true;
-    if (driverOf(*process).blocks.size() == 0) continue;
+    if (!hasDeviceMemory(driverOf(*process))) continue;
     candidates.push_back({process, matchSegments(snapshot, driverOf(*process))});
   }
   if (pid && !has_pid) {
@@ -277,7 +146,7 @@ base::Result<Outside> outsideOf(const AnalysedTrace& snapshot,
   outside.frees_of_older = driver.frees_of_older;
   outside.bytes_without_address = driver.bytes_without_address;
   markBounds(outside);
-  Sums(snapshot, *outside.recording, outside).run();
+  addSums(snapshot, written_ns, outside);
   return outside;
 }
 

@@ -8,7 +8,9 @@
 //
 // Each block of the driver belongs to PyTorch for its whole life, or is outside. Physical memory is
 // PyTorch's while it is mapped into a segment. Memory that no call allocates (contexts, code) is
-// not included. Cost: the match (segment_match.h), and O(rows of the driver) per moment.
+// not included. Pinned host memory is a device of its own. "The end" is when the snapshot was
+// written: after its last event, and before its file was. Cost: the match (segment_match.h), and
+// O(rows of the driver × log) per moment.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +38,14 @@ struct OutsideMoment {
   // driver − reserved − outside. If not 0, a call was under way or one of the files missed
   // something.
   int64_t difference_bytes = 0;
+  // At the end, outside_bytes from the earliest to the latest moment at which the snapshot may have
+  // been written. Else as outside_bytes.
+  uint64_t least_outside_bytes = 0;
+  uint64_t most_outside_bytes = 0;
+  // Out of memory: until then the driver had refused no call of the process, so PyTorch refused the
+  // request itself: by a memory fraction, or because the driver reported too little as free.
+  bool refused_without_call = false;
+  std::optional<uint64_t> reported_free_bytes{};
 };
 
 // What one stack holds outside, in one kind of memory.
@@ -49,7 +59,8 @@ struct OutsideRow {
 };
 
 struct OutsideOfDevice {
-  int32_t ordinal = 0;
+  int32_t ordinal =
+      0;  // model::kHostOrdinal: pinned host memory; its reserved bytes are matched blocks
   std::vector<OutsideMoment> moments;  // in the order of OutsideAt
   std::vector<OutsideRow> rows;        // most bytes at any moment first
 };
@@ -57,7 +68,8 @@ struct OutsideOfDevice {
 struct Outside {
   const AnalysedTrace* recording = nullptr;  // of the process
   SegmentMatch match;
-  std::vector<OutsideOfDevice> devices;  // GPUs of the snapshot
+  std::vector<OutsideOfDevice> devices;  // GPUs of the snapshot; pinned host memory, if any, last
+  bool knows_pinned = false;             // the snapshot contains PyTorch's pinned host memory
   uint64_t unknown_device_bytes = 0;     // held at the end on an unknown device
   // what the recorder lost or did not watch, as far as it concerns memory
   std::vector<std::string> missing;
@@ -73,10 +85,11 @@ struct Outside {
   bool isAtLeast() const { return isIncomplete() || mayHaveOlder() || bytes_without_address > 0; }
 };
 
-// `processes`: all of one recording, read with their driver memory. `pid` selects one. Errors
-// (kUsage) say why none matches, or which match equally well.
+// `processes`: all of one recording, read with their driver memory. `pid` selects one.
+// `written_ns`: when the snapshot's file was last written, since the epoch; ignored if that is
+// before its last event. Errors (kUsage) say why none matches, or which match equally well.
 base::Result<Outside> outsideOf(const AnalysedTrace& snapshot,
                                 const std::vector<const AnalysedTrace*>& processes,
-                                std::optional<int64_t> pid);
+                                std::optional<int64_t> pid, std::optional<int64_t> written_ns = {});
 
 }  // namespace tidegauge::analysis

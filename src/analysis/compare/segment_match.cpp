@@ -141,6 +141,16 @@ class Matcher {
       if (!found) match_.elsewhen += isKnownPlace(piece);
     }
     setDifferences();
+    std::vector<Wanted> pinned;
+    if (const DeviceAnalysis* host = hostMemory()) collect(*host, pinned);
+    for (const Wanted& piece : pinned) matchBlock(piece);
+  }
+
+  const DeviceAnalysis* hostMemory() const {
+    for (const auto& device : snapshot_.devices) {
+      if (device->device.ordinal < 0) return device.get();
+    }
+    return nullptr;
   }
 
   int64_t endOfSnapshotUs() const {
@@ -280,6 +290,7 @@ class Matcher {
       if (held < most || held == 0) continue;
       most = held;
       bool is_last = i + 1 == changes.size();
+      match_.begin_ns = changes[i].time_ns;
       match_.end_ns = is_last ? std::max(driver_.last_call_ns, changes[i].time_ns)
                               : std::max(changes[i].time_ns, changes[i + 1].time_ns - 1);
     }
@@ -296,6 +307,22 @@ class Matcher {
         ++match_.pieces;
         match_.matched += covered[row] == snapshot_.trace.pieces.size_bytes[row];
       }
+    }
+    takePinned();
+  }
+
+  void takePinned() {
+    const DeviceAnalysis* host = hostMemory();
+    if (host == nullptr) return;
+    for (uint64_t row = host->device.piece_begin; row < host->device.piece_end; ++row) {
+      uint64_t address = snapshot_.trace.pieces.address[row];
+      uint64_t bytes = snapshot_.trace.pieces.size_bytes[row];
+      blocks_.forEachAddress(address, address + 1, [&](std::span<const Life> lives) {
+        for (const Life& life : lives) {
+          bool is_live = life.begin_ns <= match_.end_ns && life.end_ns > match_.end_ns;
+          if (life.size_bytes == bytes && is_live) blocks_.take(life);
+        }
+      });
     }
   }
 

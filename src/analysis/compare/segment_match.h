@@ -7,7 +7,8 @@
 // An ordinary segment is one block of the driver, with the same address and size. In an expandable
 // segment, mappings of physical memory cover each piece. Of several lives at one address, the one
 // whose beginning is nearest is taken, each once. A snapshot without times is joined by content: at
-// the last moment at which the driver held most of its final segments.
+// the last moment at which the driver held most of its final segments. Pinned host memory of the
+// snapshot is joined, too, but decides nothing.
 //
 // Cost: O((pieces + rows) × log rows), bounded by kMaxLooks.
 #pragma once
@@ -28,7 +29,9 @@ struct SegmentMatch {
   uint64_t older = 0;     // other pieces: allocated before the recording's first call
   uint64_t elsewhen = 0;  // unmatched pieces whose address and size occur at other times
   bool by_content = false;
-  int64_t end_ns = 0;  // joined by content: the moment at which they agree
+  // Joined by content: from when to when they agree.
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;
   // How much later a segment's time is in the snapshot than in the recording; absent if no event
   // has a time.
   std::optional<int64_t> median_difference_ns;

@@ -40,12 +40,12 @@ struct ExportOptions {
 
 // "runs/oom.pickle.zst" → "oom.html"
 std::string outputFor(std::string_view file) {
-  std::string name(file.substr(file.find_last_of('/') + 1));
+  std::string_view name = file.substr(file.find_last_of('/') + 1);
   for (std::string_view end :
        {".zst", ".gz", ".zip", ".pickle", ".pkl", ".json", ".html", ".sqlite"}) {
-    if (name.size() > end.size() && name.ends_with(end)) name.resize(name.size() - end.size());
+    if (name.size() > end.size() && name.ends_with(end)) name.remove_suffix(end.size());
   }
-  return (name.empty() || name == "-" ? "snapshot" : name) + ".html";
+  return fmt::format("{}.html", name.empty() || name == "-" ? "snapshot" : name);
 }
 
 std::string today() {

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -181,6 +182,13 @@ int writeText(std::vector<ReportPart> parts, const ReportOptions& options, int e
   return out.finish(exit_code);
 }
 
+// When the only file was last written, since the epoch; of several, parts do not name theirs.
+std::optional<int64_t> writtenNs(const std::vector<std::string>& files) {
+  struct stat file {};
+  if (files.size() != 1 || stat(files.front().c_str(), &file) != 0) return std::nullopt;
+  return int64_t{file.st_mtim.tv_sec} * 1'000'000'000 + file.st_mtim.tv_nsec;
+}
+
 // The report on one file; with a recording, also on the memory outside of it.
 base::Result<ReportPart> partOf(const analysis::AnalysedTrace& trace, const ReportOptions& options,
                                 const Traces& recorded) {
@@ -201,7 +209,8 @@ base::Result<ReportPart> partOf(const analysis::AnalysedTrace& trace, const Repo
   }
   std::vector<const analysis::AnalysedTrace*> processes;
   for (const auto& process : recorded) processes.push_back(process.get());
-  TG_ASSIGN_OR_RETURN(part.outside, analysis::outsideOf(trace, processes, options.pid));
+  TG_ASSIGN_OR_RETURN(part.outside,
+                      analysis::outsideOf(trace, processes, options.pid, writtenNs(options.files)));
   return part;
 }
 

@@ -142,8 +142,10 @@ class TraceBuilder {
     model::RecordedWork work;
     work.run = tables_.run;
     work.process_id = process_.id;
-    for (const model::Unwatched& unwatched : model::unwatchedOf(work))
+    for (const model::Unwatched& unwatched : model::unwatchedOf(work)) {
       note(IssueKind::kIncompleteRecording, 1, 0, "not watched: " + wordsOf(unwatched));
+      began_late_ |= model::isOlder(unwatched) && unwatched.figures.has(model::Figures::kMemory);
+    }
     for (const model::Issue& issue : tables_.issues.all()) trace_.issues.add(issue);
   }
 
@@ -175,13 +177,18 @@ class TraceBuilder {
     const model::LedgerCounts& counts = ledger.find(process_.calls.front().process)->counts();
     driver.frees_of_older = counts.frees_of_older;
     driver.bytes_without_address = counts.bytes_without_address;
-    if (process_.carried > 0) return;  // earlier memory is in an earlier part
+    driver.is_from_start = isFromStart();
+  }
+
+  // The process made a context before it took any memory, so nothing is older than the recording.
+  bool isFromStart() const {
+    if (process_.carried > 0) return false;  // earlier memory is in an earlier part
     for (const model::MemoryCall& call : process_.calls) {
       if (call.code != 0 || call.plane != model::Plane::kDriver) continue;
       bool makes = call.verb == model::Verb::kCreate || call.verb == model::Verb::kRetain;
-      driver.is_from_start = call.kind == model::MemoryKind::kContext && makes;
-      break;  // the first success decides
+      return call.kind == model::MemoryKind::kContext && makes;  // the first success decides
     }
+    return false;
   }
 
   model::Device& deviceRow(int32_t ordinal) {
@@ -395,6 +402,7 @@ class TraceBuilder {
     for (const model::Device& device : trace_.devices) {
       bool of_host = device.kind == model::DeviceKind::kPinnedHost;
       bool at_least = of_host ? host_is_older_ : rows_.sawOlder() || is_older_;
+      at_least |= began_late_ && !isFromStart();
       if (at_least) work_.at_least.push_back(device.ordinal);
     }
   }
@@ -458,6 +466,7 @@ class TraceBuilder {
   uint64_t last_place_ = 0;
   bool last_has_blocks_ = false;
   bool is_older_ = false, host_is_older_ = false;  // shown by frees
+  bool began_late_ = false;                        // it ran before it was watched
   // Function, code, size, stack, device, kind.
   using RefusalKey = std::tuple<uint16_t, int32_t, uint64_t, uint32_t, int32_t, model::MemoryKind>;
   std::map<RefusalKey, size_t> refusals_;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "model/lives/lives.h"
@@ -103,6 +104,23 @@ base::Result<Opened> openChecked(const std::string& path) {
                      std::nullopt, "Try again."};
 }
 
+// Programs of which nothing was watched made no calls. Each is a process, so that it has a name.
+void addUnwatched(RecordedTables& tables) {
+  const model::RecordedRun& run = *tables.run;
+  std::set<int64_t> known;
+  for (const RecordedProcess& process : tables.processes) known.insert(process.id);
+  for (size_t i = 0; i < run.unwatched.size(); ++i) {
+    bool is_whole = !run.unwatched.library[i].valid() && !run.unwatched.function[i].valid() &&
+                    run.unwatched.begin_ns[i] == model::kNotRecorded &&
+                    run.unwatched.end_ns[i] == model::kNotRecorded;
+    int64_t id = run.unwatched.process_id[i];
+    auto row = model::rowOf(run.processes, id);
+    if (!is_whole || !row || !known.insert(id).second) continue;
+    std::string name(run.strings.text(run.processes.name[*row]));
+    tables.processes.push_back({id, run.processes.pid[*row], std::move(name), {}, {}});
+  }
+}
+
 }  // namespace
 
 bool isSqliteFile(const std::string& path) {
@@ -120,7 +138,9 @@ base::Result<std::vector<model::Trace>> openRecording(const std::string& path,
                                                       const ReadOptions& options) {
   TG_ASSIGN_OR_RETURN(Opened opened, openChecked(path));
   SqliteFile& file = opened.file;
-  TG_ASSIGN_OR_RETURN(RecordedTables tables, readTables(file, options.progress));
+  bool is_abandoned = opened.is_open && !opened.has_writer;
+  TG_ASSIGN_OR_RETURN(RecordedTables tables, readTables(file, options.progress, is_abandoned));
+  addUnwatched(tables);
   if (tables.processes.empty()) tables.processes.push_back({kNoProcess, 0, "no process", {}, {}});
   std::vector<model::Trace> traces;
   traces.reserve(tables.processes.size());

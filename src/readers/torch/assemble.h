@@ -44,7 +44,7 @@ inline bool isOtherDict(const Values& values, Value value) {
          values.shapeOf(value) == Values::Shape::kOther;
 }
 
-inline constexpr int32_t kHostOrdinal = -1;
+using model::kHostOrdinal;
 inline constexpr int64_t kMaxDevices = 1024;
 
 }  // namespace tidegauge::readers::torch

@@ -44,15 +44,16 @@ void Gates::set() const {
   (void)bpf_map_update_elem(programs_.mapDescriptor("hold_settings"), &only, &settings, BPF_ANY);
 }
 
-void Gates::open(uint32_t thread, bool watched) const {
-  uint32_t gate = watched ? GATE_OPEN_WATCHED : GATE_OPEN;
+void Gates::open(uint32_t thread, uint32_t ticket, bool watched) const {
+  if (!isClosed(thread, ticket)) return;
+  uint32_t gate = gateWith(ticket, watched ? GATE_OPEN_WATCHED : GATE_OPEN);
   (void)bpf_map_update_elem(programs_.mapDescriptor("gates"), &thread, &gate, BPF_EXIST);
 }
 
-bool Gates::isClosed(uint32_t thread) const {
+bool Gates::isClosed(uint32_t thread, uint32_t ticket) const {
   uint32_t gate = 0;
   return bpf_map_lookup_elem(programs_.mapDescriptor("gates"), &thread, &gate) == 0 &&
-         gate == GATE_CLOSED;
+         gate == gateWith(ticket, GATE_CLOSED);
 }
 
 void Gates::know(const std::string& path, bool watched) const {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,6 +111,27 @@ std::map<FileId, std::set<uint32_t>> mappedBy(const auto& processes) {
   return users;
 }
 
+// A file as /proc/PID/maps identifies it: on some file systems stat() gives another device.
+std::optional<FileId> idInMappings(const std::string& path) {
+  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return std::nullopt;
+  auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* mapped = mmap(nullptr, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, descriptor, 0);
+  close(descriptor);
+  if (mapped == MAP_FAILED) return std::nullopt;
+  std::optional<FileId> id;
+  for (const Mapping& mapping : executableMappings(static_cast<uint32_t>(getpid())))
+    if (mapping.start == reinterpret_cast<uintptr_t>(mapped)) id = mapping.file;
+  munmap(mapped, page);
+  return id;
+}
+
+// Whether the recorder's own root has that file there.
+bool isOwnFile(const std::string& path, FileId file) {
+  std::optional<FileId> own = idInMappings(path);
+  return own && *own == file;
+}
+
 bool sameFile(const std::string& path, FileId& id) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) return false;
@@ -158,6 +180,8 @@ std::vector<std::string> Probes::releaseUnused(int64_t now_ns, int64_t unused_ns
       attached.unused_since_ns.reset();
     else if (!attached.unused_since_ns)
       attached.unused_since_ns = now_ns;
+    if (attached.stays) attached.stays = isOwnFile(attached.path, file);
+    if (attached.stays) attached.unused_since_ns.reset();
     is_any_due |= attached.unused_since_ns && now_ns - *attached.unused_since_ns >= unused_ns;
   }
   std::vector<std::string> gone;
@@ -191,6 +215,7 @@ void Probes::detach(FileId file) {
   known_.erase(file);
   watched_.erase(file);
   unwatched_.erase(file);
+  at_hand_.erase(file);
   std::erase_if(libraries_, [&](const auto& library) { return library.file == file; });
 }
 
@@ -241,6 +266,10 @@ LibrariesOf Probes::watchLibrariesOf(uint32_t tgid) {
     if (auto known = known_.find(mapping.file); known != known_.end()) {
       if (seen.contains(mapping.file) || isAsBefore(known->second, tgid, mapping)) {
         addUnwatched(mapping);
+        if (auto at_hand = at_hand_.extract(mapping.file)) {
+          libraries_.push_back(at_hand.mapped());
+          found.added.push_back(std::move(at_hand.mapped()));
+        }
         continue;
       }
       detach(mapping.file);
@@ -251,20 +280,46 @@ LibrariesOf Probes::watchLibrariesOf(uint32_t tgid) {
                                           : mapping.path == program);
     if (is_program) kind = Library::kRuntime;
     if (!kind || (*kind == Library::kFramework && !framework_)) continue;
-    std::optional<Stamp> stamp = stampOf(tgid, mapping);
-    std::optional<WatchedLibrary> watched = watch(tgid, mapping, *kind);
-    if (!watched) continue;  // the process is gone: another one may have the same library
-    WatchedLibrary& library = *watched;
-    known_[mapping.file] = {library.functions > 0, stamp};
-    // A program without CUDA: nothing to report.
-    if (is_program && library.functions == 0 && library.unwatched.empty()) continue;
-    if (library.functions > 0) watched_[mapping.file] = *kind;
-    if (!library.unwatched.empty()) unwatched_[mapping.file] = library.unwatched;
-    addUnwatched(mapping);
-    libraries_.push_back(library);
-    found.added.push_back(std::move(library));
+    if (auto library = examine(tgid, mapping, *kind, is_program)) {
+      libraries_.push_back(*library);
+      found.added.push_back(std::move(*library));
+    }
+    if (known_.contains(mapping.file)) addUnwatched(mapping);
   }
   return found;
+}
+
+std::optional<WatchedLibrary> Probes::examine(uint32_t tgid, const Mapping& mapping, Library kind,
+                                              bool is_program) {
+  std::optional<Stamp> stamp = stampOf(tgid, mapping);
+  std::optional<WatchedLibrary> watched = watch(tgid, mapping, kind);
+  if (!watched) return watched;  // the process is gone: another one may have the same library
+  WatchedLibrary& library = *watched;
+  known_[mapping.file] = {library.functions > 0, stamp};
+  // A program without CUDA: nothing to report.
+  if (is_program && library.functions == 0 && library.unwatched.empty()) return std::nullopt;
+  if (library.functions > 0) watched_[mapping.file] = kind;
+  if (!library.unwatched.empty()) unwatched_[mapping.file] = library.unwatched;
+  return watched;
+}
+
+void Probes::watchFiles(uint32_t tgid, const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    std::optional<Library> kind = libraryKind(path);
+    if (!kind || (*kind == Library::kFramework && !framework_)) continue;
+    std::string from_here = fmt::format("/proc/{}/root{}", tgid, path);
+    std::optional<FileId> file = idInMappings(from_here);
+    if (!file || known_.contains(*file)) continue;
+    Mapping mapping;
+    mapping.file = *file;
+    mapping.path = path;
+    auto library = examine(tgid, mapping, *kind, false);
+    if (!library) continue;
+    library->was_at_hand = true;
+    at_hand_[*file] = std::move(*library);
+    auto attached = attached_.find(*file);
+    if (attached != attached_.end()) attached->second.stays = isOwnFile(path, *file);
+  }
 }
 
 bool Probes::mapsLibraries(uint32_t tgid) const {

@@ -32,6 +32,7 @@ struct WatchedLibrary {
   Library kind = Library::kDriver;
   size_t functions = 0;               // found and watched
   size_t after_stub = 0;              // of these, probed after the stub (see probeSkip)
+  bool was_at_hand = false;           // watched before a process mapped it
   std::vector<std::string> problems;  // "no symbols: it is stripped"
   // The parts that are not watched, the same for every process that maps it.
   std::vector<model::Unwatched> unwatched;
@@ -54,6 +55,9 @@ class Probes {
 
   // Examines the process's mappings and watches new libraries.
   LibrariesOf watchLibrariesOf(uint32_t tgid);
+  // Watches CUDA libraries among these files before a process maps them; paths as `tgid` sees them.
+  // They are reported when one does.
+  void watchFiles(uint32_t tgid, const std::vector<std::string>& paths);
   // Whether it maps a CUDA library, watched or not yet. Programs with the runtime linked in count
   // once they are watched.
   bool mapsLibraries(uint32_t tgid) const;
@@ -75,6 +79,8 @@ class Probes {
     std::vector<uint32_t> places;  // of static probes, in the map probe_places
     std::set<uint32_t> users;
     std::optional<int64_t> unused_since_ns;
+    bool stays =
+        false;  // without users, as long as the file is there: its next user misses nothing
     void detach(const Programs& programs);
   };
   // Identifies the content of a file, to detect that it changed.
@@ -89,6 +95,9 @@ class Probes {
   static std::optional<Stamp> stampOf(uint32_t tgid, const Mapping& mapping);
   bool isAsBefore(const Examined& examined, uint32_t tgid, const Mapping& mapping) const;
   void detach(FileId file);
+  // Watches it; absent if there is nothing to report.
+  std::optional<WatchedLibrary> examine(uint32_t tgid, const Mapping& mapping, Library kind,
+                                        bool is_program);
   // Absent if the process is gone.
   std::optional<WatchedLibrary> watch(uint32_t tgid, const Mapping& mapping, Library kind);
   void attachFunctions(const std::string& path, WatchedLibrary& library, Attached& attached);
@@ -105,6 +114,7 @@ class Probes {
   std::map<FileId, Library> watched_;
   std::map<FileId, std::vector<model::Unwatched>> unwatched_;
   std::map<FileId, Attached> attached_;
+  std::map<FileId, WatchedLibrary> at_hand_;  // not reported yet
   // They stay: without them, new libraries go unnoticed. One per C library, not per program.
   std::vector<int> loader_links_;
   std::vector<WatchedLibrary> libraries_;

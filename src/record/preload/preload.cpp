@@ -25,6 +25,12 @@ constexpr size_t kMaxPrograms = 100'000;
 constexpr size_t kMaxStacks = 1'000'000;  // whose call has not arrived yet
 constexpr size_t kMaxNames = 1'000'000;   // of programs that are not known yet
 
+constexpr uint64_t kBetweenLooks_ns = 1'000'000'000;
+constexpr const char* kWithoutLibrary =
+    "it did not load the library of --preload (linked statically, or LD_PRELOAD was changed)";
+constexpr const char* kUnreadable =
+    "it runs with other rights (setuid), so it may use CUDA without the library of --preload";
+
 uint64_t monotonicNow() { return EvenClock::ofSystem_ns(CLOCK_MONOTONIC); }
 int64_t toEpoch(uint64_t monotonic_ns) { return evenClock().of_ns(monotonic_ns); }
 
@@ -92,6 +98,8 @@ PreloadRecorder::Program& PreloadRecorder::program(uint32_t image, uint32_t tgid
   // The same process starts another program.
   if (auto before = image_of_.find(tgid); before != image_of_.end())
     end(before->second, time_ns, std::nullopt);
+  if (auto stranger = stranger_index_.extract(tgid))
+    sink_.processEnded(stranger.mapped(), toEpoch(time_ns), std::nullopt);
   Program& fresh = programs_[image];
   fresh.tgid = tgid;
   fresh.index = next_index_++;
@@ -272,7 +280,40 @@ size_t PreloadRecorder::poll(int timeout_ms) {
   }
   takeNames(batch);
   endThese(gone);
+  findStrangers();
   return calls;
+}
+
+// Each becomes a process of the recording, so that the file and the report name it.
+void PreloadRecorder::findStrangers() {
+  uint64_t now_ns = monotonicNow();
+  if (child_ == nullptr || now_ns < next_look_ns_) return;
+  next_look_ns_ = now_ns + kBetweenLooks_ns;
+  std::erase_if(stranger_index_, [&](const auto& entry) {
+    if (isRunning(entry.first)) return false;
+    sink_.processEnded(entry.second, toEpoch(now_ns), kUnknownStatus);
+    return true;
+  });
+  for (const Stranger& it : strangers_.look(static_cast<uint32_t>(child_->pid()))) {
+    // By exec, from a program that has the library.
+    if (auto before = image_of_.find(it.pid); before != image_of_.end())
+      end(before->second, now_ns, std::nullopt);
+    if (auto before = stranger_index_.extract(it.pid))
+      sink_.processEnded(before.mapped(), toEpoch(now_ns), std::nullopt);
+    SeenProcess process;
+    process.index = stranger_index_[it.pid] = next_index_++;
+    process.pid = it.pid;
+    process.parent = it.parent;
+    process.name = nameOf(it.pid);
+    process.command = commandOf(it.pid);
+    process.first_ns = toEpoch(now_ns);
+    sink_.processSeen(process);
+    model::Unwatched what;
+    what.pid = it.pid;
+    what.figures = model::FigureSet::all();
+    what.reason = it.is_readable ? kWithoutLibrary : kUnreadable;
+    sink_.unwatched(what, process.first_ns);
+  }
 }
 
 // Not before the program is known: it may be another program of a process that has not ended yet.

@@ -7,7 +7,8 @@
 //   PreloadRecorder recorder(std::move(area), session); recorder.watchCommand(child);
 //
 // Recorded: dynamically linked programs that are not setuid, started by the recorder, and their
-// children. Not recorded: PyTorch's own blocks, a statically linked runtime (its driver calls are).
+// children; others of them that use CUDA are reported as unwatched (strangers.h). Not recorded:
+// PyTorch's own blocks, a statically linked runtime (its driver calls are).
 // If either side dies, nothing remains: the files in memory vanish with the recorder, and a program
 // whose recorder is gone continues. One thread. Cost: docs/performance.md.
 #pragma once
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "record/preload/preload_area.h"
+#include "record/preload/strangers.h"
 #include "record/process/child.h"
 #include "record/source.h"
 
@@ -33,8 +35,6 @@ class PreloadRecorder final : public Source {
   void tellCounts() override;
   Losses losses() const override;
   bool anyTargetRuns() const override;
-  // A program has loaded the library; the command itself may be unable to (static, setuid).
-  bool wasLoaded() const { return next_index_ > 0; }
 
  private:
   struct Program;
@@ -47,6 +47,7 @@ class PreloadRecorder final : public Source {
   void endThese(const std::vector<uint32_t>& gone);
   void takeNames(Batch& batch);
   void takeCounts(uint32_t image);
+  void findStrangers();
 
   PreloadArea area_;
   RecorderSink& sink_;
@@ -57,9 +58,12 @@ class PreloadRecorder final : public Source {
   std::map<uint32_t, std::map<int32_t, std::vector<uint64_t>>> stacks_;
   size_t waiting_stacks_ = 0;              // all of them
   std::map<uint32_t, uint32_t> image_of_;  // tgid → its current program
-  std::vector<uint32_t> gone_;             // images: ended, but not completely read
-  std::unique_ptr<Batch> waiting_;         // read too early to be in order
-  uint64_t damaged_ = 0;                   // entries that Tidegauge's library did not write
+  Strangers strangers_;
+  std::map<uint32_t, uint32_t> stranger_index_;  // pid → its process; those that run
+  uint64_t next_look_ns_ = 0;
+  std::vector<uint32_t> gone_;      // images: ended, but not completely read
+  std::unique_ptr<Batch> waiting_;  // read too early to be in order
+  uint64_t damaged_ = 0;            // entries that Tidegauge's library did not write
   uint32_t next_index_ = 0;
 };
 

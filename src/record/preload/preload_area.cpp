@@ -35,7 +35,7 @@ bool writeAll(int file, const unsigned char* bytes, size_t size) {
 
 base::Result<PreloadArea> PreloadArea::make(const PreloadOptions& options) {
   static_assert(static_cast<int>(FunctionGroup::kName) == PRELOAD_NAME);
-  int library = memfd_create("tidegauge-preload", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  int library = memfd_create(kPreloadName, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   int records = memfd_create("tidegauge-records", MFD_CLOEXEC);
   auto chunks = static_cast<uint32_t>(options.ring_bytes / PRELOAD_CHUNK_BYTES);
   uint64_t bytes = sizeof(preload_area) + uint64_t{chunks} * PRELOAD_CHUNK_BYTES;

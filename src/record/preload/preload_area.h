@@ -16,6 +16,10 @@
 
 namespace tidegauge::record {
 
+// The library's file in memory, and how /proc/PID/maps names it.
+inline constexpr char kPreloadName[] = "tidegauge-preload";
+inline constexpr char kPreloadLibrary[] = "/memfd:tidegauge-preload";
+
 struct PreloadOptions {
   bool take_stacks = true;
   bool launch_events = false;

@@ -127,6 +127,47 @@ std::string kindOf(const OutsideRow& row) {
   return row.was_in_segment ? kind + ", was PyTorch's" : kind;
 }
 
+// What the three figures of a table do not show.
+std::vector<std::string> momentWords(const Outside& outside, const OutsideOfDevice& device) {
+  std::vector<std::string> words;
+  for (const OutsideMoment& moment : device.moments) {
+    if (moment.refused_without_call) {
+      words.push_back(
+          moment.reported_free_bytes
+              ? fmt::format("No call to the driver failed before the out-of-memory event: PyTorch "
+                            "refused the request itself, after the driver reported {} as free.",
+                            humanBytes(*moment.reported_free_bytes))
+              : "No call to the driver failed before the out-of-memory event: PyTorch refused the "
+                "request itself, as with a memory fraction.");
+    }
+    if (moment.difference_bytes != 0) {
+      uint64_t apart = static_cast<uint64_t>(std::llabs(moment.difference_bytes));
+      words.push_back(fmt::format(
+          "A{}, the driver held {} {} than reserved and outside together: {}.", placeOf(moment) + 1,
+          humanBytes(apart), moment.difference_bytes > 0 ? "more" : "less",
+          moment.difference_bytes > 0 ? "segments that PyTorch had released, or not noted yet"
+                                      : "segments that the recording does not know"));
+    }
+    if (moment.least_outside_bytes != moment.most_outside_bytes) {
+      words.push_back(fmt::format(
+          "The end is when the snapshot was taken, and no file says when that was: {} to {} were "
+          "outside in that time.",
+          humanBytes(moment.least_outside_bytes), humanBytes(moment.most_outside_bytes)));
+    }
+  }
+  if (device.ordinal == model::kHostOrdinal && !outside.knows_pinned) {
+    words.push_back(
+        "The snapshot does not contain PyTorch's pinned host memory, so all of it counts as "
+        "outside.");
+  }
+  return words;
+}
+
+std::string deviceName(const OutsideOfDevice& device) {
+  return device.ordinal == model::kHostOrdinal ? "pinned host memory"
+                                               : fmt::format("cuda:{}", device.ordinal);
+}
+
 class OutsideText {
  public:
   OutsideText(const Outside& outside, const TextOptions& options)
@@ -143,7 +184,7 @@ class OutsideText {
     page_.faint(
         "reserved: PyTorch's segments, by the snapshot; outside: what else the driver handed out "
         "to this process, by the recording; driver: all that it handed out. Contexts and code are "
-        "allocated by no call and are in none of them.",
+        "allocated by no call and are in none of them. The end is when the snapshot was taken.",
         2, 2);
     return page_.take();
   }
@@ -160,7 +201,7 @@ class OutsideText {
                         : outside_.isAtLeast()  ? "at least "
                                                 : "";
     page_.heading(
-        fmt::format("cuda:{}: {}{} outside PyTorch in {} {}", device.ordinal, bound,
+        fmt::format("{}: {}{} outside PyTorch in {} {}", deviceName(device), bound,
                     sizeOrZero(worst.outside_bytes), counted(worst.blocks, "block"), headOf(worst)),
         2);
     std::vector<TextRow> rows;
@@ -177,15 +218,7 @@ class OutsideText {
     add("outside PyTorch", [](const auto& m) { return sizeOrZero(m.outside_bytes); });
     add("driver", [](const auto& m) { return sizeOrZero(m.driver_bytes); });
     printTable(page_, rows);
-    for (const OutsideMoment& moment : device.moments) {
-      if (moment.difference_bytes == 0) continue;
-      uint64_t apart = static_cast<uint64_t>(std::llabs(moment.difference_bytes));
-      page_.bullet(fmt::format(
-          "A{}, the driver held {} {} than reserved and outside together: {}.", placeOf(moment) + 1,
-          humanBytes(apart), moment.difference_bytes > 0 ? "more" : "less",
-          moment.difference_bytes > 0 ? "segments that PyTorch had released, or not noted yet"
-                                      : "segments that the recording does not know"));
-    }
+    for (const std::string& words : momentWords(outside_, device)) page_.bullet(words);
     holders(device);
   }
 
@@ -227,7 +260,12 @@ json momentsJson(const OutsideOfDevice& device) {
                        {"outside_bytes", moment.outside_bytes},
                        {"outside_blocks", moment.blocks},
                        {"driver_bytes", moment.driver_bytes},
-                       {"difference_bytes", moment.difference_bytes}});
+                       {"difference_bytes", moment.difference_bytes},
+                       {"least_outside_bytes", moment.least_outside_bytes},
+                       {"most_outside_bytes", moment.most_outside_bytes},
+                       {"refused_without_call", moment.refused_without_call},
+                       {"reported_free_bytes",
+                        moment.reported_free_bytes ? json(*moment.reported_free_bytes) : json()}});
   }
   return moments;
 }
@@ -290,6 +328,7 @@ json outsideJson(const Outside& outside) {
           {"incomplete", outside.isIncomplete()},
           {"at_least", outside.isAtLeast()},
           {"bounds", bounds},
+          {"knows_pinned", outside.knows_pinned},
           {"unknown_device_bytes", outside.unknown_device_bytes},
           {"devices", devices}};
 }

@@ -41,8 +41,9 @@ void addLowerBound(const AnalysedTrace& analysed, const DeviceSummary& summary, 
   if (!model::isAtLeast(analysed.trace, summary.device->device.ordinal)) return;
   story.add(
       Topic::kRest,
-      {{plain("The program held memory before the recording began. The recording shows only part "
-              "of it, so these figures are "),
+      {{plain(
+            "The recording began after the program. It shows only part of the memory from before, "
+            "so these figures are "),
         strong("lower bounds"), plain(".")},
        {},
        fmt::format("SELECT at_least FROM devices WHERE device = {}",

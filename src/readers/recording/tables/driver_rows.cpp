@@ -14,7 +14,7 @@ void DriverRows::take(const Effect& effect) {
   model::DriverBlocks& blocks = memory_.blocks;
   switch (effect.what) {
     case What::kReserved:
-      if (!model::isDeviceMemory(effect.kind)) return;
+      if (!model::isDeviceMemory(effect.kind) && !model::isHostMemory(effect.kind)) return;
       live_[effect.place] = static_cast<uint32_t>(blocks.size());
       blocks.address.push_back(effect.address);
       blocks.size_bytes.push_back(effect.size_bytes);

@@ -19,7 +19,7 @@
 
 namespace tidegauge::readers::recording {
 
-inline constexpr int32_t kHostOrdinal = -1;
+using model::kHostOrdinal;
 inline constexpr int32_t kNotKnown = -2;  // here, since −1 is the host
 
 struct EventRow {

@@ -24,7 +24,7 @@ class TableReader {
  public:
   TableReader(SqliteFile& file, const Progress& progress) : file_(file), progress_(progress) {}
 
-  base::Result<RecordedTables> run() {
+  base::Result<RecordedTables> run(bool is_abandoned) {
     TG_RETURN_IF_ERROR(checkCalls());
     TG_ASSIGN_OR_RETURN(run_, readRun(file_, tables_.issues));
     noteCut();
@@ -38,6 +38,7 @@ class TableReader {
       RecordedProcess* process = processOf(process_id);
       return process == nullptr ? nullptr : &process->work;
     }));
+    run_.was_killed = is_abandoned && !run_.ended_ns;
     tables_.run = std::make_shared<const model::RecordedRun>(std::move(run_));
     return std::move(tables_);
   }
@@ -266,8 +267,9 @@ class TableReader {
 
 }  // namespace
 
-base::Result<RecordedTables> readTables(SqliteFile& file, const Progress& progress) {
-  return TableReader(file, progress).run();
+base::Result<RecordedTables> readTables(SqliteFile& file, const Progress& progress,
+                                        bool is_abandoned) {
+  return TableReader(file, progress).run(is_abandoned);
 }
 
 }  // namespace tidegauge::readers::recording

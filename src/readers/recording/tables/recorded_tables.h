@@ -59,6 +59,8 @@ struct RecordedTables {
 
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
-base::Result<RecordedTables> readTables(SqliteFile& file, const Progress& progress);
+// `is_abandoned`: the file has a journal, and nobody writes it.
+base::Result<RecordedTables> readTables(SqliteFile& file, const Progress& progress,
+                                        bool is_abandoned);
 
 }  // namespace tidegauge::readers::recording

@@ -68,6 +68,8 @@ class Process {
     work->at_least = at_least;
     work->process_id = pid;
     work->driver = driver;
+    work->refused = refused;
+    work->answers = answers;
     model::Trace trace;
     trace.source.name = "run.sqlite/pid " + std::to_string(pid) + " python";
     trace.work = work;
@@ -85,13 +87,18 @@ class Process {
   const char* unwatched_figures = nullptr;
   int64_t unwatched_begin_ns = model::kNotRecorded;
   std::vector<int32_t> at_least;
+  model::RecordedRefusals refused;
+  model::DriversAnswers answers;
   int64_t shift_ns = 0;  // of this recording's clock
 };
 
-Outside joined(const AnalysedTrace& snapshot, Process& process) {
+Outside joined(const AnalysedTrace& snapshot, Process& process,
+               std::optional<int64_t> written_us = {}) {
   static std::unique_ptr<AnalysedTrace> kept;
   kept = process.build();
-  auto outside = outsideOf(snapshot, {kept.get()}, std::nullopt);
+  std::optional<int64_t> written_ns;
+  if (written_us) written_ns = *written_us * 1000;
+  auto outside = outsideOf(snapshot, {kept.get()}, std::nullopt, written_ns);
   EXPECT_TRUE(outside.ok()) << outside.error().what;
   return outside.ok() ? std::move(outside).value() : Outside();
 }
@@ -393,6 +400,123 @@ TEST(Outside, MemoryOfNoKnownDeviceIsSaidApart) {
   ASSERT_EQ(outside.devices.size(), 2U);
   EXPECT_EQ(outside.devices[0].moments.back().outside_bytes, 0U);
   EXPECT_EQ(outside.devices[1].moments.back().outside_bytes, 3U);
+}
+
+// 380 MiB were outside when the snapshot was taken, and 500 MiB more later.
+TEST(Outside, TheEndIsWhenTheSnapshotWasTaken) {
+  AnalysedTrace snapshot(twoSegments());
+  Process process;
+  process.block(kA, 20 * kMiB, 1000);
+  process.block(kB, 40 * kMiB, 1001, 1003);
+  process.block(kC, 380 * kMiB, 500);
+  process.block(kC + 400 * kMiB, 500 * kMiB, 2000);
+  auto endOf = [&](std::optional<int64_t> written_us) {
+    return joined(snapshot, process, written_us).devices.at(0).moments.back();
+  };
+  OutsideMoment unknown = endOf(std::nullopt);
+  EXPECT_EQ(unknown.outside_bytes, 380 * kMiB);
+  EXPECT_EQ(unknown.least_outside_bytes, 380 * kMiB);
+  EXPECT_EQ(unknown.most_outside_bytes, 880 * kMiB);
+  OutsideMoment before = endOf(1500);
+  EXPECT_EQ(before.outside_bytes, 380 * kMiB);
+  EXPECT_EQ(before.most_outside_bytes, 380 * kMiB);
+  EXPECT_EQ(before.time_ns, 1'500'000);
+  OutsideMoment after = endOf(3000);
+  EXPECT_EQ(after.outside_bytes, 880 * kMiB);
+  EXPECT_EQ(after.least_outside_bytes, 380 * kMiB);
+  EXPECT_EQ(endOf(900).most_outside_bytes, 880 * kMiB);  // a file older than its content: ignored
+}
+
+TEST(Outside, TheEndIsBeforeASegmentOfTheSnapshotGoes) {
+  AnalysedTrace snapshot(twoSegments());
+  Process process;
+  process.block(kA, 20 * kMiB, 1000, 1900);
+  process.block(kB, 40 * kMiB, 1001, 1003);
+  process.block(kC, 5, 1800);
+  process.block(kC + kMiB, 500 * kMiB, 2000);
+  OutsideMoment end = joined(snapshot, process).devices.at(0).moments.back();
+  EXPECT_EQ(end.least_outside_bytes, 0U);
+  EXPECT_EQ(end.most_outside_bytes, 5U);
+}
+
+TEST(Outside, WithoutTimesTheFileSaysBeforeWhichTheSnapshotWasTaken) {
+  TraceBuilder b;
+  b.finalSegment(kA, 20 * kMiB).block(20 * kMiB, BlockState::kActiveAllocated, 20 * kMiB);
+  AnalysedTrace snapshot(b.build());
+  Process process;
+  process.block(kA, 20 * kMiB, 100);
+  process.block(kC, 380 * kMiB, 50);
+  process.block(kC + 400 * kMiB, 500 * kMiB, 2000);
+  OutsideMoment unknown = joined(snapshot, process).devices.at(0).moments.back();
+  EXPECT_EQ(unknown.least_outside_bytes, 380 * kMiB);
+  EXPECT_EQ(unknown.most_outside_bytes, 880 * kMiB);
+  OutsideMoment known = joined(snapshot, process, 1000).devices.at(0).moments.back();
+  EXPECT_EQ(known.outside_bytes, 380 * kMiB);
+  EXPECT_EQ(known.most_outside_bytes, 380 * kMiB);
+}
+
+TEST(Outside, PinnedHostMemoryIsADeviceOfItsOwn) {
+  AnalysedTrace snapshot(twoSegments());
+  Process process;
+  process.block(kA, 20 * kMiB, 1000);
+  process.block(kB, 40 * kMiB, 1001, 1003);
+  process.block(kC, 7, 10, 0, MemoryKind::kPinnedHost);
+  process.block(kC + kMiB, 9, 1005, 0, MemoryKind::kRegisteredHost, model::kUnknownDevice);
+  Outside outside = joined(snapshot, process);
+  EXPECT_FALSE(outside.knows_pinned);
+  EXPECT_EQ(outside.unknown_device_bytes, 0U);
+  EXPECT_EQ(outsideBytes(outside), (std::vector<uint64_t>{0, 0, 0}));
+  ASSERT_EQ(outside.devices.size(), 2U);
+  const OutsideOfDevice& host = outside.devices[1];
+  EXPECT_EQ(host.ordinal, model::kHostOrdinal);
+  ASSERT_EQ(host.moments.size(), 3U);
+  EXPECT_EQ(host.moments[0].outside_bytes, 7U);
+  EXPECT_EQ(host.moments[2].outside_bytes, 16U);
+  EXPECT_EQ(host.moments[2].blocks, 2U);
+  ASSERT_EQ(host.rows.size(), 2U);
+  EXPECT_EQ(host.rows[0].kind, MemoryKind::kRegisteredHost);
+}
+
+TEST(Outside, PinnedMemoryOfTheSnapshotIsPyTorchs) {
+  TraceBuilder b;
+  b.time(1000).segmentAlloc(kA, 20 * kMiB).alloc(kA, kMiB);
+  b.device(model::kHostOrdinal).time(1001).segmentAlloc(kC, 4 * kMiB).alloc(kC, 4 * kMiB);
+  AnalysedTrace snapshot(b.build());
+  Process process;
+  process.block(kA, 20 * kMiB, 1000);
+  process.block(kC, 4 * kMiB, 1000, 0, MemoryKind::kPinnedHost);
+  process.block(kC + 8 * kMiB, 6, 900, 0, MemoryKind::kPinnedHost);
+  Outside outside = joined(snapshot, process);
+  EXPECT_TRUE(outside.knows_pinned);
+  const OutsideMoment& end = outside.devices.back().moments.back();
+  EXPECT_EQ(end.reserved_bytes, 4 * kMiB);
+  EXPECT_EQ(end.outside_bytes, 6U);
+  EXPECT_EQ(end.driver_bytes, 4 * kMiB + 6);
+}
+
+TEST(Outside, ARefusalWithoutAFailedCallIsPyTorchsOwn) {
+  AnalysedTrace snapshot(twoSegments());  // out of memory at 1,005 µs
+  Process process;
+  process.block(kA, 20 * kMiB, 1000);
+  process.block(kB, 40 * kMiB, 1001, 1003);
+  for (int64_t time_ns : {int64_t{500'000}, int64_t{1'004'000}, int64_t{2'000'000}}) {
+    process.answers.time_ns.push_back(time_ns);
+    process.answers.device.push_back(0);
+    process.answers.free_bytes.push_back(static_cast<uint64_t>(time_ns));
+    process.answers.total_bytes.push_back(80 * kMiB);
+  }
+  OutsideMoment own = joined(snapshot, process).devices.at(0).moments.at(1);
+  EXPECT_TRUE(own.refused_without_call);
+  EXPECT_EQ(own.reported_free_bytes, 1'004'000U);
+  process.refused.function.emplace_back();
+  process.refused.code.push_back(2);
+  process.refused.kind.push_back(MemoryKind::kDevice);
+  process.refused.device.push_back(0);
+  process.refused.size_bytes.push_back(kMiB);
+  process.refused.stack.emplace_back();
+  process.refused.first_ns.push_back(1'004'500);
+  process.refused.count.push_back(1);
+  EXPECT_FALSE(joined(snapshot, process).devices.at(0).moments.at(1).refused_without_call);
 }
 
 TEST(Outside, ASnapshotWithoutSegmentsIsRefused) {
