@@ -122,14 +122,17 @@ TEST(OpenRecording, DriverMemoryIsReadWhereItIsAskedFor) {
   EXPECT_TRUE(driver.is_from_start);
   EXPECT_EQ(driver.first_call_ns, at(0));
   EXPECT_EQ(driver.last_call_ns, gone(9));
-  ASSERT_EQ(driver.blocks.size(), 2U);  // no host memory
-  EXPECT_EQ(driver.blocks.address, (std::vector<uint64_t>{0x10000000, 0}));
-  EXPECT_EQ(driver.blocks.size_bytes, (std::vector<uint64_t>{5000, 4 * kMiB}));
-  EXPECT_EQ(driver.blocks.begin_ns, (std::vector<int64_t>{at(1), at(3)}));
-  EXPECT_EQ(driver.blocks.end_ns, (std::vector<int64_t>{gone(5), gone(9)}));  // its last page
-  EXPECT_EQ(driver.blocks.device, (std::vector<int32_t>{0, 0}));
+  ASSERT_EQ(driver.blocks.size(), 3U);  // pinned host memory, too
+  EXPECT_EQ(driver.blocks.address, (std::vector<uint64_t>{0x10000000, 0x50000000, 0}));
+  EXPECT_EQ(driver.blocks.size_bytes, (std::vector<uint64_t>{5000, 99, 4 * kMiB}));
+  EXPECT_EQ(driver.blocks.begin_ns, (std::vector<int64_t>{at(1), at(2), at(3)}));
+  EXPECT_EQ(driver.blocks.end_ns,  // the last: of its last page
+            (std::vector<int64_t>{gone(5), model::kLiveAtEnd, gone(9)}));
+  EXPECT_EQ(driver.blocks.kind,
+            (std::vector<MemoryKind>{MemoryKind::kDevice, MemoryKind::kPinnedHost,
+                                     MemoryKind::kPhysical}));
   EXPECT_EQ(frameOf(trace, driver.blocks.stack[0], 0), "f7");
-  EXPECT_EQ(frameOf(trace, driver.blocks.stack[1], 0), "f8");
+  EXPECT_EQ(frameOf(trace, driver.blocks.stack[2], 0), "f8");
   const model::DriverMappings& mappings = driver.mappings;
   ASSERT_EQ(mappings.size(), 3U);  // cut where a part was unmapped
   EXPECT_EQ(mappings.address,
@@ -137,7 +140,7 @@ TEST(OpenRecording, DriverMemoryIsReadWhereItIsAskedFor) {
   EXPECT_EQ(mappings.size_bytes, (std::vector<uint64_t>{kMiB, kMiB, 2 * kMiB}));
   EXPECT_EQ(mappings.begin_ns, (std::vector<int64_t>{at(4), at(4), at(4)}));
   EXPECT_EQ(mappings.end_ns, (std::vector<int64_t>{gone(6), gone(8), gone(9)}));
-  EXPECT_EQ(mappings.block, (std::vector<uint32_t>{1, 1, 1}));
+  EXPECT_EQ(mappings.block, (std::vector<uint32_t>{2, 2, 2}));
   EXPECT_EQ(open(file.path()).at(0).work->driver.blocks.size(), 0U);
 }
 
