@@ -22,7 +22,7 @@
 TABLE(gates, HASH, __u32, __u32, 1024);
 TABLE(known_files, LRU_HASH, __u64, __u32, 65536);
 TABLE(hold_settings, ARRAY, __u32, struct hold_settings, 1);
-TABLE(waiting, ARRAY, __u32, __u32, 1);  // how many wait now
+TABLE(waiting, ARRAY, __u32, __u32, ROOMS);  // how many wait now
 
 #define TURNS (1 << 23)  // at most, of one bpf_loop()
 #define MOST_LOOPS 192
@@ -156,22 +156,22 @@ static __noinline void markLoader(__u64 place) {
 __u32 last_ticket = 0;
 
 // Closes the gate of the thread and returns its ticket; 0: there is no room.
-static __noinline __u32 takeRoom(__u32 thread) {
+static __noinline __u32 takeRoom(__u32 thread, __u32 room) {
   __u32 ticket = ((__sync_fetch_and_add(&last_ticket, 1) + 1) & GATE_TICKETS) | 1;
   __u32 only = 0, closed = gateWith(ticket, GATE_CLOSED);
   struct hold_settings* it = bpf_map_lookup_elem(&hold_settings, &only);
-  __u32* number = bpf_map_lookup_elem(&waiting, &only);
-  if (!it || !number) return 0;
-  if (__sync_fetch_and_add(number, 1) < it->most &&
+  __u32* number = bpf_map_lookup_elem(&waiting, &room);
+  if (!it || !number || !it->most) return 0;
+  __u32 most = room == ROOM_FOR_PROBES ? it->most : HOLD_KNOWN;
+  if (__sync_fetch_and_add(number, 1) < most &&
       !bpf_map_update_elem(&gates, &thread, &closed, BPF_ANY))
     return ticket;
   __sync_fetch_and_add(number, -1);
   return 0;
 }
 
-static __noinline void leaveRoom(__u32 thread) {
-  __u32 only = 0;
-  __u32* number = bpf_map_lookup_elem(&waiting, &only);
+static __noinline void leaveRoom(__u32 thread, __u32 room) {
+  __u32* number = bpf_map_lookup_elem(&waiting, &room);
   bpf_map_delete_elem(&gates, &thread);
   if (number) __sync_fetch_and_add(number, -1);
 }
@@ -203,11 +203,11 @@ static int manyTurns(__u32 i, struct gate_turn* turn) {
 }
 
 // Returns how the gate was opened; GATE_CLOSED: it was not.
-static __noinline __u32 waitAtGate(__u64 address, __u64 most_ns) {
+static __noinline __u32 waitAtGate(__u64 address, __u64 most_ns, __u32 room) {
   struct gate_turn turn = {bpf_ktime_get_ns() + most_ns, address, 0, 0};
   turn.thread = (__u32)bpf_get_current_pid_tgid();
   bpf_loop(MOST_LOOPS, manyTurns, &turn, 0);
-  leaveRoom(turn.thread);
+  leaveRoom(turn.thread, room);
   return turn.gate;
 }
 

@@ -3,9 +3,12 @@
 
 #include <linux/types.h>
 
-// How many may wait at a time: each takes a processor for the few milliseconds.
+// How many may wait at a time for probes: each takes a processor for the few milliseconds.
 #define HOLD_LEAST 4
 #define HOLD_MOST 8
+// And how many until their mappings were read, which takes no lock of theirs.
+#define HOLD_KNOWN 64
+enum room { ROOM_FOR_PROBES, ROOM_FOR_MAPPINGS, ROOMS };
 
 enum stopped {
   NOT_STOPPED,

@@ -127,10 +127,11 @@ int libraries_changed(struct pt_regs* ctx) {
   if (state == 2) bpf_map_delete_elem(&spaces, &tgid);
   if (state != 0) return 0;  // RT_ADD, RT_DELETE: about to change
   __u32 files = filesOf(debug, 0);
-  __u32 ticket = files ? takeRoom((__u32)bpf_get_current_pid_tgid()) : 0;
+  __u32 room = files & FILES_UNKNOWN ? ROOM_FOR_PROBES : ROOM_FOR_MAPPINGS;
+  __u32 ticket = files ? takeRoom((__u32)bpf_get_current_pid_tgid(), room) : 0;
   struct system_record* record = systemRecord(SYSTEM_LIBRARIES, tgid);
   if (!record) {
-    if (ticket) leaveRoom((__u32)bpf_get_current_pid_tgid());
+    if (ticket) leaveRoom((__u32)bpf_get_current_pid_tgid(), room);
     return 0;
   }
   record->program = (__u32)bpf_get_current_pid_tgid();
@@ -141,7 +142,7 @@ int libraries_changed(struct pt_regs* ctx) {
     record->stopped = STOPPED_BY_SIGNAL;
   bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
   if (!ticket) return 0;
-  __u32 gate = waitAtGate(PT_REGS_SP(ctx), is_own ? OWN_WAIT_NS : OTHERS_WAIT_NS);
+  __u32 gate = waitAtGate(PT_REGS_SP(ctx), is_own ? OWN_WAIT_NS : OTHERS_WAIT_NS, room);
   if (gate != GATE_OPEN && gate != GATE_OPEN_WATCHED) return 0;
   filesOf(debug, gate == GATE_OPEN ? FILE_PLAIN : FILE_WATCHED);
   markLoader(PT_REGS_IP(ctx));

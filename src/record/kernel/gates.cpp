@@ -74,9 +74,13 @@ void Gates::shut() {
   set();
   int gates = programs_.mapDescriptor("gates"), number = programs_.mapDescriptor("waiting");
   for (int i = 0; i < kTurns; ++i) {
-    uint32_t thread = 0, only = 0, left = 0;
+    uint32_t thread = 0, left = 0;
     while (bpf_map_get_next_key(gates, nullptr, &thread) == 0) bpf_map_delete_elem(gates, &thread);
-    if (bpf_map_lookup_elem(number, &only, &left) != 0 || left == 0) return;
+    for (uint32_t room = 0; room < ROOMS; ++room) {
+      uint32_t waiting = 0;
+      if (bpf_map_lookup_elem(number, &room, &waiting) == 0) left += waiting;
+    }
+    if (left == 0) return;
     usleep(kTurn_us);
   }
 }
