@@ -1,6 +1,6 @@
 // Holds a program until the recorder has placed its probes, in a way that nothing reports.
 //
-//   loader ─ _dl_debug_state() ─► all files known? ── yes ──► continue
+//   loader ─ _dl_debug_state() ─► all files known, none watched? ── yes ──► continue
 //                                   │ no
 //                                   ▼
 //            gates[thread] = closed, SYSTEM_LIBRARIES ─► recorder: probes ─► gates[thread] = open
@@ -8,8 +8,9 @@
 //
 // The probe on the loader may sleep, so its thread can turn in a loop in which the kernel gives the
 // processor to others. A stop by SIGSTOP would be reported to a parent that asks for it, as shells
-// and su do. Costs processor time: some ms for each file that was never seen before, nothing
-// for others. docs/decisions/0028
+// and su do. Costs processor time: some ms for each file that was never seen before; about one for
+// a program with watched files, until its mappings were read; nothing for others.
+// docs/decisions/0028
 //
 // Since Linux 6.13 a function with a frame of 64 bytes or more keeps it in memory of the processor,
 // where another thread that waits would overwrite it. So no frame of a function from which a thread
@@ -153,11 +154,11 @@ static __noinline void markLoader(__u64 place) {
 }
 
 // ---- waiting -----------------------------------------------------------------------------------
-__u32 last_ticket = 0;
+__u32 tickets_taken = 0;
 
 // Closes the gate of the thread and returns its ticket; 0: there is no room.
 static __noinline __u32 takeRoom(__u32 thread, __u32 room) {
-  __u32 ticket = ((__sync_fetch_and_add(&last_ticket, 1) + 1) & GATE_TICKETS) | 1;
+  __u32 ticket = ticketOf(__sync_fetch_and_add(&tickets_taken, 2));
   __u32 only = 0, closed = gateWith(ticket, GATE_CLOSED);
   struct hold_settings* it = bpf_map_lookup_elem(&hold_settings, &only);
   __u32* number = bpf_map_lookup_elem(&waiting, &room);

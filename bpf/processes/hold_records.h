@@ -6,7 +6,7 @@
 // How many may wait at a time for probes: each takes a processor for the few milliseconds.
 #define HOLD_LEAST 4
 #define HOLD_MOST 8
-// And how many until their mappings were read, which takes no lock of theirs.
+// And how many until their mappings were read, for which nothing is placed in their memory.
 #define HOLD_KNOWN 64
 enum room { ROOM_FOR_PROBES, ROOM_FOR_MAPPINGS, ROOMS };
 
@@ -32,6 +32,8 @@ enum known_file {
   FILE_LOADER = 4,   // a dynamic loader that has a probe
 };
 static inline __u32 gateWith(__u32 ticket, __u32 state) { return ticket << GATE_BITS | state; }
+// `taken`: an even number that grows by 2 with each. Odd, so never 0.
+static inline __u32 ticketOf(__u32 taken) { return (taken + 1) & GATE_TICKETS; }
 // The hash of a file: of the epoch, its inode, the kernel's number of its device, its size and
 // the time of its last change (seconds << 30 ^ nanoseconds).
 static inline __u64 holdMixed(__u64 hash, __u64 word) {

@@ -170,7 +170,8 @@ Incomplete missingOf(const RecordedWork& work, bool with_older) {
                                base::counted(it.rows, "row"), it.table, it.rows == 1 ? "s" : ""));
   if (run.was_killed)
     incomplete.add({Figures::kLaunches, Figures::kCopies},
-                   "the recorder was killed: launches and copies of its last seconds are missing");
+                   "the recorder was killed, or the file was copied while it ran: launches and "
+                   "copies of the last seconds are missing");
   if (run.is_cut_short)
     incomplete.add(FigureSet::all(), "not read: the file is cut short, its last page is not whole");
   return incomplete;

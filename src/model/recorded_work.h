@@ -124,7 +124,7 @@ struct RecordedRun {
   std::optional<int64_t> began_ns;  // absent: an older recorder did not record it
   // the last entry of the recorder; absent: it runs, or was killed
   std::optional<int64_t> ended_ns;
-  bool was_killed = false;  // the recorder: it left its journal, and no end
+  bool was_killed = false;  // the recorder: it left its journal, and no end; or this is a copy
 };
 
 struct RecordedKernels {

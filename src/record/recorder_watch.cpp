@@ -26,6 +26,8 @@ constexpr int64_t kUnused_ns = 60'000'000'000;
 constexpr const char* kUsedBefore = "it was in use before it was watched";
 constexpr const char* kRanBefore = "it ran before it was watched, and may hold memory from then";
 
+bool isOfCuda(std::string_view path) { return libraryKind(path).has_value(); }
+
 }  // namespace
 
 base::Status Recorder::watch(uint32_t pid) {
@@ -52,7 +54,7 @@ base::Status Recorder::watchCommand(const Child& child, const std::string& progr
   auto own = static_cast<uint32_t>(getpid());
   watchAtHand(own);
   const char* folders = std::getenv("LD_LIBRARY_PATH");
-  if (folders != nullptr) probes_.watchFiles(own, filesOfPath(folders));
+  if (folders != nullptr) probes_.watchFiles(own, filesOfPath(folders, isOfCuda));
   return base::okStatus();
 }
 
@@ -79,7 +81,7 @@ base::Status Recorder::watchAllRunning() {
 // would call them before its probes are placed.
 void Recorder::watchAtHand(uint32_t tgid) {
   std::string cache = readable(fmt::format("/proc/{}/root/etc/ld.so.cache", tgid));
-  probes_.watchFiles(tgid, pathsOfLoaderCache(cache));
+  probes_.watchFiles(tgid, pathsOfLoaderCache(cache, isOfCuda));
 }
 
 bool Recorder::anyTargetRuns() const {

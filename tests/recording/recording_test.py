@@ -110,7 +110,8 @@ class Recording(unittest.TestCase):
     def test_the_table_of_processes_has_its_sql_and_needs_no_choice(self):
         path = self.worked()
         found, _ = sentences.statements(tidegauge("report", "--sql", path))
-        above, sql = next(one for one in found if "3 processes called for memory, launched or copied" in one[0][0])
+        above, sql = next(one for one in found
+                          if "3 processes called for memory, launched or copied" in one[0])
         self.assertIn("FROM all_processes", sql)
         with sentences.Database(BINARY, path) as database:
             for line in above:

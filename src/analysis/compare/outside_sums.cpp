@@ -1,6 +1,7 @@
 #include "analysis/compare/outside_sums.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -19,6 +20,7 @@ using model::kHostOrdinal;
 using model::MemoryKind;
 
 constexpr int64_t kAskedBeforeNs = 1'000'000'000;  // the driver's answer that a refusal relies on
+constexpr int64_t kClocksAgreeNs = 1'000'000;
 
 class Sums {
  public:
@@ -89,13 +91,7 @@ class Sums {
       }
       end_ns_ = earliest_ns_;
       latest_ns_ = std::max(driver_.last_call_ns, earliest_ns_);
-      auto bound = [&](bool is_segment, int64_t ends_ns) {
-        if (is_segment && ends_ns > earliest_ns_) latest_ns_ = std::min(latest_ns_, ends_ns - 1);
-      };
-      for (size_t row = 0; row < driver_.blocks.size(); ++row)
-        bound(match.blocks[row], driver_.blocks.end_ns[row]);
-      for (size_t row = 0; row < driver_.mappings.size(); ++row)
-        bound(match.mappings[row], driver_.mappings.end_ns[row]);
+      if (match.until_ns > earliest_ns_) latest_ns_ = std::min(latest_ns_, match.until_ns - 1);
     }
     if (!written_ns || *written_ns < earliest_ns_) return;
     latest_ns_ = std::min(latest_ns_, *written_ns);
@@ -238,13 +234,19 @@ class Sums {
     }
   }
 
-  // Refusals are kept by kind with the time of the first, so only their absence is certain.
+  // Refusals are kept by kind with the time of the first, so only their absence is certain; and
+  // only where both files are of that moment and have the same clock.
   void findRefusal(int32_t ordinal, OutsideMoment& moment) const {
-    if (outside_.isIncomplete()) return;
+    const SegmentMatch& match = outside_.match;
+    int64_t apart_ns = std::llabs(match.largest_difference_ns.value_or(kClocksAgreeNs + 1));
+    bool is_recorded =
+        driver_.first_call_ns <= moment.time_ns && driver_.last_call_ns >= moment.time_ns;
+    if (outside_.isIncomplete() || outside_.mayHaveOlder() || !is_recorded) return;
+    if (apart_ns > kClocksAgreeNs) return;
     const model::RecordedRefusals& refused = work_.refused;
     for (size_t row = 0; row < refused.size(); ++row) {
-      if (!model::isHostMemory(refused.kind[row]) && refused.first_ns[row] <= moment.time_ns)
-        return;
+      bool is_before = refused.first_ns[row] <= moment.time_ns + kClocksAgreeNs;
+      if (!model::isHostMemory(refused.kind[row]) && is_before) return;
     }
     moment.refused_without_call = true;
     const auto& answers = work_.answers;

@@ -27,6 +27,7 @@ struct Wanted {
   bool is_begun = false;  // true if `time_ns` is its allocation
   int64_t latest_ns = model::kLiveAtEnd;  // its block in the recording was allocated by then
   bool expandable = false;
+  bool is_final = false;  // the snapshot ends with it
 };
 
 // One life of a range of addresses: a block, or a mapping.
@@ -168,6 +169,7 @@ class Matcher {
       piece.address = trace.pieces.address[row];
       piece.size_bytes = trace.pieces.size_bytes[row];
       piece.expandable = isExpandable(trace, row);
+      piece.is_final = trace.pieces.last_step[row] >= device.device.steps();
       Step first = trace.pieces.first_step[row];
       // Without events, only the end of a device is known.
       int64_t time_us = device.time.present() ? device.time.timeOf(first) : endOfSnapshotUs();
@@ -183,6 +185,10 @@ class Matcher {
     }
   }
 
+  void keepUntil(const Wanted& piece, const Life& life) {
+    if (piece.is_final) match_.until_ns = std::min(match_.until_ns, life.end_ns);
+  }
+
   bool matchBlock(const Wanted& piece) {
     const Life* found = nullptr;
     blocks_.forEachAddress(piece.address, piece.address + 1, [&](std::span<const Life> lives) {
@@ -190,6 +196,7 @@ class Matcher {
     });
     if (found == nullptr) return false;
     blocks_.take(*found);
+    keepUntil(piece, *found);
     if (piece.is_begun) differences_.push_back(piece.time_ns - found->begin_ns);
     return true;
   }
@@ -205,6 +212,7 @@ class Matcher {
       const Life* found = mappings_.nearest(lives, piece, end - lives.front().address, false);
       if (found == nullptr) return;
       mappings_.take(*found);
+      keepUntil(piece, *found);
       covered += found->size_bytes;
       at = found->address + found->size_bytes;
       last_ns = std::max(last_ns.value_or(found->begin_ns), found->begin_ns);

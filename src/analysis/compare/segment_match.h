@@ -32,6 +32,7 @@ struct SegmentMatch {
   // Joined by content: from when to when they agree.
   int64_t begin_ns = 0;
   int64_t end_ns = 0;
+  int64_t until_ns = model::kLiveAtEnd;  // until then the driver held all final segments found
   // How much later a segment's time is in the snapshot than in the recording; absent if no event
   // has a time.
   std::optional<int64_t> median_difference_ns;

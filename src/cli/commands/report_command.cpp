@@ -182,11 +182,15 @@ int writeText(std::vector<ReportPart> parts, const ReportOptions& options, int e
   return out.finish(exit_code);
 }
 
-// When the only file was last written, since the epoch; of several, parts do not name theirs.
+// When the only file was written at the latest, since the epoch; of several, parts do not name
+// theirs. The kernel's times of files are up to a tick old, and those of archives up to 2 s.
 std::optional<int64_t> writtenNs(const std::vector<std::string>& files) {
+  constexpr int64_t kSecond = 1'000'000'000, kTick = 10'000'000, kYear2200 = 7'258'118'400;
   struct stat file {};
   if (files.size() != 1 || stat(files.front().c_str(), &file) != 0) return std::nullopt;
-  return int64_t{file.st_mtim.tv_sec} * 1'000'000'000 + file.st_mtim.tv_nsec;
+  const timespec& time = file.st_mtim;
+  if (time.tv_sec < 0 || time.tv_sec > kYear2200) return std::nullopt;
+  return time.tv_sec * kSecond + time.tv_nsec + (time.tv_nsec == 0 ? 2 * kSecond : kTick);
 }
 
 // The report on one file; with a recording, also on the memory outside of it.

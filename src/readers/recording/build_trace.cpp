@@ -402,7 +402,7 @@ class TraceBuilder {
     for (const model::Device& device : trace_.devices) {
       bool of_host = device.kind == model::DeviceKind::kPinnedHost;
       bool at_least = of_host ? host_is_older_ : rows_.sawOlder() || is_older_;
-      at_least |= began_late_ && !isFromStart();
+      at_least |= began_late_;
       if (at_least) work_.at_least.push_back(device.ordinal);
     }
   }

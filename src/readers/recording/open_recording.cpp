@@ -24,6 +24,7 @@ namespace tidegauge::readers::recording {
 namespace {
 
 constexpr size_t kHeadBytes = 100;
+constexpr size_t kMaxUnwatched = 100;
 
 struct Head {
   std::array<unsigned char, kHeadBytes> bytes{};
@@ -104,11 +105,12 @@ base::Result<Opened> openChecked(const std::string& path) {
                      std::nullopt, "Try again."};
 }
 
-// Programs of which nothing was watched made no calls. Each is a process, so that it has a name.
+// Programs of which nothing was watched made no calls. If no other did, each is a process, so that
+// it has a name.
 void addUnwatched(RecordedTables& tables) {
   const model::RecordedRun& run = *tables.run;
+  if (!tables.processes.empty()) return;
   std::set<int64_t> known;
-  for (const RecordedProcess& process : tables.processes) known.insert(process.id);
   for (size_t i = 0; i < run.unwatched.size(); ++i) {
     bool is_whole = !run.unwatched.library[i].valid() && !run.unwatched.function[i].valid() &&
                     run.unwatched.begin_ns[i] == model::kNotRecorded &&
@@ -116,6 +118,7 @@ void addUnwatched(RecordedTables& tables) {
     int64_t id = run.unwatched.process_id[i];
     auto row = model::rowOf(run.processes, id);
     if (!is_whole || !row || !known.insert(id).second) continue;
+    if (known.size() > kMaxUnwatched) return;
     std::string name(run.strings.text(run.processes.name[*row]));
     tables.processes.push_back({id, run.processes.pid[*row], std::move(name), {}, {}});
   }

@@ -1,12 +1,13 @@
 // Gates: the recorder's half of holding programs (bpf/processes/hold.bpf.h). A thread that mapped a
-// file which was never examined waits at its gate, in the kernel, until the probes are placed.
+// file which was never examined waits at its gate, in the kernel, until the probes are placed; one
+// of which all files are known, until its mappings were read.
 //
 //   SYSTEM_LIBRARIES, thread 42, ticket 7 ─► probes ─► open(42, 7, …) ─► it continues, its files
 //                                                                       are known
 //
 // The kernel keeps what is known of files, by number, size and time of change. Each gate must be
 // open before a probe is removed: a program that is held in a probe keeps it from going. If the
-// recorder is killed, the kernel opens all gates itself. Cost: two system calls per program.
+// recorder is killed, the kernel opens all gates itself. Cost: three system calls per program.
 #pragma once
 
 #include <cstdint>

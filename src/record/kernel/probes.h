@@ -79,8 +79,8 @@ class Probes {
     std::vector<uint32_t> places;  // of static probes, in the map probe_places
     std::set<uint32_t> users;
     std::optional<int64_t> unused_since_ns;
-    bool stays =
-        false;  // without users, as long as the file is there: its next user misses nothing
+    // Without users, as long as the recorder's root has the file: its next user misses nothing.
+    bool stays = false;
     void detach(const Programs& programs);
   };
   // Identifies the content of a file, to detect that it changed.

@@ -294,10 +294,15 @@ void PreloadRecorder::findStrangers() {
     sink_.processEnded(entry.second, toEpoch(now_ns), kUnknownStatus);
     return true;
   });
-  for (const Stranger& it : strangers_.look(static_cast<uint32_t>(child_->pid()))) {
-    // By exec, from a program that has the library.
-    if (auto before = image_of_.find(it.pid); before != image_of_.end())
-      end(before->second, now_ns, std::nullopt);
+  auto root = child_->ended() ? 0 : static_cast<uint32_t>(child_->pid());
+  for (const Stranger& it : strangers_.look(root)) {
+    if (auto before = image_of_.find(it.pid); before != image_of_.end()) {
+      // It has the library, and may not be looked at any more.
+      if (!it.is_readable) continue;
+      // By exec, from a program that has the library: what that wrote is read first.
+      became_stranger_.insert(before->second);
+      gone_.push_back(before->second);
+    }
     if (auto before = stranger_index_.extract(it.pid))
       sink_.processEnded(before.mapped(), toEpoch(now_ns), std::nullopt);
     SeenProcess process;
@@ -341,7 +346,10 @@ void PreloadRecorder::endThese(const std::vector<uint32_t>& gone) {
     int status = kUnknownStatus;
     if (child_ != nullptr && found->second.tgid == static_cast<uint32_t>(child_->pid()))
       status = child_->ended().value_or(kUnknownStatus);
-    end(image, time_ns, status);
+    if (became_stranger_.erase(image) > 0)
+      end(image, time_ns, std::nullopt);
+    else
+      end(image, time_ns, status);
   }
 }
 

@@ -15,6 +15,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "record/preload/preload_area.h"
@@ -60,6 +61,7 @@ class PreloadRecorder final : public Source {
   std::map<uint32_t, uint32_t> image_of_;  // tgid → its current program
   Strangers strangers_;
   std::map<uint32_t, uint32_t> stranger_index_;  // pid → its process; those that run
+  std::set<uint32_t> became_stranger_;           // images, of gone_
   uint64_t next_look_ns_ = 0;
   std::vector<uint32_t> gone_;      // images: ended, but not completely read
   std::unique_ptr<Batch> waiting_;  // read too early to be in order

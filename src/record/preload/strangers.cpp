@@ -73,8 +73,10 @@ std::vector<Stranger> Strangers::look(uint32_t root) {
     if (uint64_t stack = running[pid].stack; stack != descendant.stack)
       descendant = {descendant.began, stack, false, false};
     if (descendant.is_settled) continue;
-    std::string maps = readable(fmt::format("/proc/{}/maps", pid));
+    bool is_whole = false;
+    std::string maps = readable(fmt::format("/proc/{}/maps", pid), &is_whole);
     bool is_readable = !maps.empty();
+    if (is_readable && !is_whole) continue;  // it ends, or starts another program
     // A process that begins or ends has no mappings for a moment.
     bool is_surely_unreadable = !is_readable && descendant.was_unreadable && isRunning(pid);
     descendant.was_unreadable = !is_readable;

@@ -5,8 +5,10 @@
 //     python  has libcuda.so.1 and not the library     → a stranger
 //     sudo    its mappings cannot be read              → perhaps one
 //
-// Such a program sends nothing, so only a look at /proc finds it. One that ends within a second may
-// be missed. Cost: one look per second, some 15 µs per process of the machine.
+// Such a program sends nothing, so only a look at /proc finds it. One that ends within a second
+// (two, if its mappings cannot be read) is missed, and one whose parent ended before it was seen.
+// Cost: one look per second, some 15 µs per process of the machine, and the mappings of each
+// descendant that has neither the library nor CUDA.
 #pragma once
 
 #include <sys/types.h>
@@ -27,7 +29,7 @@ struct Stranger {
 
 class Strangers {
  public:
-  // Those that were not returned before. `root`: the command's process.
+  // Those that were not returned before. `root`: the command's process; 0: it has ended.
   std::vector<Stranger> look(uint32_t root);
 
  private:

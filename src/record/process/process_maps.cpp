@@ -57,8 +57,13 @@ std::vector<Mapping> parseMappings(std::string_view maps) {
 
 std::string readable(const std::string& path, bool* is_whole) {
   if (is_whole != nullptr) *is_whole = false;
-  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return {};
+  struct stat status {};
+  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {  // a container may put a pipe there
+    close(file);
+    return {};
+  }
   std::string text;
   std::vector<char> part(size_t{64} << 10);
   ssize_t got = 0;

@@ -200,10 +200,14 @@ class OutsideText {
     const char* bound = outside_.isIncomplete() ? "about "
                         : outside_.isAtLeast()  ? "at least "
                                                 : "";
-    page_.heading(
-        fmt::format("{}: {}{} outside PyTorch in {} {}", deviceName(device), bound,
-                    sizeOrZero(worst.outside_bytes), counted(worst.blocks, "block"), headOf(worst)),
-        2);
+    bool is_range = worst.least_outside_bytes != worst.most_outside_bytes;
+    page_.heading(is_range ? fmt::format("{}: {}{} to {} outside PyTorch {}", deviceName(device),
+                                         bound, sizeOrZero(worst.least_outside_bytes),
+                                         humanBytes(worst.most_outside_bytes), headOf(worst))
+                           : fmt::format("{}: {}{} outside PyTorch in {} {}", deviceName(device),
+                                         bound, sizeOrZero(worst.outside_bytes),
+                                         counted(worst.blocks, "block"), headOf(worst)),
+                  2);
     std::vector<TextRow> rows;
     TextRow heads;
     auto add = [&](const char* name, auto&& bytes) {

@@ -194,7 +194,8 @@ std::string processesText(const WholeRecording& whole, size_t rows, const TextOp
   size_t count = whole.processes.size();
   page.heading(fmt::format("{} {} called for memory, launched or copied", withCommas(count),
                            count == 1 ? "process" : "processes"));
-  if (whole.run) page.paragraph(recordedFor(*whole.run));
+  std::string recorded = whole.run ? recordedFor(*whole.run) : "";
+  if (!recorded.empty()) page.paragraph(recorded);
   std::vector<TextRow> table = {
       {{"peak", "at the end", "launches", "copied", "refused"}, "process"}};
   ProcessSum rest;

@@ -439,6 +439,23 @@ TEST(Outside, TheEndIsBeforeASegmentOfTheSnapshotGoes) {
   EXPECT_EQ(end.most_outside_bytes, 5U);
 }
 
+// empty_cache() is the last event: PyTorch notes it before it calls the driver.
+TEST(Outside, ASegmentThatIsFreedLastDoesNotBoundTheEnd) {
+  TraceBuilder b;
+  b.time(1000).segmentAlloc(kA, 20 * kMiB).segmentAlloc(kB, 40 * kMiB).alloc(kA, kMiB);
+  b.segmentFree(kB, 40 * kMiB);
+  b.finalSegment(kA, 20 * kMiB).block(kMiB, BlockState::kActiveAllocated, kMiB);
+  b.block(19 * kMiB, BlockState::kInactive);
+  AnalysedTrace snapshot(b.build());
+  Process process;
+  process.block(kA, 20 * kMiB, 1000);
+  process.block(kB, 40 * kMiB, 1001, 1009);
+  process.block(kC, 500 * kMiB, 2000);
+  OutsideMoment end = joined(snapshot, process).devices.at(0).moments.back();
+  EXPECT_EQ(end.least_outside_bytes, 0U);
+  EXPECT_EQ(end.most_outside_bytes, 500 * kMiB);
+}
+
 TEST(Outside, WithoutTimesTheFileSaysBeforeWhichTheSnapshotWasTaken) {
   TraceBuilder b;
   b.finalSegment(kA, 20 * kMiB).block(20 * kMiB, BlockState::kActiveAllocated, 20 * kMiB);
@@ -508,6 +525,12 @@ TEST(Outside, ARefusalWithoutAFailedCallIsPyTorchsOwn) {
   OutsideMoment own = joined(snapshot, process).devices.at(0).moments.at(1);
   EXPECT_TRUE(own.refused_without_call);
   EXPECT_EQ(own.reported_free_bytes, 1'004'000U);
+  Process late = process, early = process, shifted = process;  // not of that moment, or not sure
+  late.driver.is_from_start = false;
+  early.driver.last_call_ns = 1'004'000;
+  shifted.driver.blocks.begin_ns[0] -= 2'000'000;
+  for (Process* one : {&late, &early, &shifted})
+    EXPECT_FALSE(joined(snapshot, *one).devices.at(0).moments.at(1).refused_without_call);
   process.refused.function.emplace_back();
   process.refused.code.push_back(2);
   process.refused.kind.push_back(MemoryKind::kDevice);

@@ -11,6 +11,11 @@ namespace {
 TEST(ProcessMaps, AFileThatOpensAndCannotBeReadIsEmpty) {
   EXPECT_EQ(readable("/"), "");  // as /proc/PID/maps of a process that has just ended
   EXPECT_EQ(readable("/nowhere"), "");
+  std::string pipe = ::testing::TempDir() + "readable_pipe";
+  unlink(pipe.c_str());
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(readable(pipe), "");  // and does not wait for a writer
+  unlink(pipe.c_str());
 }
 
 TEST(ProcessMaps, APathIsThatOfBeforeTheFileWasRemoved) {
