@@ -88,7 +88,7 @@ class Grower:
     def launches(self, name, count):
         if name not in self.kernels:
             self.kernels[name] = len(self.kernels)
-            self.db.execute("INSERT INTO kernels VALUES (?, ?, ?, ?)",
+            self.db.execute("INSERT INTO kernels(kernel_id, process_id, handle, name) VALUES (?, ?, ?, ?)",
                             (self.kernels[name], self.processes, 1, name))
         begin = self.now_ns
         self.now_ns += 1_000_000_000
