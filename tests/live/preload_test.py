@@ -208,6 +208,8 @@ class Libraries(PreloadTest):
         report = subprocess.run([BINARY, "report", run.path], capture_output=True, text=True, check=True).stdout
         self.assertIn("paced", report)
         self.assertNotIn("pid 0", report)
+        for said in (report, run.err):  # where a reader looks for the reason
+            self.assertIn("LD_PRELOAD was changed", said.replace("\n", " "))
 
     def test_without_a_gpu_a_program_finds_no_driver(self):
         """The wrappers are there, what they wrap is not: as if this library were not there."""

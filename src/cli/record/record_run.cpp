@@ -7,7 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -346,20 +345,27 @@ struct Recording {
   }
 };
 
+// A program of which nothing was recorded: record/preload/strangers.h.
+const record::SessionProcess* strangerOf(const record::Session& session) {
+  for (const record::SessionProcess& it : session.processes())
+    if (!it.seen.from_start) return &it;
+  return nullptr;
+}
+
 std::string whyNothing(const RecordOptions& options, const Recording& recording) {
   if (!options.preload)
     return "No call of the CUDA driver, the runtime or PyTorch was recorded. The programs made "
            "none, or CUDA is linked into them without symbols (stripped), so that no probe can be "
            "placed.";
-  // The library is in no program: those that are known are strangers (record/preload/strangers.h).
-  const auto& processes = recording.session->processes();
-  if (std::none_of(processes.begin(), processes.end(),
-                   [](const record::SessionProcess& it) { return it.seen.from_start; }))
+  const record::SessionProcess* stranger = strangerOf(*recording.session);
+  if (recording.session->processes().size() == 0 || stranger != nullptr)
     return fmt::format(
         "The library was not loaded into {}. Programs that are linked statically, that run with "
         "other rights than the user who starts them (setuid), or whose LD_PRELOAD was changed, do "
         "not load it. eBPF (as root, without --preload) needs no library.",
-        base::printable(options.command[0]));
+        base::printable(stranger != nullptr
+                            ? fmt::format("{} (pid {})", stranger->seen.name, stranger->seen.pid)
+                            : options.command[0]));
   return "No call of the CUDA driver or runtime was recorded. The programs made none, or the "
          "runtime and the driver are linked into them. PyTorch's own blocks need eBPF (without "
          "--preload).";

@@ -21,6 +21,7 @@
 #include "report/story/story.h"
 #include "report/words/file_names.h"
 #include "report/words/holder_names.h"
+#include "report/words/incomplete_words.h"
 #include "report/words/text_page.h"
 
 namespace tidegauge::report {
@@ -89,6 +90,10 @@ class Brief {
     title(out);
     if (all_.empty()) {
       out.page().line("The file has no device, because it has no segments and no events.");
+      model::Incomplete incomplete = incompleteOf(analysed_);
+      if (incomplete.any())
+        out.page().paragraph("Incomplete: " + whyIncomplete(incomplete, incomplete.figures()) +
+                             ".");
       return out.take();
     }
     heading(out);
