@@ -1,5 +1,5 @@
-// The parameters that cubins say, of files made by NVIDIA's tools (tests/fixtures/cubin); the truth
-// is the .ptx beside them.
+// The parameters that cubins say, of files made by NVIDIA's tools from tests/fixtures/cubin/*.ptx,
+// which are the truth. make_cubins.sh there makes them; ./dev test calls it.
 #include "record/cubin/kernel_parameters.h"
 
 #include <gtest/gtest.h>
@@ -19,11 +19,26 @@ namespace {
 using Bytes = std::vector<uint8_t>;
 using Kernels = std::map<std::string, std::string>;
 
-Bytes fixture(const std::string& name) {
+// Where the cubins are: one folder for all builds.
+std::string folder() {
   const char* source = std::getenv("TIDEGAUGE_SOURCE_DIR");
-  std::string path = std::string(source == nullptr ? "." : source) + "/tests/fixtures/cubin/";
-  std::ifstream file(path + name, std::ios::binary);
-  EXPECT_TRUE(file) << path + name;
+  return std::string(source == nullptr ? "." : source) + "/build/cubins/";
+}
+
+class NeedsCubins : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::ifstream(folder() + "made"))
+      GTEST_SKIP()
+          << "no cubins: tests/fixtures/cubin/make_cubins.sh build/cubins makes them (x86-64)";
+  }
+};
+class ParametersOfCubins : public NeedsCubins {};
+class FatBinaries : public NeedsCubins {};
+
+Bytes fixture(const std::string& name) {
+  std::ifstream file(folder() + name, std::ios::binary);
+  EXPECT_TRUE(file) << folder() + name;
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
@@ -40,16 +55,16 @@ Kernels kernelsOf(std::span<const uint8_t> cubin) {
 const Kernels kTruth = {
     {"none", ""}, {"_Z4axpyifPf", "0:4 4:4 8:8"}, {"bigone", "0:1 8:600 608:2 624:3000"}};
 
-TEST(KernelParameters, HaveTheOffsetsAndSizesOfTheirSource) {
+TEST_F(ParametersOfCubins, HaveTheOffsetsAndSizesOfTheirSource) {
   EXPECT_EQ(kernelsOf(fixture("older.cubin")), kTruth);
 }
 
-TEST(KernelParameters, OfMoreThanFourKibAreReadToo) {
+TEST_F(ParametersOfCubins, OfMoreThanFourKibAreReadToo) {
   EXPECT_EQ(kernelsOf(fixture("large.cubin")), (Kernels{{"large", "0:4 8:20000 20008:8"}}));
 }
 
 // In PyTorch 2.15's libtorch_cuda.so, the word of some pointers is 0x05000008.
-TEST(KernelParameters, OfMoreThanFourKibMayHaveAMarkAboveTheirSize) {
+TEST_F(ParametersOfCubins, OfMoreThanFourKibMayHaveAMarkAboveTheirSize) {
   Bytes marked = fixture("large.cubin");
   size_t found = 0;
   for (size_t i = 0; i + 16 <= marked.size(); ++i) {
@@ -62,7 +77,7 @@ TEST(KernelParameters, OfMoreThanFourKibMayHaveAMarkAboveTheirSize) {
   EXPECT_EQ(kernelsOf(marked), (Kernels{{"large", "0:4 8:20000 20008:8"}}));
 }
 
-TEST(FatBinary, GivesTheCubinsHoweverTheyArePacked) {
+TEST_F(FatBinaries, GivesTheCubinsHoweverTheyArePacked) {
   for (const char* name : {"plain.fatbin", "lz4.fatbin", "zstd.fatbin", "several.fatbin"}) {
     SCOPED_TRACE(name);
     for (Cubins which : {Cubins::kAll, Cubins::kSmallest}) {
@@ -82,7 +97,7 @@ TEST(FatBinary, GivesTheCubinsHoweverTheyArePacked) {
 }
 
 // As in a section: containers one after the other, with padding between them, and damage.
-TEST(FatBinary, GoesOnAfterPaddingAndDamage) {
+TEST_F(FatBinaries, GoesOnAfterPaddingAndDamage) {
   Bytes section = fixture("lz4.fatbin");
   section.resize(section.size() + 24);
   Bytes damaged = fixture("lz4.fatbin");
@@ -101,7 +116,7 @@ TEST(FatBinary, GoesOnAfterPaddingAndDamage) {
   EXPECT_EQ(counts.damaged, 1U);
 }
 
-TEST(KernelParameters, AreNotMadeUpWhereTheFileContradictsItself) {
+TEST_F(ParametersOfCubins, AreNotMadeUpWhereTheFileContradictsItself) {
   Bytes whole = fixture("older.cubin");
   // Each kernel's total size; of "_Z4axpyifPf" it is 16 bytes.
   for (size_t i = 0; i + 4 <= whole.size(); ++i) {
@@ -120,7 +135,7 @@ TEST(KernelParameters, AreNotMadeUpWhereTheFileContradictsItself) {
   FAIL() << "the attribute is not in the file";
 }
 
-TEST(KernelParameters, OfAFileThatEndsAnywhereAreThoseOfTheWholeOrNone) {
+TEST_F(ParametersOfCubins, OfAFileThatEndsAnywhereAreThoseOfTheWholeOrNone) {
   Bytes whole = fixture("older.cubin");
   for (size_t size = 0; size < whole.size(); size += 37) {
     eachKernel(std::span(whole).first(size), [&](std::string_view name, KernelParameters it) {
