@@ -53,7 +53,7 @@ bool EventScanner::scanFields(EventRow& row) {
 }
 
 // MEMOIZE, or BINPUT of the next free slot, if present.
-inline bool EventScanner::scanMemo(Value value) {
+[[gnu::always_inline]] inline bool EventScanner::scanMemo(Value value) {
   if (*at_ == opcode::kMemoize) {
     at_ += 1;
   } else if (*at_ == opcode::kBinPut) {
@@ -82,7 +82,7 @@ inline bool EventScanner::scanReference(Value& value) {
   return true;
 }
 
-inline bool EventScanner::scanInteger(int64_t& number) {
+[[gnu::always_inline]] inline bool EventScanner::scanInteger(int64_t& number) {
   switch (*at_) {
     case opcode::kBinInt1:
       number = at_[1];
