@@ -53,11 +53,13 @@ def mirror():
 
 def make_root(suite, folder):
     """A root with the checkout in /src."""
-    if not (folder / "etc/debian_version").exists():
+    made = folder / "made"  # last: a run may have been ended before
+    if not made.exists():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         subprocess.run(["debootstrap", "--variant=minbase", "--include=ca-certificates,git,procps",
                         suite, folder, mirror()], check=True, stdout=subprocess.DEVNULL)
+        made.touch()
     for name in SETTINGS:  # files alone follow no link out of the root
         source, target = pathlib.Path("/", name), folder / name
         if source.is_dir():
@@ -75,7 +77,7 @@ def inside(folder, script, log):
     """A process that runs the script in the root; its processes end with it."""
     command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "chroot", folder, "bash",
                "-c", "mount -t proc proc /proc && mount -t devtmpfs dev /dev 2>/dev/null; "
-               f"export HOME=/root CCACHE_DISABLE=1; cd /src && {script}"]
+               f"export HOME=/root CCACHE_DISABLE=1 DEBIAN_FRONTEND=noninteractive; cd /src && {script}"]
     return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, text=True)
 
 
@@ -86,6 +88,8 @@ def view_works(folder, compiler, log_path):
         package = compiler.replace("clang++", "clang")
         script = ("apt-get update -qq && apt-get install -y -qq --no-install-recommends "
                   f"{package} && {script}")
+    # First what a run that was ended left half installed.
+    script = f"dpkg --configure -a && apt-get install -y -qq -f && {script}"
     with open(log_path, "w") as log:
         process = inside(folder, script, log)
         try:
