@@ -72,8 +72,10 @@ int runWss(const WssOptions& options) {
   if (int code = markPinned(options, choice.value()); code != 0) return code;
   RealClock clock;
   WssWriter writer(options, plan, process.value(), choice.value(), out);
-  auto status = wss::measure(process.value(), backend, plan, clock,
-                             [&](const wss::Row& row) { return writer.row(row); });
+  wss::MeanwhileWatch watch(process.value());
+  auto status = wss::measure(
+      process.value(), backend, plan, clock, [&](const wss::Row& row) { return writer.row(row); },
+      &watch);
   int code = writer.end(status);
   if (!status.ok()) code = reportError(status.error());
   return out.finish(endOfMeasurement(code, clock, writer.rows()));

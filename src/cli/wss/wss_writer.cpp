@@ -34,12 +34,10 @@ WssWriter::WssWriter(const WssOptions& options, const wss::Plan& plan, const wss
       plan_(plan),
       process_(process),
       out_(out),
-      pressure_(wss::MemoryScope::of(process)),
       rolling_(rollingOf(options, plan)),
       printer_(printerOf(options, {.process = process,
                                    .choice = choice,
                                    .plan = plan,
-                                   .pressure = pressure_,
                                    .rolling = rolling_.get(),
                                    .asked_pid = options.targets.pids.front()})) {
   out_.write(printer_->begin());
@@ -50,11 +48,10 @@ WssWriter::WssWriter(const WssOptions& options, const wss::Plan& plan, const wss
 }
 
 bool WssWriter::row(const wss::Row& row) {
-  wss::OneWindow window{row, unixSeconds(), pressure_.look(row.clear, row.read)};
+  wss::OneWindow window{row, unixSeconds()};
   rows_ += 1;
   if (rolling_) rolling_->add(row);
-  if (file_)
-    file_->row(row, window.unix_s, plan_, rolling_ ? &rolling_->last() : nullptr, window.pressure);
+  if (file_) file_->row(row, window.unix_s, plan_, rolling_ ? &rolling_->last() : nullptr);
   out_.write(printer_->window(window));
   out_.flush();
   return !out_.failed() && !(file_ && file_->failed());

@@ -30,7 +30,6 @@ class WssWriter {
   const wss::Plan& plan_;
   const wss::Process& process_;
   Output& out_;
-  wss::PressureWatch pressure_;
   std::unique_ptr<wss::RollingWindows> rolling_;  // if that was asked for
   std::unique_ptr<wss::Printer<wss::OneWindow>> printer_;
   std::optional<wss::MeasurementFile> file_;  // -o

@@ -48,7 +48,10 @@ struct Reading {
   // Bytes counted as touched that could not be cleared, so they may not have been touched. Included
   // in error_bytes.
   uint64_t uncleared_bytes = 0;
-  uint64_t unmapped_bytes = 0;       // of marks without a mapping
+  uint64_t unmapped_bytes = 0;  // of marks without a mapping
+  // Touched in the window, and reclaimed before it ended: in no other figure. Only of a back-end
+  // that glances; a lower bound.
+  uint64_t gone_bytes = 0;
   uint64_t unread_bytes = 0;         // of page tables that could not be read: not in any figure
   std::vector<Frame> frames = {};    // if kept: every page there, mapping by mapping as in `uses`
   std::vector<PageBits> pages = {};  // if kept: in the order of addresses, each table once
@@ -63,6 +66,7 @@ struct BackendTraits {
   bool knows_sharing = true;
   bool tells_writes = false;  // `referenced` is what was written, and not also what was read
   bool reads_pages = false;   // PageDetail has an effect
+  bool glances = false;       // glance() has an effect
   // Whose memory it measures, if not that process's alone: "/shop/db". Empty: that process's.
   std::string cgroup{};
 };
@@ -95,6 +99,10 @@ class Backend {
     return std::nullopt;
   }
   virtual base::Result<Clearing> clear(const Process& process, Clock& clock) = 0;
+  // Between the two: notes what is touched so far, since the kernel is reclaiming memory.
+  virtual base::Status glance(const Process& /*process*/, Clock& /*clock*/) {
+    return base::okStatus();
+  }
   virtual base::Result<Reading> read(const Process& process, Clock& clock) = 0;
 
  private:

@@ -54,10 +54,9 @@ class RowLines {
  public:
   explicit RowLines(MeasurementHead head) : head_(std::move(head)) {}
   std::string head() const { return headLine(head_); }
-  // rowJson with as many mappings as fit, most touched first; the pressure since the previous row;
-  // and for a rolling measurement `rolling` and the cells of row.pages, if they fit into a line.
-  std::string next(const Row& row, double unix_s, const Plan& plan, const Rolling* rolling,
-                   const PressureWindow& pressure);
+  // rowJson with as many mappings as fit, most touched first, and for a rolling measurement
+  // `rolling` and the cells of row.pages, if they fit into a line.
+  std::string next(const Row& row, double unix_s, const Plan& plan, const Rolling* rolling);
   // The last row with its mappings, to replace it; absent: it had them, or there was none.
   std::optional<std::string> lastWithMappings() const;
 

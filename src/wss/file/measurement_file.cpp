@@ -12,10 +12,9 @@ MeasurementFile::MeasurementFile(std::string path, MeasurementHead head)
   out_ << lines_.head() << std::endl;
 }
 
-void MeasurementFile::row(const Row& row, double unix_s, const Plan& plan, const Rolling* rolling,
-                          const PressureWindow& pressure) {
+void MeasurementFile::row(const Row& row, double unix_s, const Plan& plan, const Rolling* rolling) {
   last_begins_at_ = out_.tellp();
-  out_ << lines_.next(row, unix_s, plan, rolling, pressure) << std::endl;
+  out_ << lines_.next(row, unix_s, plan, rolling) << std::endl;
 }
 
 bool MeasurementFile::end() {

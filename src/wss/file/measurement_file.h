@@ -19,8 +19,7 @@ class MeasurementFile {
   MeasurementFile(std::string path, MeasurementHead head);
 
   const std::string& path() const { return path_; }
-  void row(const Row& row, double unix_s, const Plan& plan, const Rolling* rolling,
-           const PressureWindow& pressure);
+  void row(const Row& row, double unix_s, const Plan& plan, const Rolling* rolling);
   bool failed() const { return !out_; }
   // False: it could not be written, or not all of it.
   bool end();

@@ -5,17 +5,23 @@
 
 #include "base/format.h"
 #include "wss/units.h"
+#include "wss/words/reclaim_text.h"
 
 namespace tidegauge::wss {
 namespace {
 
-// Bytes scanned for reclaim in rows with memory pressure.
-uint64_t searchedBytes(const Measurement& measurement) {
-  uint64_t bytes = 0;
-  for (const Measurement::Sample& sample : measurement.samples)
-    if (sample.pressure && sample.pressure->shortage != Shortage::kNone)
-      bytes += sample.pressure->scanned_bytes;
-  return bytes;
+std::vector<std::string> reclaimNotes(const Measurement& measurement) {
+  size_t windows = 0;
+  const Row* last = nullptr;
+  for (const Measurement::Sample& sample : measurement.samples) {
+    if (!sample.row.meanwhile.is_reclaimed) continue;
+    windows += 1;
+    last = &sample.row;
+  }
+  if (last == nullptr) return {};
+  return measurement.head.course == "single"
+             ? reclaimSentences(*last)
+             : reclaimSentences(windows, measurement.samples.size(), last->meanwhile);
 }
 
 // Except for sums that its back-end never provides.
@@ -41,8 +47,7 @@ std::vector<std::string> notesOf(const Measurement& measurement) {
   std::vector<std::string> notes;
   for (const std::string& limit : measurement.head.limits)
     notes.push_back("Careful: " + limit + ".");
-  if (uint64_t bytes = searchedBytes(measurement); bytes > 0)
-    notes.push_back(shortageNote(bytes, measurement.head.pressure_cgroup));
+  for (std::string& one : reclaimNotes(measurement)) notes.push_back(std::move(one));
   if (measurement.is_clock_set_back)
     notes.emplace_back(
         "The clock was set back during the measurement. From there on, the time of a row is the "

@@ -34,15 +34,14 @@ std::vector<Touched> curveOf(const Measurement& measurement) {
     const Measurement::Sample& last = measurement.samples.back();
     double window_s = measurement.pace().windowOr(measurement.head.window_s);
     for (const Rolling::Within& within : last.rolling.within)
-      curve.push_back(
-          {std::llround(within.windows * window_s * 1e9), within.bytes, last.row.sums.rss});
+      curve.push_back({std::llround(within.windows * window_s * 1e9), within.bytes,
+                       last.row.sums.rss, last.row.meanwhile.is_reclaimed});
   } else if (course == "profile" || course == "cumulative") {
     // A day of -C is thinned out evenly, keeping the last row: the curve keeps its shape.
     const auto& samples = measurement.samples;
     size_t step = samples.size() / kMaxPoints + 1;
     for (size_t i = (samples.size() - 1) % step; i < samples.size(); i += step) {
-      const Row& row = samples[i].row;
-      curve.push_back({row.window.mean_ns, row.sums.referenced, row.sums.rss});
+      curve.push_back(touchedIn(samples[i].row));
     }
   }
   return curve;
@@ -66,8 +65,8 @@ void addVerdict(json& page, const Measurement& measurement, const std::vector<To
     Verdict verdict = verdictOf(curve, longerOf(head.course));
     if (verdict.knee) page["knee"] = *verdict.knee;
     page["verdict"] = verdict.text;
-    Touched most{last.window.mean_ns, last.sums.referenced};  // in the longest window
-    fit = fitText(curve.empty() ? most : curve.back(), head.machine, kOneLine);
+    Touched most = touchedIn(last);  // in the longest window
+    fit = fitText(curve.empty() ? most : curve.back(), last, head.machine, kOneLine);
   }
   if (!fit.empty()) fit.pop_back();
   page["fit"] = fit;

@@ -93,6 +93,33 @@ std::optional<Measurement::Pressure> readPressure(Fields& fields, const json& li
   return std::nullopt;
 }
 
+// Rows of older versions lack most of it.
+void readMeanwhile(Fields& fields, const json& line, Row& row) {
+  Meanwhile& meanwhile = row.meanwhile;
+  const json& error = fields.object(line, "error");
+  if (Fields::tells(error, "reclaimed_bytes"))
+    row.gone_bytes = fields.whole(error, "reclaimed_bytes");
+  if (auto pressure = readPressure(fields, line)) {
+    const json& bytes = fields.object(fields.object(line, "pressure"), "bytes");
+    meanwhile.pressure.counted = {.refaulted_file = fields.whole(bytes, "refaulted_file"),
+                                  .refaulted_anonymous = fields.whole(bytes, "refaulted_anonymous"),
+                                  .scanned = pressure->scanned_bytes,
+                                  .taken = fields.whole(bytes, "taken")};
+    meanwhile.pressure.window_ns = fields.nanoseconds(fields.object(line, "pressure"), "window_s");
+    meanwhile.is_reclaimed = pressure->shortage != Shortage::kNone;
+  }
+  if (Fields::tells(error, "at_least")) meanwhile.is_reclaimed = fields.flag(error, "at_least");
+  if (Fields::tells(line, "limit")) {
+    const json& limit = fields.object(line, "limit");
+    meanwhile.limit_bytes = fields.whole(limit, "bytes");
+    meanwhile.limit_of = fields.text(limit, "cgroup");
+    meanwhile.charged_bytes = fields.whole(limit, "charged_bytes");
+  }
+  if (!Fields::tells(line, "work")) return;
+  const json& work = fields.object(line, "work");
+  if (Fields::tells(work, "cpu_s")) meanwhile.work.ran_ns = fields.nanoseconds(work, "cpu_s");
+}
+
 }  // namespace
 
 MeasurementHead readHead(Fields& fields, const json& line) {
@@ -175,6 +202,7 @@ Row RowReader::readRow(Fields& fields, const json& line) {
   row.unread_bytes = fields.whole(error, "unread_bytes");
   if (Fields::tells(error, "unmapped_marks_bytes"))
     row.unmapped_bytes = fields.whole(error, "unmapped_marks_bytes");
+  readMeanwhile(fields, line, row);
   return row;
 }
 

@@ -39,14 +39,14 @@ std::string measurementText(const Measurement& measurement, size_t top, size_t c
     text += rolls ? rollingText(sample.row, sample.rolling, sample.time_s)
                   : rowText(sample.row, options);
     if (rolls) reuse.add(sample.rolling);
-    profile.push_back({sample.row.window.mean_ns, sample.row.sums.referenced, sample.row.sums.rss});
+    profile.push_back(touchedIn(sample.row));
   }
   const Row& last = samples.back().row;
   if (head.course == "profile") text += "\n" + profileText(profile, head.machine, columns);
   if (head.course == "single")
     text += rowNotes(last, options) + (head.tells_writes
                                            ? writesText(last, options)
-                                           : fitText(profile.back(), head.machine, columns));
+                                           : fitText(profile.back(), last, head.machine, columns));
   else
     for (const std::string& gap : gapsOf(last)) text += sentence(gap);
   if (!rolls && head.course != "snapshots") text += coldText(last, columns);

@@ -93,12 +93,11 @@ std::string headLine(const MeasurementHead& head) {
   return fmt::format(R"({{"tidegauge_wss":{},)", kMeasurementVersion) + jsonText(json).substr(1);
 }
 
-std::string RowLines::next(const Row& row, double unix_s, const Plan& plan, const Rolling* rolling,
-                           const PressureWindow& pressure) {
+std::string RowLines::next(const Row& row, double unix_s, const Plan& plan,
+                           const Rolling* rolling) {
   std::vector<Group> groups = groupsOf(row, Grouping::kMapping);
   size_t left_out = leaveOut(groups);
   last_ = rowJson(row, plan, unix_s, groups, head_.knows_sharing, head_.tells_writes);
-  last_["pressure"] = pressureJson(pressure);
   if (left_out > 0) last_["mappings_left_out"] = left_out;
   if (rolling != nullptr) {
     last_["rolling"] = rollingJson(*rolling, head_.window_s);

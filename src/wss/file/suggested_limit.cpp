@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "base/format.h"
 #include "wss/units.h"
@@ -27,25 +29,33 @@ void MinuteWindows::add(const Row& row, const Rolling* rolling) {
   if (rolling == nullptr) {
     double lasted_s = seconds(row.window.mean_ns);
     if (lasted_s < kMinWindow_s) return;
-    touched_.push_back(static_cast<double>(row.sums.referenced) + row.error_bytes.value_or(0));
-    of_all_s_ += lasted_s;
+    push(static_cast<double>(row.sums.referenced) + row.error_bytes.value_or(0), lasted_s,
+         row.meanwhile.is_reclaimed);
     return;
   }
+  is_reclaimed_ |= row.meanwhile.is_reclaimed;
   const Rolling::Within* minute = minuteOf(*rolling, window_s_);
   if (minute == nullptr || ++windows_ < minute->windows) return;
   windows_ = 0;
-  touched_.push_back(static_cast<double>(minute->bytes));
-  of_all_s_ += minute->windows * window_s_;
+  push(static_cast<double>(minute->bytes), minute->windows * window_s_,
+       std::exchange(is_reclaimed_, false));
+}
+
+void MinuteWindows::push(double touched, double lasted_s, bool is_reclaimed) {
+  touched_.push_back(is_reclaimed ? std::numeric_limits<double>::infinity() : touched);
+  reclaimed_ += is_reclaimed;
+  of_all_s_ += lasted_s;
 }
 
 SuggestedLimit MinuteWindows::limit() const {
-  SuggestedLimit limit{.samples = touched_.size()};
+  SuggestedLimit limit{.samples = touched_.size(), .reclaimed = reclaimed_};
   if (limit.samples > 0) limit.window_s = of_all_s_ / static_cast<double>(limit.samples);
   if (touched_.size() < SuggestedLimit::kMinSamples) return limit;
   std::vector<double> touched = touched_;
   std::sort(touched.begin(), touched.end());
   // The smallest value that 99 of 100 do not exceed; with fewer than 100, the maximum.
   auto rank = static_cast<size_t>(std::ceil(0.99 * static_cast<double>(touched.size())));
+  if (std::isinf(touched[rank - 1])) return limit;
   limit.touched = static_cast<uint64_t>(touched[rank - 1]);
   limit.bytes = static_cast<uint64_t>(touched[rank - 1] * (1 + SuggestedLimit::kMargin));
   return limit;
@@ -62,6 +72,11 @@ std::optional<SuggestedLimit> suggestedLimit(const Measurement& measurement) {
 }
 
 std::string SuggestedLimit::text() const {
+  if (!bytes && samples >= kMinSamples)
+    return fmt::format(
+        "wss suggests no memory limit, because the kernel reclaimed memory in {} of {} windows, "
+        "and it is not known how much those touched. Measure with a larger limit, or with none.",
+        reclaimed, samples);
   if (!bytes)
     return fmt::format(
         "wss suggests no memory limit, because that needs {} windows of {:g} s and there are {} "

@@ -69,6 +69,7 @@ Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns) {
   row.uncleared_bytes = reading.uncleared_bytes;
   row.unread_bytes = reading.unread_bytes;
   row.unmapped_bytes = reading.unmapped_bytes;
+  row.gone_bytes = reading.gone_bytes;
   row.knows_error = !reading.watched_ns;
   row.window = windowIn(0, 1);
   if (row.sums.referenced > 0)
@@ -78,6 +79,22 @@ Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns) {
   row.pages = std::move(reading.pages);
   row.frames = std::move(reading.frames);
   return row;
+}
+
+Touched touchedIn(const Row& row) {
+  return {row.window.mean_ns, row.sums.referenced + row.gone_bytes, row.sums.rss,
+          row.meanwhile.is_reclaimed};
+}
+
+Bounds boundsOf(const Row& row) { return boundsOf(touchedIn(row).bytes, row); }
+
+Bounds boundsOf(uint64_t touched_bytes, const Row& row) {
+  if (!row.knows_error) return {};  // by regions
+  auto error = static_cast<uint64_t>(row.error_bytes.value_or(0));
+  Bounds bounds{.least_bytes = touched_bytes - std::min(touched_bytes, error)};
+  bool misses_some = row.meanwhile.is_reclaimed || row.unread_bytes > 0 || row.sums.hugetlb > 0;
+  if (!misses_some) bounds.most_bytes = touched_bytes + error;
+  return bounds;
 }
 
 uint64_t maybeOfOthers(const Row& row) {
@@ -100,10 +117,12 @@ double allWrittenAfter_s(const Row& row) {
 }
 
 base::Status measure(const Process& process, Backend& backend, const Plan& plan, Clock& clock,
-                     const std::function<bool(const Row&)>& onRow) {
+                     const std::function<bool(const Row&)>& onRow, MeanwhileWatch* watch) {
   const Process* one = &process;
-  return measureAll({&one, 1}, backend, plan, clock,
-                    [&](std::span<const Outcome> outcomes) { return onRow(*outcomes[0].row); });
+  std::span<MeanwhileWatch* const> watches(&watch, watch == nullptr ? 0 : 1);
+  return measureAll(
+      {&one, 1}, backend, plan, clock,
+      [&](std::span<const Outcome> outcomes) { return onRow(*outcomes[0].row); }, watches);
 }
 
 namespace {
@@ -120,11 +139,26 @@ auto withAnyThread(const Process& process, const Act& act) -> decltype(act()) {
   }
 }
 
+// Sleeps; meanwhile calls `glance` where memory is being reclaimed.
+void sleepAndGlance(Clock& clock, int64_t ns, const std::function<void()>& glance) {
+  constexpr int64_t kPause_ns = 10'000'000, kMaxPart = 20;
+  int64_t end_ns = clock.now_ns() + ns, pause_ns = kPause_ns;
+  while (!clock.isEnding()) {
+    int64_t left_ns = end_ns - clock.now_ns();
+    clock.sleep(std::min(left_ns, pause_ns));
+    if (left_ns <= pause_ns) return;
+    int64_t began_ns = clock.now_ns();
+    glance();
+    pause_ns = std::max(kPause_ns, kMaxPart * (clock.now_ns() - began_ns));
+  }
+}
+
 }  // namespace
 
 base::Status measureAll(std::span<const Process* const> processes, Backend& backend,
                         const Plan& plan, Clock& clock,
-                        const std::function<bool(std::span<const Outcome>)>& onRows) {
+                        const std::function<bool(std::span<const Outcome>)>& onRows,
+                        std::span<MeanwhileWatch* const> watches) {
   int64_t began_ns = clock.now_ns(), slept_ns = 0;
   std::vector<Outcome> outcomes(processes.size());
   std::vector<Clearing> clearings(processes.size());
@@ -141,6 +175,7 @@ base::Status measureAll(std::span<const Process* const> processes, Backend& back
   for (int step = 0; plan.course != Course::kProfile || step < plan.steps; ++step) {
     bool clears = step == 0 || plan.course == Course::kSnapshots;
     auto clear = [&](size_t i) -> base::Status {
+      if (!watches.empty()) watches[i]->begin(clock.now_ns());
       auto act = [&] { return backend.clear(*processes[i], clock); };
       TG_ASSIGN_OR_RETURN(clearings[i], withAnyThread(*processes[i], act));
       return base::okStatus();
@@ -150,7 +185,15 @@ base::Status measureAll(std::span<const Process* const> processes, Backend& back
       slept_ns = 0;
     }
     int64_t sleep_began_ns = clock.now_ns();
-    clock.sleep(pauseBefore(plan, step));
+    if (!watches.empty() && backend.traits().glances)
+      sleepAndGlance(clock, pauseBefore(plan, step), [&] {
+        for (size_t i = 0; i < processes.size(); ++i)
+          // What becomes of a process is reported by the reading.
+          if (!outcomes[i].gone && watches[i]->isReclaimed())
+            (void)backend.glance(*processes[i], clock);
+      });
+    else
+      clock.sleep(pauseBefore(plan, step));
     slept_ns += clock.now_ns() - sleep_began_ns;
     if (clock.isEnding()) break;
     int64_t end_ns = 0;
@@ -163,6 +206,7 @@ base::Status measureAll(std::span<const Process* const> processes, Backend& back
         row.cost.cpu_ns += clearings[i].cost.cpu_ns;
         row.cost.stall_ns = std::max(row.cost.stall_ns, clearings[i].cost.stall_ns);
       }
+      if (!watches.empty()) row.meanwhile = watches[i]->look(clock.now_ns());
       end_ns = row.read.end_ns;
       outcomes[i].row = std::move(row);
       return base::okStatus();

@@ -13,6 +13,8 @@
 #include <span>
 
 #include "wss/backends/backend.h"
+#include "wss/measure/meanwhile.h"
+#include "wss/measure/places.h"
 
 namespace tidegauge::wss {
 
@@ -39,6 +41,8 @@ struct Row {
   uint64_t uncleared_bytes = 0;                      // Reading::uncleared_bytes
   uint64_t unread_bytes = 0;                         // Reading::unread_bytes
   uint64_t unmapped_bytes = 0;                       // Reading::unmapped_bytes
+  uint64_t gone_bytes = 0;                           // Reading::gone_bytes
+  Meanwhile meanwhile{};                             // as far as it was watched
   bool knows_error = true;  // false: by regions (DAMON), which have no bound
   std::vector<MappingUse> uses;
   std::vector<Window> windows;  // of each of `uses`
@@ -61,10 +65,25 @@ uint64_t maybeOfOthers(const Row& row);
 double writeRate(const Row& row);
 double allWrittenAfter_s(const Row& row);
 
+// What was touched in the window: what is resident and what was reclaimed.
+Touched touchedIn(const Row& row);
+
+// What was touched in a window for certain, and at most. Both leave out what page tables do not
+// show.
+struct Bounds {
+  uint64_t least_bytes = 0;
+  std::optional<uint64_t> most_bytes = std::nullopt;  // absent: not known
+};
+Bounds boundsOf(const Row& row);
+// The same of windows that end with this one, in which `touched_bytes` were touched.
+Bounds boundsOf(uint64_t touched_bytes, const Row& row);
+
 // Calls `onRow` for each; false ends it. Ends early, without an error, if the clock says so: then
-// the last window is not reported.
+// the last window is not reported. `watch`, if there is one, fills Row::meanwhile and is asked
+// every 10 ms whether memory is being reclaimed: then the back-end glances, at most a twentieth of
+// the time.
 base::Status measure(const Process& process, Backend& backend, const Plan& plan, Clock& clock,
-                     const std::function<bool(const Row&)>& onRow);
+                     const std::function<bool(const Row&)>& onRow, MeanwhileWatch* watch = nullptr);
 
 // The state of one of several processes.
 struct Outcome {
@@ -73,9 +92,10 @@ struct Outcome {
 };
 // The same for several at once: all are cleared, then all are read; each has its own windows. If
 // one cannot be measured, its outcome says why; if none is left, that is an error. The backend
-// keeps its state between clear and read for each process.
+// keeps its state between clear and read for each process. `watches`: one for each, or none at all.
 base::Status measureAll(std::span<const Process* const> processes, Backend& backend,
                         const Plan& plan, Clock& clock,
-                        const std::function<bool(std::span<const Outcome>)>& onRows);
+                        const std::function<bool(std::span<const Outcome>)>& onRows,
+                        std::span<MeanwhileWatch* const> watches = {});
 
 }  // namespace tidegauge::wss

@@ -17,7 +17,8 @@ namespace tidegauge::wss {
 struct Touched {
   int64_t window_ns = 0;
   uint64_t bytes = 0;
-  uint64_t rss_bytes = 0;  // resident bytes; 0: unknown
+  uint64_t rss_bytes = 0;     // resident bytes; 0: unknown
+  bool is_reclaimed = false;  // Meanwhile::is_reclaimed
 };
 
 // A size of a part of the machine.

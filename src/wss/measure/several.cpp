@@ -27,6 +27,8 @@ Row rowOfAll(const std::vector<const Row*>& rows, const std::optional<Once>& onc
     all.read.end_ns = std::max(all.read.end_ns, row->read.end_ns);
     all.sums.add(row->sums);
     all.unread_bytes += row->unread_bytes;
+    all.gone_bytes += row->gone_bytes;
+    add(all.meanwhile, row->meanwhile);
     all.cost.cpu_ns += row->cost.cpu_ns;
     all.cost.stall_ns = std::max(all.cost.stall_ns, row->cost.stall_ns);
   }

@@ -62,6 +62,10 @@ std::optional<Verdict> ofAllThereIs(const std::vector<Touched>& rows, size_t kne
 
 Verdict verdictOf(const std::vector<Touched>& rows, std::string_view longer) {
   if (rows.size() < 2) return {};
+  if (std::ranges::any_of(rows, &Touched::is_reclaimed))
+    return {{},
+            "The kernel reclaimed memory during the measurement, so the windows are not comparable "
+            "and there is no knee."};
   if (std::ranges::all_of(rows, [](const Touched& row) { return row.bytes == 0; }))
     return {{}, "Nothing was touched."};
   if (auto why = notComparable(rows)) return {{}, *why};

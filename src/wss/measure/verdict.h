@@ -3,7 +3,8 @@
 //
 //   touched ▲   ▂▄▆▇▇▇     Longer windows add little            the knee: at 0.8 s
 //           │   ▂▃▄▅▆█     It still grows                       no knee
-//           │   ▅██▁▁▁     It freed memory between windows      no knee: not comparable
+//           │   ▅██▁▁▁     It freed memory between windows, or the kernel reclaimed some
+//           │                                                   no knee: not comparable
 //           └────────► window
 #pragma once
 

@@ -24,7 +24,6 @@ std::string OneJsonPrinter::window(const OneWindow& window) {
   nlohmann::json json = rowJson(window.row, subject_.plan, window.unix_s, groups,
                                 backend.traits().knows_sharing, backend.traits().tells_writes);
   if (subject_.rolling != nullptr) json["rolling"] = subject_.rolling->rowJson(window.row);
-  json["pressure"] = pressureJson(window.pressure);
   if (form_ == JsonForm::kDocument) {
     rows_.push_back(std::move(json));
     return {};

@@ -8,6 +8,7 @@
 #include "wss/units.h"
 #include "wss/words/choice_text.h"
 #include "wss/words/cold_text.h"
+#include "wss/words/reclaim_text.h"
 
 namespace tidegauge::wss {
 
@@ -55,10 +56,17 @@ std::string OneTextPrinter::window(const OneWindow& window) {
   // After a list the header stands again, but only if a row follows.
   if (options_.by && rows_ > 1) text += "\n" + header();
   text += rolling != nullptr ? rolling->rowText(row) : rowText(row, text_);
-  Touched touched{row.window.mean_ns, row.sums.referenced, row.sums.rss};
-  if (course == Course::kSingle)
-    text += rowNotes(row, text_) + (text_.tells_writes ? writesText(row, text_)
-                                                       : fitText(touched, machine_, text_.columns));
+  Touched touched = touchedIn(row);
+  if (row.meanwhile.is_reclaimed && course != Course::kSingle) {
+    last_reclaimed_ = row.meanwhile;
+    windows_reclaimed_ += 1;
+  }
+  if (course == Course::kSingle) {
+    for (const std::string& one : reclaimSentences(row)) text += wrapped(one);
+    text += rowNotes(row, text_) + (text_.tells_writes
+                                        ? writesText(row, text_)
+                                        : fitText(touched, row, machine_, text_.columns));
+  }
   if (minutes_) minutes_->add(row, rolling != nullptr ? &rolling->last() : nullptr);
   if (course == Course::kProfile) profile_.push_back(touched);
   if (course != Course::kSnapshots) cold_ = coldText(row, text_.columns);
@@ -82,9 +90,9 @@ std::string OneTextPrinter::end(const Ending& /*ending*/) {
 // What happened meanwhile that the figures depend on.
 std::string OneTextPrinter::warnings() const {
   std::string text;
-  const PressureWatch& pressure = subject_.pressure;
-  if (pressure.searchedBytes() > 0)
-    text += wrapped(shortageNote(pressure.searchedBytes(), pressure.cgroup()));
+  for (const std::string& one :
+       reclaimSentences(windows_reclaimed_, static_cast<size_t>(rows_), last_reclaimed_))
+    text += wrapped(one);
   text += stallText(most_stall_ns_, options_.most_stall_ms, "the process", text_.columns);
   if (rows_ > 0 && subject_.process.isStopped())
     text +=

@@ -4,7 +4,6 @@
 #include "wss/measure/choose.h"
 #include "wss/measure/measure.h"
 #include "wss/output/rolling_windows.h"
-#include "wss/surveys/pressure_watch.h"
 
 namespace tidegauge::wss {
 
@@ -13,7 +12,6 @@ struct OneSubject {
   const Process& process;
   const Choice& choice;
   const Plan& plan;
-  const PressureWatch& pressure;
   const RollingWindows* rolling = nullptr;  // nullptr: no --rolling
   pid_t asked_pid = 0;                      // of the process, or of one of its threads
 };
@@ -21,7 +19,6 @@ struct OneSubject {
 struct OneWindow {
   const Row& row;
   double unix_s = 0;  // when it was read
-  PressureWindow pressure;
 };
 
 }  // namespace tidegauge::wss

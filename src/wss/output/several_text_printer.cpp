@@ -6,6 +6,7 @@
 
 #include "base/text_layout.h"
 #include "wss/words/choice_text.h"
+#include "wss/words/reclaim_text.h"
 #include "wss/words/row_text.h"
 #include "wss/words/several_text.h"
 
@@ -87,10 +88,11 @@ std::string SeveralTextPrinter::table(const SeveralWindow& window) {
   std::string text = windows_ > 0 ? "\n" : "";
   text += severalText(window.members, window.once, options_.top, options_.columns);
   for (const std::string& gap : gapsOf(all)) text += wrapped(gap);
-  Touched touched{all.window.mean_ns, all.sums.referenced, all.sums.rss};
+  for (const std::string& one : reclaimSentences(all)) text += wrapped(one);
+  Touched touched = touchedIn(all);
   // Without knowing which pages are the same, the sum is of nothing that has to fit.
   if (window.once && subject_.plan.course == Course::kSingle)
-    text += fitText(touched, machine_, options_.columns);
+    text += fitText(touched, all, machine_, options_.columns);
   if (window.once && subject_.plan.course == Course::kProfile) profile_.push_back(touched);
   return text;
 }

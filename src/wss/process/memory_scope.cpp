@@ -30,6 +30,10 @@ std::optional<int64_t> totalOf_ns(std::string_view pressure, std::string_view wo
       std::min<uint64_t>(numberOf(pressure.substr(at + kTotal.size())), uint64_t{1} << 53) * 1000);
 }
 
+std::string folderOfOne(const std::string& cgroup, const std::string& root) {
+  return root + "/sys/fs/cgroup/memory" + cgroup;
+}
+
 uint64_t sinceThen(uint64_t now, uint64_t before) { return now > before ? now - before : 0; }
 
 std::optional<int64_t> sinceThen(std::optional<int64_t> now, std::optional<int64_t> before) {
@@ -67,6 +71,7 @@ MemoryCounters parseMemoryCounters(std::string_view stat, std::string_view press
     if (space == std::string_view::npos) continue;
     std::string_view name = line.substr(0, space);
     uint64_t bytes = numberOf(line.substr(space + 1)) * page_bytes;
+    if (name.starts_with("total_")) name.remove_prefix(6);  // version 1: with the cgroups below
     if (name == "workingset_refault_file") counters.refaulted_file = bytes;
     if (name == "workingset_refault_anon") counters.refaulted_anonymous = bytes;
     // A cgroup has one row for both kinds, the machine one for private memory and one for files.
@@ -96,6 +101,8 @@ MemoryScope MemoryScope::of(const Process& process, std::string root) {
     if (!cgroup.empty() && has("memory.pressure") && has("memory.stat") && has("memory.current"))
       return scope;
   }
+  if (path.size() > 1 && access((folderOfOne(path, root) + "/memory.stat").c_str(), R_OK) == 0)
+    return {std::move(path), std::move(root), true};
   return {{}, std::move(root)};
 }
 
@@ -103,14 +110,26 @@ MemoryScope MemoryScope::ofCgroup(std::string path, std::string root) {
   return {std::move(path), std::move(root)};
 }
 
-std::string MemoryScope::folder() const { return root_ + "/sys/fs/cgroup" + cgroup_; }
+std::string MemoryScope::folder() const {
+  return is_version_1_ ? folderOfOne(cgroup_, root_) : root_ + "/sys/fs/cgroup" + cgroup_;
+}
+
+uint64_t chargedBytes(const std::string& cgroup, const std::string& root) {
+  for (const std::string& path : {root + "/sys/fs/cgroup" + cgroup + "/memory.current",
+                                  folderOfOne(cgroup, root) + "/memory.usage_in_bytes"})
+    if (auto text = readKernelFile(path); text.ok()) return numberOf(text.value());
+  return 0;
+}
 
 base::Result<MemoryCounters> MemoryScope::look() const {
-  bool is_machine = cgroup_.empty();
-  TG_ASSIGN_OR_RETURN(std::string stat, readKernelFile(is_machine ? root_ + "/proc/vmstat"
-                                                                  : folder() + "/memory.stat"));
-  auto pressure =
-      readKernelFile(is_machine ? root_ + "/proc/pressure/memory" : folder() + "/memory.pressure");
+  TG_ASSIGN_OR_RETURN(std::string stat, readKernelFile(scansMachine() ? root_ + "/proc/vmstat"
+                                                                      : folder() + "/memory.stat"));
+  if (is_version_1_) {  // its refaults replace those of the machine, which stand before
+    TG_ASSIGN_OR_RETURN(std::string of_cgroup, readKernelFile(folder() + "/memory.stat"));
+    stat += "\n" + of_cgroup;
+  }
+  auto pressure = readKernelFile(scansMachine() ? root_ + "/proc/pressure/memory"
+                                                : folder() + "/memory.pressure");
   // Without the file: a kernel that was built, or started, without PSI (psi=1).
   std::string_view text = pressure.ok() ? std::string_view(pressure.value()) : std::string_view();
   return parseMemoryCounters(stat, text, static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));

@@ -3,9 +3,10 @@
 //   /sys/fs/cgroup/shop/db/memory.stat       workingset_refault_file 1204   refaulted pages
 //   /sys/fs/cgroup/shop/db/memory.pressure   some … total=93010             µs of tasks waiting
 //
-// Only cgroups of version 2 have both; for others, the machine's are read (/proc/vmstat,
-// /proc/pressure/memory). It only reads. Cost: two small files. Source:
-// Documentation/admin-guide/cgroup-v2.rst, Documentation/accounting/psi.rst.
+// Only cgroups of version 2 have all. Those of version 1 have refaults; what was scanned and taken,
+// and the waiting, is then the machine's (/proc/vmstat, /proc/pressure/memory), as it is without a
+// cgroup. It only reads. Cost: two or three small files. Source: Documentation/admin-guide/
+// cgroup-v2.rst, cgroup-v1/memory.rst, accounting/psi.rst.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +35,9 @@ MemoryCounters operator-(const MemoryCounters& now, const MemoryCounters& before
 
 void add(MemoryCounters& sum, const MemoryCounters& more);
 
+// What a cgroup has charged now: memory.current, or memory.usage_in_bytes. 0: unknown.
+uint64_t chargedBytes(const std::string& cgroup, const std::string& root = {});
+
 // From the texts of memory.stat or vmstat, and of a pressure file. Unknown rows are skipped.
 MemoryCounters parseMemoryCounters(std::string_view stat, std::string_view pressure,
                                    uint64_t page_bytes);
@@ -46,14 +50,17 @@ class MemoryScope {
   static MemoryScope ofCgroup(std::string path, std::string root = {});  // "/shop/db"
 
   const std::string& cgroup() const { return cgroup_; }  // empty: the machine
+  // `scanned`, `taken` and the times are of the whole machine.
+  bool scansMachine() const { return cgroup_.empty() || is_version_1_; }
   const std::string& root() const { return root_; }
   std::string folder() const;  // of its files; only for a cgroup
   base::Result<MemoryCounters> look() const;
 
  private:
-  MemoryScope(std::string cgroup, std::string root)
-      : cgroup_(std::move(cgroup)), root_(std::move(root)) {}
+  MemoryScope(std::string cgroup, std::string root, bool is_version_1 = false)
+      : cgroup_(std::move(cgroup)), root_(std::move(root)), is_version_1_(is_version_1) {}
   std::string cgroup_, root_;
+  bool is_version_1_ = false;
 };
 
 }  // namespace tidegauge::wss

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -39,6 +40,26 @@ Resident residentOf(const std::string& statm) {
   auto [all, resident, shared] = pages;
   auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   return {resident * page, std::min(resident, shared) * page};
+}
+
+// Of "4711 (na)me (x) S 1 …" the numbers that stand `skipped` words after the state.
+std::optional<uint64_t> numberIn(std::string_view stat, size_t skipped) {
+  size_t at = stat.rfind(')');
+  if (at == std::string_view::npos) return std::nullopt;
+  for (size_t i = 0; i < skipped + 2; ++i) {
+    at = stat.find(' ', at + 1);
+    if (at == std::string_view::npos) return std::nullopt;
+  }
+  uint64_t number = 0;
+  const char* end = stat.data() + stat.size();
+  if (std::from_chars(stat.data() + at + 1, end, number).ec != std::errc()) return std::nullopt;
+  return number;
+}
+
+template <class Number>
+std::optional<Number> since(std::optional<Number> now, std::optional<Number> before) {
+  if (!now || !before) return std::nullopt;
+  return *now > *before ? *now - *before : 0;
 }
 
 bool hasText(int file) {
@@ -276,6 +297,24 @@ base::Error Process::whyNothing(const char* name, int error_number) const {
 
 base::Error Process::ended() const {
   return error(fmt::format("process {} ({}) ended during the measurement", pid_, name_));
+}
+
+Work operator-(const Work& now, const Work& before) {
+  return {since(now.ran_ns, before.ran_ns), since(now.minor_faults, before.minor_faults),
+          since(now.major_faults, before.major_faults)};
+}
+
+Work Process::work() const {
+  Work work;
+  clockid_t clock = 0;
+  timespec time{};
+  if (clock_getcpuclockid(pid_, &clock) == 0 && clock_gettime(clock, &time) == 0)
+    work.ran_ns = int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  // "4711 (name) state ppid pgrp session tty_nr tpgid flags minflt cminflt majflt …"
+  std::string stat = smallFile("stat");
+  work.minor_faults = numberIn(stat, 6);
+  work.major_faults = numberIn(stat, 8);
+  return work;
 }
 
 Resident Process::resident() const { return residentOf(smallFile("statm")); }

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,15 @@ namespace tidegauge::wss {
 struct Resident {
   uint64_t bytes = 0, shared_bytes = 0;
 };
+
+// What a process has done since it began. Absent: unknown.
+struct Work {
+  std::optional<int64_t> ran_ns = std::nullopt;  // processor time of all its threads
+  // Page faults for memory that was there or new, and for memory that was read from a disk.
+  std::optional<uint64_t> minor_faults = std::nullopt, major_faults = std::nullopt;
+};
+// The work between two looks.
+Work operator-(const Work& now, const Work& before);
 
 class Process {
  public:
@@ -67,6 +77,7 @@ class Process {
   bool isStopped() const;     // by a signal or a debugger: it touches nothing
   size_t mappings() const;    // lines of /proc/PID/maps; 0: unknown. Cost: 0.5 µs each
   Resident resident() const;  // by /proc/PID/statm
+  Work work() const;          // cost: one call and a small file
 
  private:
   Process(pid_t pid, int folder, std::string tasks)

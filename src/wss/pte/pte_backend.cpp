@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "wss/backends/clear_refs.h"
 #include "wss/backends/costs.h"
@@ -37,15 +38,25 @@ std::optional<Cost> PteBackend::predicted(const Resident& resident, size_t mappi
 base::Result<Clearing> PteBackend::clear(const Process& process, Clock& clock) {
   int64_t cpu_ns = clock.cpu_ns();
   // Processes that are gone are dropped.
-  std::erase_if(many_, [&](const auto& one) {
+  auto is_over = [&](const auto& one) {
     return one.first == process.pid() || (kill(one.first, 0) != 0 && errno == ESRCH);
-  });
+  };
+  std::erase_if(many_, is_over);
+  std::erase_if(glimpses_, is_over);
   Clearing done;
   TG_ASSIGN_OR_RETURN(std::optional<ManyMappings> many,
                       ManyMappings::clear(tables_, process, flush_, clock, done));
   if (many) many_.emplace(process.pid(), std::move(*many));
   done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
   return done;
+}
+
+base::Status PteBackend::glance(const Process& process, Clock& clock) {
+  int64_t cpu_ns = clock.cpu_ns();
+  Glimpses& glimpses = glimpses_[process.pid()];
+  base::Status status = glimpses.look(tables_, process);
+  glimpses.cpu_ns += clock.cpu_ns() - cpu_ns;
+  return status;
 }
 
 base::Result<Reading> PteBackend::read(const Process& process, Clock& clock) {
@@ -62,6 +73,11 @@ base::Result<Reading> PteBackend::read(const Process& process, Clock& clock) {
       return many->second.withTaken(table, kind, entries);
     };
   }
+  auto glimpses = glimpses_.find(process.pid());
+  if (glimpses != glimpses_.end())
+    amend = [&, before = std::move(amend)](uint64_t table, page_table_kind kind, Entries entries) {
+      return glimpses->second.amended(table, kind, before ? before(table, kind, entries) : entries);
+    };
   cutAt(done.uses, detail().marks, done.unmapped_bytes);
   auto all = [](const Mapping&) { return true; };
   TG_ASSIGN_OR_RETURN(
@@ -71,6 +87,10 @@ base::Result<Reading> PteBackend::read(const Process& process, Clock& clock) {
   done.pass.end_ns = clock.now_ns();
   if (auto status = process.check(); !status.ok()) return std::move(status.error());
   done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
+  if (glimpses != glimpses_.end()) {
+    done.gone_bytes = glimpses->second.goneBytes(done.uses);
+    done.cost.cpu_ns += std::exchange(glimpses->second.cpu_ns, 0);
+  }
   return done;
 }
 

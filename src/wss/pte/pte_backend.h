@@ -9,6 +9,7 @@
 
 #include "wss/backends/backend.h"
 #include "wss/backends/flush.h"
+#include "wss/pte/glimpses.h"
 #include "wss/pte/many_mappings.h"
 #include "wss/pte/page_tables.h"
 
@@ -17,7 +18,7 @@ namespace tidegauge::wss {
 class PteBackend final : public Backend {
  public:
   PteBackend(PageTables tables, Flush flush)
-      : Backend({.knows_sharing = false, .reads_pages = true}),
+      : Backend({.knows_sharing = false, .reads_pages = true, .glances = true}),
         tables_(std::move(tables)),
         flush_(flush) {}
   std::string_view name() const override { return "pte"; }
@@ -25,12 +26,14 @@ class PteBackend final : public Backend {
   std::vector<std::string> limits() const override;
   std::optional<Cost> predicted(const Resident& resident, size_t mappings) const override;
   base::Result<Clearing> clear(const Process& process, Clock& clock) override;
+  base::Status glance(const Process& process, Clock& clock) override;
   base::Result<Reading> read(const Process& process, Clock& clock) override;
 
  private:
   PageTables tables_;
   Flush flush_;
   std::map<pid_t, ManyMappings> many_;  // of those with many, since they were cleared
+  std::map<pid_t, Glimpses> glimpses_;  // of those whose memory is being reclaimed
 };
 
 }  // namespace tidegauge::wss

@@ -53,14 +53,6 @@ nlohmann::json pressureJson(const PressureWindow& window) {
   return json;
 }
 
-std::string shortageNote(uint64_t scanned_bytes, const std::string& cgroup) {
-  return fmt::format(
-      "Careful: memory was short during the measurement (the kernel scanned {} to free memory{}). "
-      "The kernel then clears accessed bits, so more may have been touched than is reported. "
-      "--backend pressure shows more.",
-      base::humanBytes(scanned_bytes), cgroup.empty() ? ", on the whole machine" : "");
-}
-
 SurveyHead Pressure::head(int64_t /*window_ns*/) const {
   SurveyHead head{
       .name = "pressure",
@@ -68,6 +60,10 @@ SurveyHead Pressure::head(int64_t /*window_ns*/) const {
       .table_head = "Time(s)   Some%   Full%  Scan(MB) Taken(MB)  Back(MB): files  private\n"};
   if (!scope_.cgroup().empty()) {
     head.how += "in cgroup " + base::printable(scope_.cgroup());
+    if (scope_.scansMachine())
+      head.limits = {
+          "only what was read back is of this cgroup; the other figures describe the whole "
+          "machine, because cgroups of version 1 do not count them"};
     return head;
   }
   head.how += "on this machine";

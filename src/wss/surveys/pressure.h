@@ -30,10 +30,6 @@ std::string_view nameOf(Shortage shortage);  // "none", "near", "short"
 nlohmann::json countersJson(const MemoryCounters& counted, int64_t window_ns);
 // The same for a row, with `shortage`.
 nlohmann::json pressureJson(const PressureWindow& window);
-// The effect on a working set of scanning this much meanwhile; `cgroup` empty: on the whole
-// machine.
-std::string shortageNote(uint64_t scanned_bytes, const std::string& cgroup);
-
 class Pressure final : public Survey {
  public:
   Pressure(const Process& process, MemoryScope scope)

@@ -11,7 +11,7 @@
 namespace tidegauge::wss {
 
 // Files and anonymous mappings, most untouched first. Empty: the window is too short to judge
-// (under a second), or too little is cold to matter.
+// (under a second), too little is cold to matter, memory was reclaimed, or the process did not run.
 std::string coldText(const Row& row, size_t columns);
 
 }  // namespace tidegauge::wss

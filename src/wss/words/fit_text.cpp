@@ -18,16 +18,33 @@ std::string wordsOf(const Place& place) {
 
 }  // namespace
 
-std::string fitText(const Touched& touched, const Machine& machine, size_t columns) {
+std::string fitText(const Touched& touched, const Row& row, const Machine& machine,
+                    size_t columns) {
   std::vector<Place> places = placesOf(machine);
   if (places.empty()) return {};
-  auto first = std::find_if(places.begin(), places.end(),
-                            [&](const Place& place) { return touched.bytes <= place.bytes; });
-  std::string text = fmt::format("{} were touched in {:.3g} s", base::humanBytes(touched.bytes),
-                                 seconds(touched.window_ns));
-  if (first != places.begin()) text += ", more than " + wordsOf(*std::prev(first));
-  if (first != places.end())
-    text += (first != places.begin() ? " and within " : ", within ") + wordsOf(*first);
+  if (row.meanwhile.didNotRun())
+    return base::wrapped(
+        fmt::format("The process did not run in this window of {:.3g} s, so it shows nothing of "
+                    "what the process needs.",
+                    seconds(row.window.mean_ns)),
+        columns, 0, 2);
+  Bounds bounds = boundsOf(touched.bytes, row);
+  std::string text = fmt::format(
+      "{} were touched in {:.3g} s",
+      base::humanBytes(bounds.most_bytes || !row.knows_error ? touched.bytes : bounds.least_bytes),
+      seconds(touched.window_ns));
+  if (!bounds.most_bytes && row.knows_error) text = "At least " + text;
+  if (auto ran_ns = row.meanwhile.work.ran_ns)
+    text += fmt::format(" ({:.3g} s of CPU time)", seconds(*ran_ns));
+  if (!row.knows_error) return base::wrapped(text + ".", columns, 0, 2);
+  const Place* below = nullptr;
+  const Place* above = nullptr;
+  for (const Place& place : places) {
+    if (place.bytes < bounds.least_bytes) below = &place;
+    if (above == nullptr && bounds.most_bytes && place.bytes >= *bounds.most_bytes) above = &place;
+  }
+  if (below != nullptr) text += ", more than " + wordsOf(*below);
+  if (above != nullptr) text += (below != nullptr ? " and within " : ", within ") + wordsOf(*above);
   return base::wrapped(text + ".", columns, 0, 2);
 }
 

@@ -1,6 +1,7 @@
 // What a working set fits and does not fit, in sentences; and the chart of a profile.
 //
-//   20 MiB touched in 0.1 s: more than L2 (1 MiB), within L3 (32 MiB, which 2 processors share).
+//   20 MiB were touched in 0.1 s (0.098 s of CPU time), more than L2 (1 MiB) and within L3 (32 MiB,
+//   which 2 processors share).
 //
 //   Window(s)    Ref(MB)
 //       0.010       1.05  █                    windows on a scale of powers of two
@@ -11,12 +12,14 @@
 #include <string>
 #include <vector>
 
+#include "wss/measure/measure.h"
 #include "wss/measure/places.h"
 
 namespace tidegauge::wss {
 
-// For one window. Empty: nothing of the machine is known.
-std::string fitText(const Touched& touched, const Machine& machine, size_t columns);
+// For one window, `touched` in `row` or in the windows that end with it. It names only sizes that
+// the error of the figure allows. Empty: nothing of the machine is known.
+std::string fitText(const Touched& touched, const Row& row, const Machine& machine, size_t columns);
 
 // For the windows of a profile: the touched bytes of each window, with lines for the sizes of L2,
 // L3, the TLB and the limit, and a conclusion: from which window on longer ones add little, or that

@@ -27,6 +27,22 @@ nlohmann::json windowJson(const Window& window) {
           {"most", seconds(window.most_ns)}};
 }
 
+nlohmann::json workJson(const Work& work) {
+  nlohmann::json fields = {
+      {"cpu_s", nullptr}, {"minor_faults", nullptr}, {"major_faults", nullptr}};
+  if (work.ran_ns) fields["cpu_s"] = seconds(*work.ran_ns);
+  if (work.minor_faults) fields["minor_faults"] = *work.minor_faults;
+  if (work.major_faults) fields["major_faults"] = *work.major_faults;
+  return fields;
+}
+
+nlohmann::json limitJson(const Meanwhile& meanwhile) {
+  if (meanwhile.limit_bytes == 0) return nullptr;
+  return {{"bytes", meanwhile.limit_bytes},
+          {"cgroup", meanwhile.limit_of},
+          {"charged_bytes", meanwhile.charged_bytes}};
+}
+
 }  // namespace
 
 const char* sumName(const char* name, uint64_t MappingSums::*sum, bool tells_writes) {
@@ -51,7 +67,9 @@ nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
                    {"method", row.error_bytes ? "sample" : "exact"},
                    {"uncleared_bytes", row.uncleared_bytes},
                    {"unread_bytes", row.unread_bytes},
-                   {"unmapped_marks_bytes", row.unmapped_bytes}};
+                   {"unmapped_marks_bytes", row.unmapped_bytes},
+                   {"at_least", row.meanwhile.is_reclaimed},
+                   {"reclaimed_bytes", row.gone_bytes}};
   if (!row.knows_error) {
     json["error"]["referenced_ci95"] = nullptr;
     json["error"]["method"] = "regions";
@@ -61,6 +79,9 @@ nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
     json["writes"] = {{"bytes_per_s", std::llround(writeRate(row))},
                       {"all_after_s", all_s > 0 ? nlohmann::json(all_s) : nlohmann::json()}};
   }
+  json["pressure"] = pressureJson(row.meanwhile.pressure);
+  json["limit"] = limitJson(row.meanwhile);
+  json["work"] = workJson(row.meanwhile.work);
   json["window_s"]["asked"] = seconds(plan.duration_ns);
   nlohmann::json list = nlohmann::json::array();
   for (const Group& group : groups) {
@@ -104,7 +125,10 @@ std::string csvHeader(bool tells_writes) {
   std::string text = "time,window_s,window_least_s,window_most_s";
   for (const auto& [name, sum] : kSums)
     text += fmt::format(",{}_bytes", sumName(name, sum, tells_writes));
-  return text + ",referenced_ci95_bytes,cpu_s,stall_s,clear_s,read_s" + base::kCsvLineEnd;
+  return text +
+         ",referenced_ci95_bytes,cpu_s,stall_s,clear_s,read_s,at_least,reclaimed_bytes,"
+         "refaulted_bytes,process_cpu_s" +
+         base::kCsvLineEnd;
 }
 
 std::string csvRow(const Row& row, double unix_s, bool knows_sharing) {
@@ -113,9 +137,13 @@ std::string csvRow(const Row& row, double unix_s, bool knows_sharing) {
   for (const auto& [name, sum] : kSums)
     text += knows_sharing || !isOfSharing(sum) ? fmt::format(",{}", row.sums.*sum) : ",";
   text += row.knows_error ? fmt::format(",{:.0f}", row.error_bytes.value_or(0)) : ",";
-  return text + fmt::format(",{:.6f},{:.6f},{:.6f},{:.6f}{}", seconds(row.cost.cpu_ns),
-                            seconds(row.cost.stall_ns), seconds(row.clear.duration_ns()),
-                            seconds(row.read.duration_ns()), base::kCsvLineEnd);
+  text += fmt::format(",{:.6f},{:.6f},{:.6f},{:.6f}", seconds(row.cost.cpu_ns),
+                      seconds(row.cost.stall_ns), seconds(row.clear.duration_ns()),
+                      seconds(row.read.duration_ns()));
+  text += fmt::format(",{:d},{},{},", row.meanwhile.is_reclaimed ? 1 : 0, row.gone_bytes,
+                      row.meanwhile.pressure.counted.refaulted());
+  if (auto ran_ns = row.meanwhile.work.ran_ns) text += fmt::format("{:.6f}", seconds(*ran_ns));
+  return text + base::kCsvLineEnd;
 }
 
 }  // namespace tidegauge::wss

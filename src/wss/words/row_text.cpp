@@ -72,10 +72,12 @@ std::string rowText(const Row& row, const TextOptions& options) {
                           ? fitted(static_cast<uint64_t>(writeRate(row)), fifth_size)
                       : options.knows_sharing ? fitted(maybeOfOthers(row), fifth_size)
                                               : "-";
-  text += fmt::format(
-      "{:<7.3f} {:>{}} {:>{}} {:>{}} {:>5.1f} {:>{}}", seconds(row.window.mean_ns),
-      fitted(sums.rss, size), size, options.knows_sharing ? fitted(sums.pss, size) : "-", size,
-      fitted(sums.referenced, size), size, percent(sums.referenced, sums.rss), fifth, fifth_size);
+  text += fmt::format("{:<7.3f} {:>{}} {:>{}} {:>{}} {:>5.1f} {:>{}}", seconds(row.window.mean_ns),
+                      fitted(sums.rss, size), size,
+                      options.knows_sharing ? fitted(sums.pss, size) : "-", size,
+                      row.meanwhile.is_reclaimed ? fitted(sums.referenced, size - 1) + "+"
+                                                 : fitted(sums.referenced, size),
+                      size, percent(sums.referenced, sums.rss), fifth, fifth_size);
   if (!isNarrow(options))
     text += options.knows_huge ? fmt::format(" {:>5.1f}", percent(sums.huge, sums.rss))
                                : fmt::format(" {:>5}", "-");
@@ -128,7 +130,9 @@ std::string rowNotes(const Row& row, const TextOptions& options) {
         fmt::format("{} of reserved huge pages (hugetlb) are not in these figures: "
                     "the kernel does not report whether they were touched.",
                     base::humanBytes(sums.hugetlb)));
-  if (sums.swap > 0)
+  if (sums.swap > 0 && row.meanwhile.is_reclaimed)
+    note(fmt::format("{} are swapped out at the end.", base::humanBytes(sums.swap)));
+  else if (sums.swap > 0)
     note(fmt::format("{} are swapped out, so they were not touched.", base::humanBytes(sums.swap)));
   return text;
 }

@@ -49,17 +49,16 @@ inline Rolling rolling(uint64_t mib) {
 
 // One row with all that belongs to it.
 inline std::string rowLine(const MeasurementHead& head, const Row& row, double unix_s,
-                           const Rolling* rolling, const PressureWindow& pressure) {
-  return RowLines(head).next(row, unix_s, {}, rolling, pressure);
+                           const Rolling* rolling) {
+  return RowLines(head).next(row, unix_s, {}, rolling);
 }
 
 inline std::string file(const MeasurementHead& head, int rows, double spacing_s = 1) {
   std::string text = headLine(head) + "\n";
   Rolling of = rolling(4);
   for (int i = 0; i < rows; ++i)
-    text +=
-        rowLine(head, row(20), 1000 + i * spacing_s, head.course == "rolling" ? &of : nullptr, {}) +
-        "\n";
+    text += rowLine(head, row(20), 1000 + i * spacing_s, head.course == "rolling" ? &of : nullptr) +
+            "\n";
   return text;
 }
 

@@ -117,16 +117,17 @@ TEST(MeasurementPage, OfWhatWasWrittenHasNoKneeAndNoPlace) {
 TEST(MeasurementPage, SaysWhatIsInNoFigure) {
   Measurement measurement = profileOf({4, 20}, 64);
   measurement.samples.back().row.unmapped_bytes = kMiB;
+  Meanwhile& meanwhile = measurement.samples[0].row.meanwhile;
+  meanwhile.pressure = {{.scanned = 5 * kMiB}, 1'000'000'000};
+  meanwhile.scans_machine = true;
+  meanwhile.is_reclaimed = true;
   measurement.samples[0].pressure = {Shortage::kShort, 5 * kMiB};
   measurement.is_cut = true;
   measurement.head.limits.clear();
   json page = json::parse(measurementPage(measurement));
   ASSERT_EQ(page["careful"].size(), 3U);
-  EXPECT_TRUE(page["careful"][0].get<std::string>().starts_with(
-      "Careful: memory was short during the measurement (the kernel scanned 5.0 MiB to free "
-      "memory, "
-      "on the whole machine)"))
-      << page["careful"][0];
+  EXPECT_TRUE(page["careful"][0].get<std::string>().ends_with(
+      "In the last of them, the kernel scanned 5.0 MiB to free memory on the whole machine."));
   EXPECT_EQ(page["careful"][1], "The file ends inside a line, which is ignored.");
   EXPECT_EQ(
       page["careful"][2],

@@ -97,7 +97,7 @@ TEST(MeasurementRead, TimeNeverRunsBackwards) {
       Row one = row(20);
       taken_s += 0.5;
       one.taken_ns = of.course == "rolling" ? 500'000'000 : std::llround(taken_s * 1e9);
-      text += rowLine(of, one, unix_s, of.course == "rolling" ? &last : nullptr, {}) + "\n";
+      text += rowLine(of, one, unix_s, of.course == "rolling" ? &last : nullptr) + "\n";
     }
     auto measurement = read(text);
     ASSERT_TRUE(measurement.ok()) << measurement.error().what;
@@ -123,7 +123,7 @@ TEST(MeasurementRead, WindowsThatOverlapHaveNoNegativeWidth) {
   Rolling last = rolling(4);
   std::string text = headLine(of) + "\n";
   for (double unix_s : {1000.0, 1000.0, 1000.01})  // each of 0.1 s
-    text += rowLine(of, row(20), unix_s, &last, {}) + "\n";
+    text += rowLine(of, row(20), unix_s, &last) + "\n";
   auto measurement = read(text);
   ASSERT_TRUE(measurement.ok()) << measurement.error().what;
   double before_s = 0;
@@ -152,7 +152,7 @@ TEST(MeasurementRead, MissingValuesOfAnOlderFileAreNotZero) {
   };
   std::string text = "{\"tidegauge_wss\":1," +
                      older(headLine(of), {"tells_writes", "pressure_cgroup"}).substr(1) + "\n" +
-                     older(rowLine(of, row(20), 1000, nullptr, {}), {"pressure"}) + "\n";
+                     older(rowLine(of, row(20), 1000, nullptr), {"pressure"}) + "\n";
   auto measurement = read(text);
   ASSERT_TRUE(measurement.ok()) << measurement.error().what << text;
   const Measurement& it = measurement.value();

@@ -37,9 +37,15 @@ TEST(Measurement, KeepsWhetherMemoryWasShortAndWhatIsPinned) {
   one.taken_ns = 1'000'000'000;
   one.unmapped_bytes = 3 * kMiB;
   one.uses[1].mapping.kind = MappingKind::kPinned;
-  MemoryCounters counted{.refaulted_file = 2 * kMiB, .scanned = 4 * kMiB};
-  auto measurement =
-      read(headLine(of) + "\n" + rowLine(of, one, 1000, nullptr, {counted, 1'000'000'000}) + "\n");
+  one.gone_bytes = 5 * kMiB;
+  one.meanwhile.pressure = {{.refaulted_file = 2 * kMiB, .scanned = 4 * kMiB, .taken = 3 * kMiB},
+                            1'000'000'000};
+  one.meanwhile.is_reclaimed = true;
+  one.meanwhile.limit_bytes = 64 * kMiB;
+  one.meanwhile.limit_of = "/db";
+  one.meanwhile.charged_bytes = 63 * kMiB;
+  one.meanwhile.work.ran_ns = 31'000'000;
+  auto measurement = read(headLine(of) + "\n" + rowLine(of, one, 1000, nullptr) + "\n");
   ASSERT_TRUE(measurement.ok()) << measurement.error().what;
   const Measurement::Sample& sample = measurement.value().samples[0];
   ASSERT_TRUE(sample.pressure);
@@ -48,11 +54,19 @@ TEST(Measurement, KeepsWhetherMemoryWasShortAndWhatIsPinned) {
   EXPECT_EQ(sample.row.unmapped_bytes, 3 * kMiB);
   EXPECT_EQ(sample.row.uses[1].mapping.kind, MappingKind::kPinned);
   std::string text = measurementText(measurement.value(), 5, 1000, false);
-  EXPECT_NE(
-      text.find("Careful: memory was short during the measurement (the kernel scanned 4.0 MiB to "
-                "free memory)."),
-      std::string::npos)
+  EXPECT_NE(text.find("Careful: memory was short in 1 of 1 windows. Their Ref is a lower bound "
+                      "(marked with +), because reclaimed pages no longer count. In the last of "
+                      "them, the kernel reclaimed 3.0 MiB, and 2.0 MiB were read back."),
+            std::string::npos)
       << text;
+  EXPECT_NE(text.find("What cgroup /db uses is larger than its limit of 64.0 MiB: 2.0 MiB were"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find(" 20.00+ "), std::string::npos) << text;
+  EXPECT_EQ(sample.row.gone_bytes, 5 * kMiB);
+  EXPECT_EQ(sample.row.meanwhile.work.ran_ns, 31'000'000);
+  EXPECT_EQ(boundsOf(sample.row).least_bytes, 25 * kMiB);
+  EXPECT_FALSE(boundsOf(sample.row).most_bytes);
   EXPECT_NE(text.find("3.0 MiB of the memory that the file lists as pinned are no longer mapped"),
             std::string::npos);
   EXPECT_NE(text.find("pinned"), std::string::npos);
@@ -61,7 +75,7 @@ TEST(Measurement, KeepsWhetherMemoryWasShortAndWhatIsPinned) {
 TEST(Measurement, OfWritesReportsWhatWasWritten) {
   MeasurementHead of = head("single");
   of.tells_writes = true;
-  std::string line = rowLine(of, row(20), 1000, nullptr, {});
+  std::string line = rowLine(of, row(20), 1000, nullptr);
   EXPECT_NE(line.find("\"written\":20971520"), std::string::npos) << line;
   auto measurement = read(headLine(of) + "\n" + line + "\n");
   ASSERT_TRUE(measurement.ok()) << measurement.error().what;
@@ -78,7 +92,7 @@ TEST(Measurement, EveryRowSaysWhatMayBeOfOthers) {
   Row one = row(20);
   one.uses[1].sums.shared = 5 * kMiB;
   std::string text = headLine(of) + "\n";
-  for (int i = 0; i < 2; ++i) text += rowLine(of, one, 1000 + i, nullptr, {}) + "\n";
+  for (int i = 0; i < 2; ++i) text += rowLine(of, one, 1000 + i, nullptr) + "\n";
   auto measurement = read(text);
   ASSERT_TRUE(measurement.ok()) << measurement.error().what;
   std::string told = measurementText(measurement.value(), 5, 100, false);
@@ -109,7 +123,7 @@ TEST(Measurement, ManyMappingsAreWrittenNowAndThen) {
   size_t with = 0;
   for (int i = 0; i < 40; ++i) {
     many.uses[7].sums.referenced = 4000 + static_cast<uint64_t>(i);
-    std::string line = lines.next(many, 1000 + i, {}, nullptr, {});
+    std::string line = lines.next(many, 1000 + i, {}, nullptr);
     with += line.find("\"groups\"") != std::string::npos;
     text += line + "\n";
   }
@@ -137,14 +151,14 @@ TEST(Measurement, ManyMappingsAreWrittenNowAndThen) {
 TEST(Measurement, FewMappingsAreInEachRow) {
   RowLines lines(head("snapshots"));
   for (int i = 0; i < 10; ++i)
-    EXPECT_NE(lines.next(row(20), 1000 + i, {}, nullptr, {}).find("\"groups\""), std::string::npos);
+    EXPECT_NE(lines.next(row(20), 1000 + i, {}, nullptr).find("\"groups\""), std::string::npos);
   EXPECT_FALSE(lines.lastWithMappings());
 }
 
 // Names of 4 KiB, of bytes that are longer in JSON: the number of omitted mappings is reported.
 TEST(Measurement, MoreMappingsThanALineHolds) {
   MeasurementHead of = head("single");
-  std::string line = rowLine(of, rowOfMany(65'000, 400), 1000, nullptr, {});
+  std::string line = rowLine(of, rowOfMany(65'000, 400), 1000, nullptr);
   EXPECT_LT(line.size(), kMaxLineBytes);
   auto measurement = read(headLine(of) + "\n" + line + "\n");
   ASSERT_TRUE(measurement.ok()) << measurement.error().what;
@@ -158,7 +172,7 @@ TEST(Measurement, MoreMappingsThanALineHolds) {
             std::string::npos);
   Row odd = rowOfMany(9000, 1);
   for (MappingUse& use : odd.uses) use.mapping.path = std::string(4000, '\x01');
-  EXPECT_LT(rowLine(of, odd, 1000, nullptr, {}).size(), kMaxLineBytes);
+  EXPECT_LT(rowLine(of, odd, 1000, nullptr).size(), kMaxLineBytes);
 }
 
 TEST(Measurement, IsKnownByItsBeginning) {

@@ -37,6 +37,35 @@ TEST(SuggestedLimit, OfFewerThanAHundredIsTheMost) {
   EXPECT_NE(limit.text().find("in 99 of 100 windows"), std::string::npos);
 }
 
+// 67 windows of a program that needs 100 MiB and has 64.
+TEST(SuggestedLimit, DoesNotFollowFromWindowsWithReclaim) {
+  Measurement measurement{.head = head("snapshots", 60)};
+  for (uint64_t i = 0; i < 67; ++i) {
+    measurement.samples.push_back({.row = row(42, 60'000'000'000)});
+    measurement.samples.back().row.meanwhile.is_reclaimed = true;
+  }
+  SuggestedLimit limit = suggestedLimit(measurement).value();
+  EXPECT_FALSE(limit.bytes);
+  EXPECT_EQ(
+      limit.text(),
+      "wss suggests no memory limit, because the kernel reclaimed memory in 67 of 67 windows, "
+      "and it is not known how much those touched. Measure with a larger limit, or with "
+      "none.");
+}
+
+// Such a window counts as larger than all others: one of a hundred may exceed the limit.
+TEST(SuggestedLimit, AllowsOneWindowWithReclaimInAHundred) {
+  Measurement measurement{.head = head("snapshots", 60)};
+  for (uint64_t i = 1; i <= 200; ++i)
+    measurement.samples.push_back({.row = row(i, 60'000'000'000)});
+  auto reclaim = [&](size_t i) { measurement.samples[i].row.meanwhile.is_reclaimed = true; };
+  reclaim(0);
+  reclaim(1);
+  EXPECT_EQ(suggestedLimit(measurement)->touched, 200 * kMiB);
+  reclaim(2);
+  EXPECT_FALSE(suggestedLimit(measurement)->bytes);
+}
+
 TEST(SuggestedLimit, FollowsFromNothingThatGrowsOrIsWritten) {
   Measurement measurement{.head = head("cumulative", 60)};
   EXPECT_FALSE(suggestedLimit(measurement));

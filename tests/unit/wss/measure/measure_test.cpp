@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "unit/wss/fake_proc.h"
+#include "unit/wss/fake_sys.h"
 #include "wss/measure/grouping.h"
 #include "wss/words/row_text.h"
 
@@ -109,6 +110,11 @@ TEST(GroupsOf, AddUpToTheRow) {
 // Counts its calls.
 class CountingBackend final : public Backend {
  public:
+  CountingBackend() : Backend({.glances = true}) {}
+  base::Status glance(const Process&, Clock&) override {
+    glances += 1;
+    return base::okStatus();
+  }
   std::string_view name() const override { return "counting"; }
   std::string how() const override { return {}; }
   std::vector<std::string> limits() const override { return {}; }
@@ -125,7 +131,7 @@ class CountingBackend final : public Backend {
     return done;
   }
   std::vector<std::vector<MappingUse>> uses;  // of the first readings
-  int clears = 0, reads = 0, fails_at = 0;
+  int clears = 0, reads = 0, glances = 0, fails_at = 0;
 };
 
 class Measure : public testing::Test {
@@ -184,6 +190,30 @@ TEST_F(Measure, APauseIsNotLongerThanTheTotal) {
   ASSERT_TRUE(run(plan).ok());
   EXPECT_EQ(rows.size(), 2U + 3U);
   EXPECT_EQ(clock.now_ns() - began_ns, 110 + 300);
+}
+
+// Its cgroup reaches its limit 25 ms after the beginning of a window of 50 ms.
+TEST_F(Measure, GlancesWhileMemoryIsReclaimed) {
+  FakeSys sys;
+  constexpr const char* kLimit = "/sys/fs/cgroup/memory/a/memory.failcnt";
+  proc_.write("cgroup", "4:memory:/a\n");
+  sys.write(kLimit, "7\n");
+  auto process = Process::open(423, proc_.root());
+  MeanwhileWatch watch(process.value(), sys.root());
+  clock.onSleep = [&] {
+    if (clock.slept == 3 || clock.slept == 4) sys.write(kLimit, std::to_string(clock.slept));
+  };
+  ASSERT_TRUE(measure(
+                  process.value(), backend, {.duration_ns = 50'000'000}, clock,
+                  [&](const Row& row) {
+                    rows.push_back(row);
+                    return true;
+                  },
+                  &watch)
+                  .ok());
+  EXPECT_EQ(backend.glances, 2);
+  EXPECT_EQ(clock.slept, 5);
+  EXPECT_EQ(rows[0].slept_ns, 50'000'000);
 }
 
 // Two instances that measure it at once would clear each other's marks.

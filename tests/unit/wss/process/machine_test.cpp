@@ -94,14 +94,54 @@ Machine some() {
 }
 
 TEST(FitText, NamesTheNeighbours) {
-  EXPECT_EQ(fitText({100'000'000, 20 * kMiB}, some(), 110),
+  EXPECT_EQ(fitText({100'000'000, 20 * kMiB}, {}, some(), 110),
             "20.0 MiB were touched in 0.1 s, more than L2 (1.0 MiB) and "
             "within L3 (32.0 MiB, which 2 processors share).\n");
-  EXPECT_EQ(fitText({100'000'000, kMiB}, some(), 100),
+  EXPECT_EQ(fitText({100'000'000, kMiB}, {}, some(), 100),
             "1.0 MiB were touched in 0.1 s, within L2 (1.0 MiB).\n");
-  EXPECT_EQ(fitText({100'000'000, 33 * kMiB}, some(), 100),
+  EXPECT_EQ(fitText({100'000'000, 33 * kMiB}, {}, some(), 100),
             "33.0 MiB were touched in 0.1 s, more than L3 (32.0 MiB, which 2 processors share).\n");
-  EXPECT_EQ(fitText({1, 1}, {}, 100), "");
+  EXPECT_EQ(fitText({1, 1}, {}, {}, 100), "");
+}
+
+// A size is named only if the figure, with its error, lies on one side of it.
+TEST(FitText, NamesOnlyWhatTheErrorAllows) {
+  Touched touched{100'000'000, 20 * kMiB};
+  Row row;
+  row.error_bytes = 96.0 * kMiB;
+  EXPECT_EQ(fitText(touched, row, some(), 200), "20.0 MiB were touched in 0.1 s.\n");
+  row.error_bytes = 2.0 * kMiB;
+  EXPECT_EQ(fitText(touched, row, some(), 200),
+            "20.0 MiB were touched in 0.1 s, more than L2 (1.0 MiB) and within L3 (32.0 MiB, which "
+            "2 processors share).\n");
+  row = {};
+  row.sums.hugetlb = 2 * kMiB;  // nobody knows whether it was touched
+  EXPECT_EQ(fitText(touched, row, some(), 200),
+            "At least 20.0 MiB were touched in 0.1 s, more than L2 (1.0 MiB).\n");
+  row = {};
+  row.knows_error = false;  // by regions
+  EXPECT_EQ(fitText(touched, row, some(), 200), "20.0 MiB were touched in 0.1 s.\n");
+}
+
+TEST(FitText, OfReclaimedMemoryIsALowerBound) {
+  Row row;
+  row.sums.referenced = 5 * kMiB;
+  row.gone_bytes = 15 * kMiB;
+  row.window.mean_ns = 100'000'000;
+  row.meanwhile.is_reclaimed = true;
+  row.meanwhile.work.ran_ns = 31'000'000;
+  EXPECT_EQ(fitText(touchedIn(row), row, some(), 200),
+            "At least 20.0 MiB were touched in 0.1 s (0.031 s of CPU time), more than L2 (1.0 "
+            "MiB).\n");
+}
+
+TEST(FitText, OfAProcessThatDidNotRunSaysThat) {
+  Row row;
+  row.window.mean_ns = 100'000'000;
+  row.meanwhile.work.ran_ns = 0;
+  EXPECT_EQ(fitText({100'000'000, kMiB}, row, some(), 200),
+            "The process did not run in this window of 0.1 s, so it shows nothing of what the "
+            "process needs.\n");
 }
 
 TEST(ProfileText, DrawsLinesAndTheKnee) {
@@ -124,6 +164,11 @@ TEST(ProfileText, DrawsLinesAndTheKnee) {
   EXPECT_NE(profileText(rows, some(), 80).find("still grows"), std::string::npos);
   EXPECT_EQ(profileText({rows[0]}, some(), 80), "");
   EXPECT_EQ(profileText({{1, 0}, {2, 0}}, some(), 80), "Nothing was touched.\n");
+}
+
+TEST(ProfileText, OfReclaimedMemoryHasNoKnee) {
+  std::string text = profileText({{1, kMiB, 0}, {2, kMiB, 0, true}}, some(), 400);
+  EXPECT_NE(text.find("The kernel reclaimed memory during the measurement"), std::string::npos);
 }
 
 // The sentence below the chart, for windows of 0.1, 0.2, 0.4 s … with these MiB touched and

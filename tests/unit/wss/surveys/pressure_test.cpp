@@ -5,7 +5,6 @@
 
 #include "unit/wss/fake_proc.h"
 #include "unit/wss/fake_sys.h"
-#include "wss/surveys/pressure_watch.h"
 
 namespace tidegauge::wss {
 namespace {
@@ -126,23 +125,6 @@ TEST_F(PressureOfCgroup, WithoutSuchFilesIsOfTheMachine) {
   auto counters = scope.look();
   ASSERT_TRUE(counters.ok());
   EXPECT_FALSE(counters.value().some_ns.has_value());  // no pressure file
-}
-
-// Since the window before was read, though a later one from the same clearing began earlier.
-TEST_F(PressureOfCgroup, IsWatchedFromReadingToReading) {
-  auto pages = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  PressureWatch watch(MemoryScope::of(process_, sys_.root()));
-  counters(1100, 610);
-  PressureWindow first = watch.look({100, 200}, {1'000'000'100, 1'000'000'200});
-  EXPECT_EQ(first.window_ns, 1'000'000'100);
-  EXPECT_EQ(first.counted.scanned, 1000 * pages);
-  PressureWindow second = watch.look({100, 200}, {3'000'000'100, 3'000'000'200});
-  EXPECT_EQ(second.window_ns, 2'000'000'000);
-  EXPECT_EQ(second.counted.scanned, 0U);
-  EXPECT_EQ(watch.searchedBytes(), 1000 * pages);
-  EXPECT_EQ(watch.cgroup(), "/shop/db");
-  std::filesystem::remove(sys_.at(std::string(kFolder) + "memory.stat"));
-  EXPECT_EQ(watch.look({100, 200}, {9, 9}).window_ns, 2'000'000'000);
 }
 
 }  // namespace

@@ -49,6 +49,19 @@ TEST(ColdText, SaysWhatIsElsewhere) {
               HasSubstr(": 100 MiB of anonymous 0x7e0000000000, 160 MiB elsewhere."));
 }
 
+// What was reclaimed may be what was touched; and who did not run needs nothing yet.
+TEST(ColdText, SaysNothingOfReclaimNorOfAProcessThatDidNotRun) {
+  Row row = rowOf(60'000'000'000);
+  add(row, 0x7f1200000000, "", 1000, 100);
+  row.meanwhile.is_reclaimed = true;
+  EXPECT_EQ(coldText(row, 200), "");
+  row.meanwhile = {};
+  row.meanwhile.work.ran_ns = 0;
+  EXPECT_EQ(coldText(row, 200), "");
+  row.meanwhile.work.ran_ns = 1;
+  EXPECT_NE(coldText(row, 200), "");
+}
+
 TEST(ColdText, SaysNothingOfShortWindowsNorOfLittle) {
   Row brief = rowOf(900'000'000);
   add(brief, 0x7f1200000000, "", 1000, 100);

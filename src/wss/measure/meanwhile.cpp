@@ -1,0 +1,66 @@
+#include "wss/measure/meanwhile.h"
+
+#include <utility>
+
+namespace tidegauge::wss {
+
+bool Meanwhile::exceedsLimit() const {
+  bool is_full = limit_bytes > 0 && charged_bytes >= limit_bytes / 10 * 9;
+  return is_full && shortageOf(pressure.counted, pressure.window_ns) == Shortage::kShort;
+}
+
+void add(Meanwhile& sum, const Meanwhile& more) {
+  // Processes of one cgroup have the same counters, so the largest stand for all.
+  if (more.pressure.counted.scanned >= sum.pressure.counted.scanned) {
+    Work work = sum.work;
+    bool is_reclaimed = sum.is_reclaimed;
+    sum = more;
+    sum.work = work;
+    sum.is_reclaimed |= is_reclaimed;
+  }
+  sum.is_reclaimed |= more.is_reclaimed;
+  auto plus = [](auto& to, const auto& from) {
+    if (from) to = to.value_or(0) + *from;
+  };
+  plus(sum.work.ran_ns, more.work.ran_ns);
+  plus(sum.work.minor_faults, more.work.minor_faults);
+  plus(sum.work.major_faults, more.work.major_faults);
+}
+
+MeanwhileWatch::MeanwhileWatch(const Process& process, const std::string& root)
+    : process_(process),
+      scope_(MemoryScope::of(process, root)),
+      machine_(lookAtMachine(process, root)),
+      bell_(process, root) {}
+
+void MeanwhileWatch::begin(int64_t now_ns) {
+  is_reclaimed_ = false;
+  work_ = process_.work();
+  (void)bell_.rang();
+  if (counted_) return;
+  looked_ns_ = now_ns;
+  if (auto now = scope_.look(); now.ok()) counted_ = now.value();
+}
+
+Meanwhile MeanwhileWatch::look(int64_t now_ns) {
+  Meanwhile meanwhile{.cgroup = scope_.cgroup(),
+                      .scans_machine = scope_.scansMachine(),
+                      .limit_bytes = machine_.limit_bytes,
+                      .limit_of = machine_.limit_of};
+  Work work = process_.work();
+  meanwhile.work = work - std::exchange(work_, work);
+  if (machine_.limit_bytes > 0)
+    meanwhile.charged_bytes = chargedBytes(machine_.limit_of, scope_.root());
+  meanwhile.pressure.window_ns = now_ns - std::exchange(looked_ns_, now_ns);
+  // If it cannot be read: what became of the process is reported elsewhere.
+  if (auto now = scope_.look(); now.ok()) {
+    if (counted_) meanwhile.pressure.counted = now.value() - *counted_;
+    counted_ = now.value();
+  }
+  is_reclaimed_ |=
+      shortageOf(meanwhile.pressure.counted, meanwhile.pressure.window_ns) != Shortage::kNone;
+  meanwhile.is_reclaimed = is_reclaimed_;
+  return meanwhile;
+}
+
+}  // namespace tidegauge::wss

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""`tidegauge wss` of processes at a memory limit, and of processes that do not run.
+
+A process reads 100 MiB of a file again and again, in a cgroup that may have 64 MiB: the kernel takes pages
+away that were touched in the window. Needs root and a cgroup with a memory controller, version 1 or 2.
+
+    TIDEGAUGE_BINARY=build/dev/tidegauge python3 tests/wss/limit_test.py"""
+import contextlib
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+from wss_case import MIB, WssCase, running, wss
+
+# Reads a byte of each page of a file, in a cgroup of its own.
+READER = """import mmap, pathlib, sys, time
+pathlib.Path(sys.argv[2], "cgroup.procs").write_text("0")
+with open(sys.argv[1], "rb") as file:
+    memory = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+print("ready", flush=True)
+while memory[::4096]:
+    time.sleep(0.01)
+"""
+CGROUPS = pathlib.Path("/sys/fs/cgroup")
+NEEDED, LIMIT = 100 * MIB, 64 * MIB
+
+
+@contextlib.contextmanager
+def cgroup_with_limit(case):
+    """A cgroup below the root, which is removed behind the block."""
+    name = f"tidegauge-limit-{os.getpid()}"
+    one, two = CGROUPS / "memory" / name, CGROUPS / name
+    controllers = CGROUPS / "cgroup.subtree_control"
+    is_two = controllers.exists() and "memory" in controllers.read_text()
+    if not is_two and not (CGROUPS / "memory/memory.limit_in_bytes").exists():
+        case.skipTest("no cgroup of this machine counts memory")
+    folder = two if is_two else one
+    try:
+        folder.mkdir()
+        (folder / ("memory.max" if is_two else "memory.limit_in_bytes")).write_text(str(LIMIT))
+    except OSError as error:
+        case.skipTest(f"no cgroup can be made, which needs root: {error}")
+    try:
+        yield folder
+    finally:
+        folder.rmdir()
+
+
+class Limit(WssCase):
+    @contextlib.contextmanager
+    def reading(self):
+        """The pid of the reader, and the path of its file, no page of which is in memory before."""
+        with tempfile.NamedTemporaryFile(dir=pathlib.Path(__file__).resolve().parent.parent.parent / "build") as file, \
+                cgroup_with_limit(self) as folder:
+            file.write(os.urandom(MIB) * (NEEDED // MIB))
+            file.flush()
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            with running([sys.executable, "-c", READER, file.name, str(folder)]) as process:
+                self.assertEqual(process.stdout.readline(), "ready\n")
+                yield process.pid, file.name
+
+    def row(self, pid, *words):
+        return json.loads(wss("--json", *words, pid, 3).stdout)["rows"][-1]
+
+    def test_what_was_reclaimed_counts(self):
+        for backend in self.backends():
+            with self.subTest(backend=backend), self.reading() as (pid, path):
+                row = self.row(pid, "--by", "file", "--backend", backend)
+                touched = {group["name"]: group["bytes"]["referenced"] for group in row["groups"]}.get(path, 0)
+                self.assertTrue(row["error"]["at_least"])
+                self.assertGreater(row["pressure"]["bytes"]["refaulted_file"], NEEDED - LIMIT)
+                self.assertEqual(row["limit"]["bytes"], LIMIT)
+                self.assertGreater(row["work"]["cpu_s"], 0)
+                self.assertLessEqual(touched, LIMIT)
+                if backend == "pte":  # to the page if no page is taken within 10 ms; never more
+                    self.assertGreater(touched + row["error"]["reclaimed_bytes"], LIMIT + 16 * MIB)
+                    self.assertLessEqual(touched + row["error"]["reclaimed_bytes"], NEEDED + 16 * MIB)  # libraries
+
+    def test_sentences_claim_nothing(self):
+        for backend in self.backends():
+            with self.subTest(backend=backend), self.reading() as (pid, _):
+                text = " ".join(wss("--backend", backend, pid, 3).stdout.split())
+                self.assertRegex(text, r"is larger than its limit of 64\.0 MiB: [0-9.]+ [MG]iB were read back\.")
+                self.assertRegex(text, r"[0-9]\+ ")  # Ref is marked
+                for claim in ("within", "not touched", "memory limit of"):
+                    self.assertNotIn(claim, text)
+
+    def test_a_file_of_it_says_the_same(self):
+        with self.reading() as (pid, _), tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "run.jsonl")
+            wss("-o", path, pid, 3)
+            text = " ".join(wss(path).stdout.split())
+            self.assertIn("is larger than its limit of 64.0 MiB", text)
+            self.assertIn("At least", text)
+            self.assertNotIn("within", text)
+
+    def test_a_process_that_did_not_run_says_so(self):
+        with running(["sleep", "100"]) as process:
+            text = " ".join(wss(process.pid, 0.2).stdout.split())
+            self.assertRegex(text, r"The process did not run in this window of 0\.[23]\d* s, so it shows nothing")
+            self.assertNotIn("within", text)
+            self.assertEqual(self.row(process.pid)["work"]["cpu_s"], 0)
+
+    def test_without_a_limit_nothing_is_said_of_it(self):
+        with self.touching(64, 16) as (pid, _, _):
+            row = self.row(pid)
+            self.assertFalse(row["error"]["at_least"] and row["pressure"]["shortage"] == "none")
+            self.assertEqual(row["error"]["reclaimed_bytes"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
