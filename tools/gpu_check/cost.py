@@ -19,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 WAYS = ("neither", "record", "history", "both")
 TURNS = 4
 NOT_COUNTED = 5  # steps at the begin of a turn: the recorder learns the stacks
-START_S, ATTACH_S = 120, 60
+START_S, ATTACH_S = 120, 60  # more if the part has more time left
 
 
 class Training:
@@ -56,16 +56,16 @@ class Training:
 class Attached:
     """A recorder of running processes, from when it has their calls."""
 
-    def __init__(self, tools, path, trainings):
+    def __init__(self, tools, path, trainings, seconds):
         self.path, self.trainings = path, trainings
         pids = [word for it in trainings for word in ("-p", str(it.process.pid))]
         self.process = subprocess.Popen([tools.binary, "record", *tools.record, "--no-summary", "-o", path, *pids],
                                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        end = time.monotonic() + ATTACH_S
+        end = time.monotonic() + max(ATTACH_S, seconds)
         while not self._sees_all():
             if self.process.poll() is not None or time.monotonic() > end:
                 self.process.kill()
-                raise RuntimeError(f"record -p saw no calls: {last_line(self.process.communicate()[1])}")
+                raise RuntimeError(f"record -p saw no calls of the training: {last_line(self.process.communicate()[1])}")
             for it in trainings:
                 it.step()
 
@@ -81,9 +81,9 @@ class Attached:
         except sqlite3.OperationalError:  # it is being made
             return False
 
-    def end(self):
+    def end(self, seconds):
         self.process.send_signal(signal.SIGINT)
-        self.process.communicate(timeout=ATTACH_S)
+        self.process.communicate(timeout=max(ATTACH_S, seconds))
 
 
 def by_turns(tools, folder, steps, until):
@@ -97,7 +97,10 @@ def by_turns(tools, folder, steps, until):
         for turn in range(TURNS):
             for is_recorded in (False, True):
                 ways = ("record", "both") if is_recorded else ("neither", "history")
-                recorder = Attached(tools, os.path.join(folder, f"cost{turn}.sqlite"), trainings) if is_recorded else None
+                recorder = None
+                if is_recorded:
+                    recorder = Attached(tools, os.path.join(folder, f"cost{turn}.sqlite"), trainings,
+                                        until - time.monotonic())
                 try:
                     for step in range(-NOT_COUNTED, each):
                         for way, it in zip(ways, trainings):
@@ -106,7 +109,7 @@ def by_turns(tools, folder, steps, until):
                                 taken[way].append(spent_ns)
                 finally:
                     if recorder:
-                        recorder.end()
+                        recorder.end(until - time.monotonic())
             if time.monotonic() > until:
                 break
     finally:

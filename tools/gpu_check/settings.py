@@ -32,15 +32,15 @@ KEYS = {"peak_reserved_bytes": "reserved_bytes.all.peak", "peak_active_bytes": "
         "peak_split_bytes": "inactive_split_bytes.all.peak", "peak_segments": "segment.all.peak",
         "retries": "num_alloc_retries", "ooms": "num_ooms", "driver_allocs": "num_device_alloc",
         "driver_frees": "num_device_free"}
-RUN_S, WHATIF_S = 120, 120
+RUN_S, WHATIF_S = 60, 120  # a run may take longer if the part has more time left
 AT_ONCE = 3
 
 
-def run_program(tools, out, setting, fraction, *words):
+def run_program(tools, out, setting, fraction, seconds, *words):
     """What the program wrote of itself."""
     done = subprocess.run([tools.python, os.path.join(HERE, "programs", "run_once.py"), out, repr(fraction), *words],
                           env={**tools.environment, "PYTORCH_CUDA_ALLOC_CONF": setting},
-                          capture_output=True, text=True, timeout=RUN_S, check=False)
+                          capture_output=True, text=True, timeout=max(RUN_S, seconds), check=False)
     if done.returncode != 0:
         raise RuntimeError(f"the program ended with {done.returncode} under {setting or 'the defaults'}: "
                            f"{last_line(done.stderr)}")
@@ -73,7 +73,7 @@ def compare(setting, fraction, forecast_of, base, really):
 def run(tools, folder, seconds):
     until = time.monotonic() + seconds
     base_out = os.path.join(folder, "base")
-    base = run_program(tools, base_out, "", 0.0, "history")
+    base = run_program(tools, base_out, "", 0.0, seconds, "history")
     peak, total = base["stats"]["reserved_bytes.all.peak"], base["total_bytes"]
 
     def one(number):
@@ -82,8 +82,9 @@ def run(tools, folder, seconds):
             return None
         fraction = share * peak / total
         said = forecast(tools, f"{base_out}.pickle", total, setting, fraction)
-        return compare(setting, fraction, said, base,
-                       run_program(tools, os.path.join(folder, f"run{number}"), setting, fraction))
+        really = run_program(tools, os.path.join(folder, f"run{number}"), setting, fraction,
+                             until - time.monotonic())
+        return compare(setting, fraction, said, base, really)
 
     workers = max(1, min(AT_ONCE, (os.cpu_count() or 1) // 2))
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
