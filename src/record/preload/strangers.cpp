@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <sstream>
 
@@ -23,7 +22,9 @@ struct Ancestry {
 // Fields 4, 22 and 28 of /proc/PID/stat; the name before them may contain anything.
 std::optional<Ancestry> ancestryOf(uint32_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid), std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), {});
+  // Not by istreambuf_iterator, which throws if the process ends meanwhile (ESRCH).
+  std::string text;
+  std::getline(file, text, '\0');
   size_t end = text.rfind(')');
   if (end == std::string::npos) return std::nullopt;
   std::istringstream fields(text.substr(end + 1));
