@@ -32,6 +32,14 @@ bool countsFromItsStart(const MemoryCall& call) {
   return call.verb == Verb::kFree || call.verb == Verb::kUnmap;
 }
 
+void countAtItsStart(MemoryCall& call) {
+  if (!countsFromItsStart(call)) return;
+  int64_t longer_ns = call.end_ns - call.start_ns;
+  call.longer_ns = longer_ns < MemoryCall::kMuchLonger ? static_cast<uint32_t>(longer_ns)
+                                                       : MemoryCall::kMuchLonger;
+  call.end_ns = call.start_ns;
+}
+
 std::string_view name(Plane plane) { return kPlanes[static_cast<size_t>(plane)]; }
 std::string_view name(Verb verb) { return kVerbs[static_cast<size_t>(verb)]; }
 std::string_view name(MemoryKind kind) { return kKinds[static_cast<size_t>(kind)]; }

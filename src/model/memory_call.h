@@ -75,6 +75,11 @@ struct MemoryCall {
   MemoryKind kind = MemoryKind::kDevice;
   uint8_t inner = 0;        // kRuntime: number of driver calls recorded inside it
   bool in_runtime = false;  // kDriver: made by a runtime call
+  // Of a call that is taken when it begins (countAtItsStart): how long it ran after end_ns.
+  uint32_t longer_ns = 0;
+
+  static constexpr uint32_t kMuchLonger = ~uint32_t{0};  // … or more
+  int64_t returned_ns() const { return longer_ns == kMuchLonger ? INT64_MAX : end_ns + longer_ns; }
 };
 
 // Memory exists when the call that allocates it returns. Memory that a call frees may belong to
@@ -85,6 +90,8 @@ struct MemoryCall {
 //
 // A runtime call with a recorded driver call inside counts when it returns, after that one.
 bool countsFromItsStart(const MemoryCall& call);
+// Moves such a call to its start: end_ns becomes start_ns, and longer_ns the time between.
+void countAtItsStart(MemoryCall& call);
 
 std::string_view name(Plane plane);      // "driver", "runtime", "framework"
 std::string_view name(Verb verb);        // "allocate", "free", …

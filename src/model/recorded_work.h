@@ -225,6 +225,15 @@ struct DriversAnswers {
   size_t size() const { return time_ns.size(); }
 };
 
+// How much higher or lower the true peaks of a device may be than those of its events: the order in
+// which calls that ran at the same time took effect is not known (decisions/0030).
+struct PeakSlack {
+  int32_t device = 0;
+  uint64_t active_bytes = 0;  // allocated and requested, too
+  uint64_t reserved_bytes = 0;
+  uint64_t moment_bytes = 0;  // the same of the sums, and of a range's peaks: never less
+};
+
 struct RecordedWork {
   std::shared_ptr<const RecordedRun> run;
   int64_t process_id = 0;
@@ -239,9 +248,10 @@ struct RecordedWork {
   std::vector<base::StringId> frame_modules{};
   std::optional<DriversFigure> drivers_figure{};
   DriversAnswers answers{};
-  std::vector<int32_t> at_least{};  // devices, see isAtLeast()
-  bool has_blocks = false;          // blocks of a framework, inside driver memory, were seen
-  DriverMemory driver{};            // only if requested
+  std::vector<int32_t> at_least{};       // devices, see isAtLeast()
+  bool has_blocks = false;               // blocks of a framework, inside driver memory, were seen
+  DriverMemory driver{};                 // only if requested
+  std::vector<PeakSlack> peak_slacks{};  // of devices on which calls overlapped
 };
 
 // The row of a program; absent if it is not among them.
@@ -263,6 +273,13 @@ inline bool isAtLeast(const Trace& trace, int32_t device) {
   if (!trace.work) return false;
   const std::vector<int32_t>& devices = trace.work->at_least;
   return std::find(devices.begin(), devices.end(), device) != devices.end();
+}
+
+inline PeakSlack peakSlackOf(const Trace& trace, int32_t device) {
+  if (!trace.work) return {};
+  const std::vector<PeakSlack>& all = trace.work->peak_slacks;
+  auto at = std::find_if(all.begin(), all.end(), [&](auto& it) { return it.device == device; });
+  return at == all.end() ? PeakSlack{} : *at;
 }
 
 }  // namespace tidegauge::model

@@ -131,6 +131,79 @@ class Ledgers(LiveTest):
         self.assertEqual({row["function"] for row in rows if row["place"] == 1}, {"main"})
 
 
+class Peaks(LiveTest):
+    """Calls of several threads take effect in an order that no recorder sees: the peak says how far off it may
+    be, and the driver's own peak is within that."""
+    ROUNDS = 12
+
+    def shown(self, path):
+        sql = ("SELECT peak_active_bytes AS bytes, peak_uncertain_bytes AS uncertain, peak_reserved_bytes AS reserved, "
+               "peak_reserved_uncertain_bytes AS reserved_uncertain, (SELECT peak_bytes FROM all_processes) AS of_all, "
+               "(SELECT peak_uncertain_bytes FROM all_processes) AS of_all_uncertain, "
+               "(SELECT incomplete FROM all_processes) AS incomplete FROM devices WHERE device = 0")
+        done = subprocess.run([BINARY, "query", path, sql, "--format", "json"], capture_output=True, check=True)
+        row, = json.loads(done.stdout)
+        self.assertEqual((row["reserved"], row["reserved_uncertain"]), (row["bytes"], row["uncertain"]))
+        self.assertEqual((row["of_all"], row["of_all_uncertain"]), (row["bytes"], row["uncertain"]))
+        return row
+
+    def race(self, seed, threads=8, calls=150, **more):
+        dump = self.folder() / "dump.json"
+        run = self.record(program("races"), threads, calls, seed, DUMP=str(dump), FAKE_GPU_WANDER_US="60", **more)
+        return run, json.loads(dump.read_text())["devices"][0]["asked_peak_bytes"]
+
+    def test_the_true_peak_is_within_what_is_uncertain(self):
+        off = 0
+        for seed in range(self.ROUNDS):
+            with self.subTest(seed):
+                run, truth = self.race(seed)
+                self.assertEqual(run.twin.losses(), {})
+                peak = self.shown(run.path)
+                self.assertLessEqual(peak["bytes"], truth)
+                self.assertGreaterEqual(peak["bytes"] + peak["uncertain"], truth)
+                off += peak["bytes"] != truth
+        self.assertGreater(off, 0, "no peak was off: the calls did not overlap")
+
+    def test_of_one_thread_nothing_is_uncertain(self):
+        run, truth = self.race(1, threads=1, calls=400)
+        peak = self.shown(run.path)
+        self.assertEqual((peak["bytes"], peak["uncertain"]), (truth, 0))
+
+    def test_with_losses_it_says_that_it_is_incomplete(self):
+        """The recorder is stopped until the program has ended: its ring is too small for all of the calls."""
+        folder = self.folder()
+        dump = folder / "dump.json"
+        recorder = subprocess.Popen(
+            [*self.command(folder, "--ring", "64KiB"), "--", str(program("races")), "8", "3000", "1"],
+            env=self.environment(folder, DUMP=str(dump), FAKE_GPU_WANDER_US="60"), stderr=subprocess.PIPE, text=True)
+        try:
+            for _ in range(3000):
+                if calls_in(folder / "run.sqlite"):
+                    break
+                time.sleep(0.01)
+            recorder.send_signal(signal.SIGSTOP)
+            for _ in range(6000):
+                if dump.exists() and dump.read_text():
+                    break
+                time.sleep(0.01)
+        finally:
+            recorder.send_signal(signal.SIGCONT)
+        _, err = recorder.communicate(timeout=60)
+        self.assertEqual(recorder.returncode, 0, err)
+        run = Run(folder, recorder)
+        self.assertNotEqual(run.twin.losses(), {})
+        self.assertIn("memory", self.shown(run.path)["incomplete"])
+        report = json.loads(subprocess.run([BINARY, "report", "--json", run.path], capture_output=True,
+                                           check=True).stdout)
+        self.assertNotEqual(report["devices"][0]["peak"]["active"]["incomplete"], [])
+
+    def test_the_report_says_how_far_off_the_peak_may_be(self):
+        run, _ = self.race(2)
+        self.assertGreater(self.shown(run.path)["uncertain"], 0)
+        text = subprocess.run([BINARY, "report", run.path], capture_output=True, text=True, check=True).stdout
+        self.assertIn("Calls of several threads ran at the same time", text)
+
+
 class Libraries(LiveTest):
     def test_a_private_copy_that_comes_late(self):
         folder = self.folder()

@@ -124,8 +124,13 @@ class Ledgers(PreloadTest):
         self.assertStacks(self.record(path))
 
 
+class Peaks(PreloadTest, ledger_test.Peaks):
+    ROUNDS = 6
+
+
 class Python(PreloadTest):
-    """As of stacks_test.py: where there is a CPython of 3.12 or newer, as root if only root may run it."""
+    """As of stacks_test.py: where there is a CPython of 3.12 or newer, as root if only root may run it. The frames
+    of every version: python_test.py."""
     def test_functions_of_python_stand_in_the_stack_up_to_the_beginning(self):
         script = self.folder() / "work.py"
         script.write_text(stacks_test.Python.CODE)

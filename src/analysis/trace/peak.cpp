@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/lives/block_layout.h"
+#include "model/recorded_work.h"
 
 namespace tidegauge::analysis {
 
@@ -89,6 +90,10 @@ PeakReport peakOf(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   for (uint64_t row = device.device.allocation_begin; row < device.device.allocation_end; ++row) {
     report.uncertain_bytes += model::blockSlackBytes(analysed.trace, row);
   }
+  model::PeakSlack slack = model::peakSlackOf(analysed.trace, device.device.ordinal);
+  report.uncertain_bytes += slack.active_bytes;
+  report.is_order_uncertain = slack.active_bytes > 0;
+  report.reserved_uncertain_bytes = slack.reserved_bytes;
   report.holders = hasOnlyState(analysed.trace, device.device)
                        ? holdersAt(analysed, device, std::max(device.device.steps(), Step{1}) - 1)
                        : holdersAt(analysed, device, report.active);

@@ -56,8 +56,11 @@ struct PeakReport {
   Peak allocated;
   Peak reserved;
   // The true active and allocated peaks lie between the values above and these plus this: blocks
-  // older than the recording, whose sizes only the requests show. 0 for a complete recording.
+  // older than the recording, whose sizes only the requests show. In a recording of calls, the true
+  // peak may be lower, too: model::PeakSlack. 0 for a complete recording of one thread.
   uint64_t uncertain_bytes = 0;
+  uint64_t reserved_uncertain_bytes = 0;  // the same of the reserved peak
+  bool is_order_uncertain = false;        // calls that ran at the same time add to these
   // The true active and allocated peaks may be higher: see isPeakAtLeast().
   bool is_at_least = false;
   Holders holders;  // at the active peak; if the file has only a state, at the end

@@ -47,6 +47,8 @@ ProcessSum sumOf(const AnalysedTrace& analysed, size_t index) {
   for (const auto& device : analysed.devices) {
     bool is_gpu = device->device.kind == model::DeviceKind::kGpu;
     addTo(is_gpu ? sum.peak_bytes : sum.host_peak_bytes, device->totals.peakReserved().bytes);
+    addTo(is_gpu ? sum.peak_uncertain_bytes : sum.host_peak_uncertain_bytes,
+          model::peakSlackOf(analysed.trace, device->device.ordinal).reserved_bytes);
     addTo(is_gpu ? sum.live_bytes : sum.host_live_bytes, device->totals.last().reserved_bytes);
     if (!is_gpu) continue;
     addTo(sum.initial_bytes, device->totals.initial().reserved_bytes);

@@ -40,6 +40,7 @@ struct ProcessSum {
   std::string end_reason;                   // empty: it was still running
   uint64_t peak_bytes = 0, live_bytes = 0;  // on its GPUs; peaks of several GPUs are added
   uint64_t host_peak_bytes = 0, host_live_bytes = 0;
+  uint64_t peak_uncertain_bytes = 0, host_peak_uncertain_bytes = 0;  // model::PeakSlack
   uint64_t block_live_bytes = 0;  // of the framework, part of live_bytes
   uint64_t initial_bytes = 0;     // before the first event, on its GPUs
   uint64_t launches = 0, copies = 0, copied_bytes = 0, copy_failures = 0, refused = 0;

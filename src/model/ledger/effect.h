@@ -36,6 +36,9 @@ enum class Cause : uint8_t {
 struct Effect {
   int64_t time_ns = 0;
   int64_t since_ns = 0;  // of what comes: time_ns, or, if it is carried, when it really came
+  // It happened between these, time_ns being one of them: a call changes something at any moment
+  // between its entry and its return. kMissed: since the memory came.
+  int64_t earliest_ns = 0, latest_ns = 0;
   uint64_t address = 0;  // of an array: its handle; of physical memory: 0
   uint64_t size_bytes = 0;
   uint64_t stream = 0;

@@ -19,6 +19,8 @@ void ProcessLedger::tell(What what, Cause cause, const MemoryCall& call, const E
   effect.cause = cause;
   effect.time_ns = call.end_ns;
   effect.since_ns = is_carrying_ ? call.start_ns : call.end_ns;
+  effect.latest_ns = is_carrying_ ? call.end_ns : call.returned_ns();
+  if (effect.earliest_ns == 0) effect.earliest_ns = is_carrying_ ? call.end_ns : call.start_ns;
   effect.process = process_;
   if (what == What::kMapped || what == What::kUnmapped) effect.kind = MemoryKind::kPhysical;
   if (what == What::kBlock || what == What::kBlockFreed) effect.kind = MemoryKind::kBlock;
@@ -103,6 +105,7 @@ void ProcessLedger::endHolding(uint32_t row, const MemoryCall& call, Cause cause
   effect.place = holding.place;
   effect.device = holding.device;
   effect.kind = holding.kind;
+  if (cause == Cause::kMissed) effect.earliest_ns = holding.since_ns;
   tell(What::kReturned, cause, call, effect);
 }
 

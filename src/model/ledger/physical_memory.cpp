@@ -196,6 +196,7 @@ void ProcessLedger::unmap(uint64_t begin, uint64_t end, const MemoryCall& call, 
     effect.place = mapping.place;
     if (!mapping.is_alias) effect.physical = holdings_[mapping.holding].place;
     effect.is_alias = mapping.is_alias;
+    if (cause == Cause::kMissed) effect.earliest_ns = 1;  // at any time before
     tell(What::kUnmapped, cause, call, effect);
     physical_.mapped_bytes -= to - from;
     if (!mapping.is_alias) {

@@ -144,9 +144,16 @@ Table devicesTable(const AnalysedTrace& analysed) {
         return keyOfSeconds(d.time, d.totals.peakActive().step);
       }));
   add(table, ColumnKind::kBytes, "peak_uncertain_bytes",
-      "the true active and allocated peaks are higher by at most this much",
+      "the true active and allocated peaks are higher by at most this much; of a recording of "
+      "calls, higher or lower, as calls of several threads at the same time may have taken effect "
+      "in any order",
       eachRow([&analysed](Row row) {
         return keyOfBytes(analysis::peakOf(analysed, *analysed.devices[row]).uncertain_bytes);
+      }));
+  add(table, ColumnKind::kBytes, "peak_reserved_uncertain_bytes",
+      "the true reserved peak is higher or lower by at most this much, for the same reason",
+      eachRow([&trace](Row row) {
+        return keyOfBytes(model::peakSlackOf(trace, trace.devices[row].ordinal).reserved_bytes);
       }));
   add(table, ColumnKind::kInteger, "peak_is_at_least",
       "1: the true active and allocated peaks may be higher, because sizes or blocks are inferred",

@@ -94,6 +94,11 @@ Table allProcessesTable(const Whole& whole) {
   rows.bytes("peak_bytes",
              "peak of the memory from the driver; with several GPUs, the sum of their peaks",
              [](auto& p) { return p.peak_bytes; });
+  rows.bytes(
+      "peak_uncertain_bytes",
+      "the true peak is higher or lower by at most this much, as calls of several threads at "
+      "the same time may have taken effect in any order",
+      [](auto& p) { return p.peak_uncertain_bytes; });
   rows.bytes("live_bytes",
              "bytes held when the process ended, or after its last call if it still ran at the end",
              [](auto& p) { return p.live_bytes; });
@@ -101,6 +106,8 @@ Table allProcessesTable(const Whole& whole) {
              [](auto& p) { return p.block_live_bytes; });
   rows.bytes("host_peak_bytes", "peak of pinned and registered host memory",
              [](auto& p) { return p.host_peak_bytes; });
+  rows.bytes("host_peak_uncertain_bytes", "the same of host_peak_bytes",
+             [](auto& p) { return p.host_peak_uncertain_bytes; });
   rows.bytes("host_live_bytes", "pinned and registered host memory held at the end",
              [](auto& p) { return p.host_live_bytes; });
   rows.bytes("initial_bytes",

@@ -75,6 +75,8 @@ class TraceBuilder {
     for (model::Device& device : trace_.devices) {
       device.known = rows_.knownOf(device.ordinal);
       device.has_allocator = rows_.hasAllocator(device.ordinal);
+      model::PeakSlack slack = rows_.peakSlackOf(device.ordinal);
+      if (slack.moment_bytes > 0) work_.peak_slacks.push_back(slack);
     }
     markLowerBounds();
     writeDriversWords();
@@ -318,7 +320,7 @@ class TraceBuilder {
     if (row.refusals <= 1) return;
     work_.refused_in_row.event.push_back(events.size() - 1);
     work_.refused_in_row.count.push_back(row.refusals);
-    work_.refused_in_row.first_ns.push_back(row.first_refusal_ns);
+    work_.refused_in_row.first_ns.push_back(row.other_ns);
   }
 
   void writeCarried() {

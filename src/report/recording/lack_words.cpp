@@ -66,7 +66,7 @@ std::vector<std::string> lackWords(const PeakReport& peak, bool knows_requests) 
     words.emplace_back("≥: at least, because kinds of events are missing");
   } else if (peak.is_at_least) {
     words.emplace_back(
-        peak.uncertain_bytes > 0
+        peak.uncertain_bytes > 0 && !peak.is_order_uncertain
             ? "≥: at least, because some block sizes are inferred from their requests"
             : "≥: at least, because block sizes are inferred, or events are missing");
   }

@@ -28,7 +28,10 @@ std::vector<std::string> numbersOf(const ProcessSum& sum) {
   auto marked = [](Sureness sureness, const std::string& figure) {
     return std::string(signOf(sureness)) + figure;
   };
-  return {marked(sum.memory, sizeOrZero(sum.peak_bytes)),
+  Sureness of_peak = sum.memory == Sureness::kWhole && sum.peak_uncertain_bytes > 0
+                         ? Sureness::kIncomplete
+                         : sum.memory;
+  return {marked(of_peak, sizeOrZero(sum.peak_bytes)),
           marked(sum.memory, sizeOrZero(sum.live_bytes)),
           marked(sum.launched, withCommas(sum.launches)),
           marked(sum.copied, sizeOrZero(sum.copied_bytes)), withCommas(sum.refused)};
@@ -162,6 +165,13 @@ void explainSigns(TextPage& page, const WholeRecording& whole) {
       incomplete |= sureness == Sureness::kIncomplete;
     }
   }
+  bool any_order = std::ranges::any_of(
+      whole.processes, [](const ProcessSum& sum) { return sum.peak_uncertain_bytes > 0; });
+  if (any_order)
+    page.faint(
+        "~ of a peak: calls of several threads ran at the same time; all_processes has by how much "
+        "it may be higher or lower",
+        2, 2);
   if (at_least) page.faint("≥: lower bound; the report of each process says why", 2, 2);
   if (incomplete)
     page.faint("~: incomplete, may be more or less; the report of each process says why", 2, 2);

@@ -79,6 +79,11 @@ FindingWords wordsWithoutUnit(const analysis::AnalysedTrace& analysed, const Dev
                  sqlLink("SELECT * FROM allocations WHERE provenance = 'lost' ORDER BY "
                          "block_bytes DESC"));
     case FindingKind::kUncertainPeak:
+      if (summary.peak.is_order_uncertain)
+        return say(
+            "Calls of several threads ran at the same time, so their order is not known, and the "
+            "true active peak may be higher or lower; by at most",
+            finding.find("peak_uncertain_bytes"));
       return say(
           "Some block sizes are inferred from their requests, so the true active peak may "
           "be higher; by at most",

@@ -133,6 +133,7 @@ json peaksJson(const model::Device& device, const analysis::PeakReport& peak,
           {"allocated", withSql(peakJson(peak.allocated), sql.peak("allocated"))},
           {"reserved", withSql(peakJson(peak.reserved), sql.peak("reserved"))},
           {"uncertain_bytes", peak.uncertain_bytes},
+          {"reserved_uncertain_bytes", peak.reserved_uncertain_bytes},
           {"is_at_least", peak.is_at_least}};
 }
 
@@ -268,8 +269,8 @@ json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
            "FROM devices WHERE device = {0}",
            device.ordinal)}};
   all["peak"]["sql"] = fmt::format(
-      "SELECT peak_uncertain_bytes AS uncertain_bytes, peak_is_at_least AS is_at_least "
-      "FROM devices WHERE device = {}",
+      "SELECT peak_uncertain_bytes AS uncertain_bytes, peak_reserved_uncertain_bytes AS "
+      "reserved_uncertain_bytes, peak_is_at_least AS is_at_least FROM devices WHERE device = {}",
       device.ordinal);
   for (Section& section : sectionsOf({analysed, summary, kMaxHolders, capacity_bytes, proof})) {
     all[section.key] = std::move(section.json);

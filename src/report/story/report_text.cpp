@@ -286,9 +286,20 @@ class Report {
       page_.paragraph(howIncomplete(incomplete_, kOfMemory));
       evidence(analysis::kIncompleteSql, {});
     }
-    if (peaks.uncertain_bytes > 0 && !peaks.active_bounds && has_steps) {
+    if (peaks.uncertain_bytes > 0 && peaks.is_order_uncertain) {
+      page_.paragraph(fmt::format(
+          "Calls of several threads ran at the same time, so their order is not known. Active, "
+          "allocated and requested peaks may be higher or lower by at most {}.",
+          humanBytes(peaks.uncertain_bytes)));
+    } else if (peaks.uncertain_bytes > 0 && !peaks.active_bounds && has_steps) {
       page_.paragraph(fmt::format("Active and allocated peaks may be higher by at most {}.",
                                   humanBytes(peaks.uncertain_bytes)));
+    }
+    if (peaks.reserved_uncertain_bytes > 0) {
+      page_.paragraph(
+          fmt::format("The reserved peak may be higher or lower by at most {}, because "
+                      "calls of several threads ran at the same time.",
+                      humanBytes(peaks.reserved_uncertain_bytes)));
     }
   }
 

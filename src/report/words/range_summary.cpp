@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "analysis/summary.h"
+#include "model/recorded_work.h"
 
 namespace tidegauge::report {
 namespace {
@@ -57,6 +58,9 @@ RangeSummary summariseRange(const AnalysedTrace& analysed, const DeviceAnalysis&
   summary.after = totals.at(range.last);
   summary.peak = analysis::peaksOver(totals, range.first, range.last);
   summary.peak.holders = analysis::holdersAt(analysed, device, summary.peak.active);
+  uint64_t slack_bytes = model::peakSlackOf(analysed.trace, device.device.ordinal).moment_bytes;
+  summary.peak.uncertain_bytes = summary.peak.reserved_uncertain_bytes = slack_bytes;
+  summary.peak.is_order_uncertain = slack_bytes > 0;
   summary.peak.bounds = model::boundsOf(device.device);
   summary.peak.is_at_least = analysis::isPeakAtLeast(analysed, device, range.first, range.last);
   for (analysis::OomReport& oom : analysis::oomsOf(analysed, device, 100)) {

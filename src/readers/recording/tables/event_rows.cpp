@@ -6,6 +6,7 @@
 #include "model/call_words.h"
 #include "model/ledger/ledger.h"
 #include "readers/recording/tables/older_segments.h"
+#include "readers/recording/tables/peak_slack.h"
 
 namespace tidegauge::readers::recording {
 namespace {
@@ -45,6 +46,7 @@ EventRow EventRows::rowOf(const Effect& effect, Action action) const {
   row.device = recording::deviceOf(effect);
   row.action = action;
   row.is_carried = effect.is_carried;
+  row.other_ns = effect.time_ns == effect.latest_ns ? effect.earliest_ns : effect.latest_ns;
   return row;
 }
 
@@ -235,7 +237,7 @@ void EventRows::onFailure(const Effect& effect) {
   row.address = model::kUnknownBytes;  // unless the program asks the driver next
   const EventRow* before = settleRefusal(effect);
   row.refusals = before == nullptr ? 1 : before->refusals + 1;
-  row.first_refusal_ns = before == nullptr ? row.time_ns : before->first_refusal_ns;
+  row.other_ns = before == nullptr ? row.time_ns : before->other_ns;
   add(row, Action::kOom, false);
   last_refusal_[effect.thread] = rows_.size() - 1;
   if (unanswered_.size() < kMaxUnanswered) unanswered_.push_back(rows_.size() - 1);
@@ -316,6 +318,46 @@ model::Known EventRows::knownOf(int32_t device) const {
 
 uint64_t EventRows::streamOf(const LiveSegment& segment) const {
   return hasBlocks(segment.place) ? places_[segment.place].stream : segment.stream;
+}
+
+model::PeakSlack EventRows::peakSlackOf(int32_t device) const {
+  auto before = [](const EventRow& a, int32_t of) {
+    return static_cast<uint32_t>(a.device) < static_cast<uint32_t>(of);
+  };
+  auto first = std::lower_bound(rows_.begin(), rows_.end(), device, before);
+  auto forEachMove = [&](const auto& take) {
+    for (auto row = first; row != rows_.end() && row->device == device; ++row) {
+      bool comes = row->action == Action::kSegmentAlloc || row->action == Action::kSegmentMap;
+      bool goes = row->action == Action::kSegmentFree || row->action == Action::kSegmentUnmap;
+      bool of_block = row->action <= Action::kFree && !row->is_provisional;
+      int64_t other_ns = of_block ? row->time_ns : row->other_ns;
+      if (comes || goes || of_block)
+        take(*row, Move{row->time_ns, other_ns, row->address, row->size_bytes, comes}, of_block);
+    }
+  };
+  MovedMemory reserved;
+  forEachMove([&](const EventRow&, const Move& move, bool of_block) {
+    if (!of_block) reserved.add(move);
+  });
+  bool with_blocks = hasAllocator(device);
+  if (!with_blocks && !reserved.hasOverlap()) return {.device = device};
+  std::vector<Move> moves;
+  std::vector<bool> is_segment, is_direct;  // …: used by the program itself, without an allocator
+  forEachMove([&](const EventRow& row, const Move& move, bool of_block) {
+    moves.push_back(move);
+    is_segment.push_back(!of_block);
+    is_direct.push_back(!of_block && !hasBlocks(row.place));
+  });
+  auto inFlight = [&](const std::vector<bool>& which) {
+    return mostInFlight(moves, [&](size_t i) { return bool{which[i]}; });
+  };
+  model::PeakSlack slack;
+  slack.device = device;
+  slack.moment_bytes = inFlight(is_segment);
+  // Of older memory, the sizes are lower bounds, and its rows are not in order of calls.
+  slack.reserved_bytes = saw_older_ ? slack.moment_bytes : reserved.slack();
+  slack.active_bytes = with_blocks ? inFlight(is_direct) : slack.reserved_bytes;
+  return slack;
 }
 
 void EventRows::finish() {

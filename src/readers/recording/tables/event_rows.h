@@ -15,6 +15,7 @@
 
 #include "model/issues.h"
 #include "model/ledger/effect.h"
+#include "model/recorded_work.h"
 #include "model/trace.h"
 
 namespace tidegauge::readers::recording {
@@ -35,9 +36,9 @@ struct EventRow {
   bool is_carried = false;     // live when this part of a recording began
   bool is_retried = false;     // a refusal that was not final: the thread asked again at once
   bool is_older_free = false;  // of memory older than the recording: its size is unknown
-  // kOom: the length of the run of refusals that this one ends, and the time of the first.
-  uint64_t refusals = 0;
-  int64_t first_refusal_ns = 0;
+  uint64_t refusals = 0;       // kOom: the length of the run of refusals that this one ends
+  // kOom: the time of the first. Of a segment: it happened between this and time_ns.
+  int64_t other_ns = 0;
 };
 
 struct LiveSegment {
@@ -77,6 +78,8 @@ class EventRows {
   // A framework placed blocks there; if not, the program uses driver memory directly.
   bool hasAllocator(int32_t device) const { return with_allocator_.contains(device); }
   uint64_t streamOf(const LiveSegment& segment) const;
+  // After finish(): how far the order of concurrent calls may change its peaks.
+  model::PeakSlack peakSlackOf(int32_t device) const;
   // Some memory is older than the recording, so totals are lower bounds.
   bool sawOlder() const { return saw_older_; }
   uint64_t olderBytes() const { return older_bytes_; }  // of segments that only blocks show

@@ -220,8 +220,7 @@ class TableReader {
                                     "th cannot be read: " + status.error().what});
     }
     for (RecordedProcess& process : tables_.processes) {
-      for (MemoryCall& call : process.calls)
-        if (model::countsFromItsStart(call)) call.end_ns = call.start_ns;
+      for (MemoryCall& call : process.calls) model::countAtItsStart(call);
       auto before = [](const MemoryCall& a, const MemoryCall& b) { return a.end_ns < b.end_ns; };
       auto first = process.calls.begin() + static_cast<std::ptrdiff_t>(process.carried);
       if (!std::is_sorted(first, process.calls.end(), before)) {
