@@ -76,8 +76,8 @@ const std::vector<Question>& workedQuestions() {
       {"How much was copied in each direction, and how fast? (recordings)",
        "SELECT c.direction, f.name AS function, sum(c.count) AS copies,\n"
        "       sum(c.size_bytes) AS copied_bytes, sum(c.failures) AS failures,\n"
-       "       CASE WHEN max(c.submitted) = 0 AND sum(c.host_ns) > 0\n"
-       "            THEN sum(c.size_bytes) * 1e9 / sum(c.host_ns) END AS bytes_per_s\n"
+       "       CASE WHEN count(c.transfer_ns) = count(*) AND sum(c.transfer_ns) > 0\n"
+       "            THEN sum(c.size_bytes) * 1e9 / sum(c.transfer_ns) END AS bytes_per_s\n"
        "FROM copies AS c LEFT JOIN functions AS f USING (function_id)\n"
        "GROUP BY c.direction, c.function_id ORDER BY copied_bytes DESC"},
   };

@@ -8,6 +8,7 @@
 
 #include "base/text_layout.h"
 #include "model/call_words.h"
+#include "model/transfer_time.h"
 
 namespace tidegauge::watch {
 namespace {
@@ -210,7 +211,7 @@ void addCopies(All& all, const Labels& labels, const record::SessionProcess& pro
   for (const record::CopyCount& copy : process.copies) {
     Sum& sum = sums[copy.direction];
     sum.bytes += copy.bytes;
-    if (copy.submitted) continue;
+    if (!model::isTransferTime(record::directionName(copy.direction), copy.submitted)) continue;
     sum.is_timed = true;
     sum.time_ns += copy.time_ns;
   }

@@ -183,6 +183,12 @@ class Recording(unittest.TestCase):
         self.assertEqual(report["kernels"]["launches"], 9000 + 345 + 12 + 7 + 100)
         self.assertEqual(report["copies"]["failures"], 1)
         self.assertIsNone(report["copies"]["rows"][1]["bytes_per_second"])
+        rows = json.loads(tidegauge("query", path, "--pid", "101", "--format", "json",
+                                    "SELECT submitted, direction, host_ns, transfer_ns FROM copies"))
+        self.assertIn(True, [row["submitted"] == 1 for row in rows])
+        for row in rows:
+            waits = not row["submitted"] and row["direction"] in ("host to device", "device to host", "host to host")
+            self.assertEqual(row["transfer_ns"], row["host_ns"] if waits else None, row)
         self.assertEqual(report["process"]["exit_status"], 9)
         books = {t["name"]: t for t in self.files[0][1]}
         self.assertEqual(len(books), 3)

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/transfer_time.h"
+
 namespace tidegauge::model {
 namespace {
 
@@ -152,7 +154,7 @@ void LiveBook::addCopies(uint32_t process, const LiveCopyCount& count) {
   it.sum.calls += count.calls;
   it.sum.bytes += count.bytes;
   it.sum.failures += count.failures;
-  if (!count.submitted) {
+  if (isTransferTime(count.direction, count.submitted)) {
     it.sum.timed_bytes += count.bytes;
     it.sum.timed_ns += count.host_ns;
   }

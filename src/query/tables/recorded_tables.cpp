@@ -5,6 +5,7 @@
 
 #include "model/incomplete.h"
 #include "model/recorded_work.h"
+#include "model/transfer_time.h"
 #include "query/scan/columns.h"
 #include "query/tables/tables.h"
 
@@ -216,6 +217,13 @@ Table copiesTable(const AnalysedTrace& analysed) {
   addNumbers(table, "count", "number of calls that succeeded", c.count);
   addNumbers(table, "size_bytes", "bytes of these copies", c.size_bytes, ColumnKind::kBytes);
   addNumbers(table, "host_ns", "total time inside the calls", c.host_ns);
+  std::vector<int64_t> transfer_ns(c.size(), model::kNotRecorded);
+  for (size_t i = 0; i < c.size(); ++i)
+    if (model::isTransferTime(work.run->strings.text(c.direction[i]), c.submitted[i]))
+      transfer_ns[i] = c.host_ns[i];
+  add(table, ColumnKind::kInteger, "transfer_ns",
+      "host_ns of calls that return when the copy is finished; NULL: not timed",
+      eachRow([times = std::move(transfer_ns)](Row row) { return times[row]; }));
   addNumbers(table, "failures", "number of calls that failed", c.failures);
   return table;
 }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/format.h"
+#include "model/transfer_time.h"
 #include "report/recording/cut_mangled.h"
 #include "report/recording/recording_report.h"
 #include "report/words/sentence_json.h"
@@ -154,8 +155,8 @@ Section copiesSection(const RecordedWork& work) {
   std::string list_sql =
       "SELECT direction, submitted, sum(count) AS calls, sum(size_bytes) AS size_bytes, "
       "sum(host_ns) AS host_ns, sum(failures) AS failures, sum(host_ns) / 1e6 AS "
-      "host_ms, CASE WHEN submitted = 0 AND sum(host_ns) > 0 THEN CAST(1e9 * "
-      "sum(size_bytes) / sum(host_ns) AS INTEGER) END AS bytes_per_second FROM copies "
+      "host_ms, sum(transfer_ns) AS transfer_ns, CASE WHEN sum(transfer_ns) > 0 THEN CAST(1e9 * "
+      "sum(size_bytes) / sum(transfer_ns) AS INTEGER) END AS bytes_per_second FROM copies "
       "GROUP BY direction, submitted ORDER BY size_bytes DESC, direction, submitted";
   json list = json::array();
   if (!order.empty()) {
@@ -176,7 +177,8 @@ Section copiesSection(const RecordedWork& work) {
               .link = sqlLink(list_sql)};
     for (const auto& [key, sum] : order) {
       auto [direction, submitted] = key;
-      bool timed = !submitted && sum.host_ns > 0;
+      bool is_transfer = model::isTransferTime(direction, submitted);
+      bool timed = is_transfer && sum.host_ns > 0;
       double host_ms = static_cast<double>(sum.host_ns) / 1e6;
       double exact =
           timed ? 1e9 * static_cast<double>(sum.bytes) / static_cast<double>(sum.host_ns) : 0;
@@ -189,7 +191,7 @@ Section copiesSection(const RecordedWork& work) {
       grid.rows.push_back({humanBytes(static_cast<uint64_t>(sum.bytes)),
                            withCommas(static_cast<uint64_t>(sum.calls)),
                            fmt::format("{:.{}f}", host_ms, host_ms < 10 ? 3 : 1),
-                           timed ? humanBytes(static_cast<uint64_t>(per_second)) : "–",
+                           timed ? humanBytes(static_cast<uint64_t>(per_second)) : "not timed",
                            withCommas(static_cast<uint64_t>(sum.failures)),
                            std::string(direction) + (submitted ? ", submitted" : "")});
       list.push_back({{"direction", clean(direction)},
@@ -197,6 +199,7 @@ Section copiesSection(const RecordedWork& work) {
                       {"calls", sum.calls},
                       {"size_bytes", sum.bytes},
                       {"host_ns", sum.host_ns},
+                      {"transfer_ns", is_transfer ? json(sum.host_ns) : json()},
                       {"failures", sum.failures},
                       {"bytes_per_second", timed ? json(per_second) : json()}});
     }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/recorded_work.h"
+#include "model/transfer_time.h"
 #include "view/tables/table_columns.h"
 
 namespace tidegauge::view {
@@ -157,14 +158,6 @@ std::vector<CopyRow> copyRows(const RecordedWork& work) {
   return rows;
 }
 
-// Is the time inside the calls the transfer time? Copies within the device, and those whose
-// direction only the pointers show, may return earlier, even from functions that usually wait.
-bool isTransferTime(const CopyRow& row, std::string_view direction) {
-  bool waits =
-      direction == "host to device" || direction == "device to host" || direction == "host to host";
-  return waits && !row.submitted;
-}
-
 Table copyTable(const RecordedWork& work) {
   Table table;
   using Row = const CopyRow&;
@@ -177,7 +170,7 @@ Table copyTable(const RecordedWork& work) {
   columns.number("size_bytes", CellKind::kBytes, [](Row r) { return numberOf(r.size_bytes); });
   columns.number("host_ns", CellKind::kDuration, [](Row r) { return numberOf(r.host_ns); });
   columns.number("bytes_per_s", CellKind::kBytesPerSecond, [run](Row r) {
-    if (!isTransferTime(r, run->strings.text(r.direction))) return Number();
+    if (!model::isTransferTime(run->strings.text(r.direction), r.submitted)) return Number();
     return perSecond(r.size_bytes, static_cast<int64_t>(r.host_ns), 1);
   });
   columns.number("failures", CellKind::kCount, [](Row r) { return numberOf(r.failures); });

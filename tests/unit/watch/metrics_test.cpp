@@ -202,12 +202,19 @@ TEST(Metrics, CopiesAreTimedWhereTheTimeIsTheirs) {
   submitted.submitted = true;
   submitted.bytes = 11;
   submitted.time_ns = 7;
-  made.session.copiesSeen({timed, submitted});
+  // Calls that wait, but not for a copy within the device; those by the pointers may be such.
+  record::CopyCount within = timed, by_pointers = timed;
+  within.direction = COPY_DEVICE_TO_DEVICE;
+  by_pointers.direction = COPY_UNKNOWN;
+  made.session.copiesSeen({timed, submitted, within, by_pointers});
   MetricsMaker maker;
   std::string text = textOf(made, maker);
   std::string labels = R"({pid="42",comm="python",direction="host_to_device"})";
   EXPECT_TRUE(has(text, "tidegauge_copy_bytes_total" + labels + " 111"));
   EXPECT_TRUE(has(text, "tidegauge_copy_seconds_total" + labels + " 1.5"));
+  EXPECT_TRUE(has(text, R"(tidegauge_copy_bytes_total{pid="42",comm="python",direction="device_to_device"} 100)"));
+  size_t first = text.find("\ntidegauge_copy_seconds_total{");
+  EXPECT_EQ(text.find("\ntidegauge_copy_seconds_total{", first + 1), std::string::npos) << text;
 }
 
 TEST(Metrics, LabelsStayFewWhateverAProgramDoes) {

@@ -94,7 +94,16 @@ TEST(RecordingReport, ReportsRefusalsHoldingsLaunchesAndCopies) {
   EXPECT_EQ(report["kernels"]["rows"][0]["launches"], 900);
   EXPECT_EQ(report["kernels"]["rows"][0]["grid_x"], 64);
   EXPECT_EQ(report["copies"]["rows"][0]["bytes_per_second"], uint64_t{2} << 30);
+  EXPECT_EQ(report["copies"]["rows"][0]["transfer_ns"], 1'000'000'000);
+  for (size_t row : {1U, 2U}) {  // submitted, and by the pointers: perhaps within the device
+    EXPECT_TRUE(report["copies"]["rows"][row]["transfer_ns"].is_null()) << row;
+    EXPECT_TRUE(report["copies"]["rows"][row]["bytes_per_second"].is_null()) << row;
+  }
   std::string text = textOf(*traces[0]);
+  for (const char* direction : {"device to host, submitted", "by the pointers"}) {
+    size_t end = text.find(direction), begin = text.rfind('\n', end);
+    EXPECT_NE(text.substr(begin, end - begin).find("not timed"), std::string::npos) << text;
+  }
   for (const char* words :
        {"Process 41 python", "3 calls were refused; the first", "2 out of memory",
         "1,003 launches of 3 kernels", "device to host, submitted", "2.00 GiB"})

@@ -210,7 +210,7 @@ export function LaunchesPanel({ data, all }: { data: LiveAnswer; all: boolean })
  * For calls that return when the copy is done; other calls do not show the time of the transfer.
  */
 function bandwidth(bytes: number, us: number): string {
-  return us > 0 ? `${bytesText((bytes / us) * 1e6)}/s` : "–";
+  return us > 0 ? `${bytesText((bytes / us) * 1e6)}/s` : "not timed";
 }
 
 export function CopiesPanel({ data }: { data: LiveAnswer }) {

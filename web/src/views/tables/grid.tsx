@@ -44,7 +44,7 @@ function Text({ text, column }: { text: string; column: ShownColumn }) {
 function Value({ answer, row, column }: CellProps) {
   const cell = row[column.at] ?? null;
   if (cell === null) {
-    const words = column.name === "bytes_per_s" ? "submitted" : "–";
+    const words = column.name === "bytes_per_s" ? "not timed" : "–";
     return <span class="faint">{words}</span>;
   }
   if (column.kind === "address") {
