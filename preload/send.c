@@ -182,6 +182,41 @@ int32_t takeStack(const struct frame* frame) {
 }
 
 // ---- the process --------------------------------------------------------------------------------
+static uint32_t parent_tgid;
+static struct stat opened_proc, opened_area;
+
+// Whether /proc is that of the recorder: the same mount, or another one that has its files. A
+// program of another pid namespace may have mounted its own.
+static bool knowsTheMachine(void) {
+  struct stat now;
+  if (stat("/proc/self", &now) != 0) return true;  // nothing is mounted: unknown
+  if (opened_proc.st_dev == 0) opened_proc = now;
+  if (opened_proc.st_dev == now.st_dev) return true;
+  const char* path = getenv("TIDEGAUGE_PRELOAD");
+  return path != NULL && stat(path, &now) == 0 && now.st_dev == opened_area.st_dev &&
+         now.st_ino == opened_area.st_ino;
+}
+
+// The numbers of this process and its parent as the recorder sees them. getpid() returns others in
+// another pid namespace; /proc/self/stat has those of the namespace of /proc.
+static bool findOwnNumbers(void) {
+  own_tgid = (uint32_t)getpid();
+  parent_tgid = (uint32_t)getppid();
+  if (!knowsTheMachine()) return false;
+  char text[128];
+  int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return true;
+  ssize_t length = read(file, text, sizeof(text) - 1);
+  close(file);
+  if (length <= 0) return true;
+  text[length] = '\0';
+  char* name_end = strrchr(text, ')');  // "4711 (name) S 4710 …"
+  if (name_end == NULL || strlen(name_end) < 5) return true;
+  own_tgid = (uint32_t)strtoul(text, NULL, 10);
+  parent_tgid = (uint32_t)strtoul(name_end + 4, NULL, 10);
+  return true;
+}
+
 static void tellProcess(uint32_t event) {
   struct system_record* record = room(ENTRY_SYSTEM, sizeof(*record));
   if (record == NULL) {
@@ -192,7 +227,7 @@ static void tellProcess(uint32_t event) {
   record->time_ns = monotonicNow();
   record->event = event;
   record->tgid = own_tgid;
-  record->parent = (uint32_t)getppid();
+  record->parent = parent_tgid;
   prctl(PR_GET_NAME, record->text);
   publish();
 }
@@ -200,8 +235,11 @@ static void tellProcess(uint32_t event) {
 static void inChild(void) {  // after fork(): one thread, and nothing of the parent's open state
   memset(&own, 0, sizeof(own));
   own.chosen.device = DEVICE_NEVER_SET;
-  own_tgid = (uint32_t)getpid();
   if (area == NULL) return;
+  if (!findOwnNumbers()) {  // as if it had no library: what it starts by exec has none either
+    state = IMPOSSIBLE;
+    return;
+  }
   own_image = __atomic_fetch_add(&area->head.next_image, 1, __ATOMIC_RELAXED);
   if (stacks != NULL) madvise(stacks, STACKS * sizeof(*stacks), MADV_DONTNEED);
   stacks_sent = 0;
@@ -232,6 +270,7 @@ static bool openArea(void) {
     return false;
   }
   area = mapped;
+  opened_area = status;
   if (area->head.take_stacks) {
     stacks = mmap(NULL, STACKS * sizeof(*stacks), PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -257,8 +296,7 @@ bool ready(void) {
     return false;
   bool was_inside = own.inside;
   own.inside = true;
-  own_tgid = (uint32_t)getpid();
-  bool done = openArea() && pthread_key_create(&at_thread_end, threadEnds) == 0;
+  bool done = openArea() && findOwnNumbers() && pthread_key_create(&at_thread_end, threadEnds) == 0;
   if (done) {
     own.chosen.device = DEVICE_NEVER_SET;
     own_image = __atomic_fetch_add(&area->head.next_image, 1, __ATOMIC_RELAXED);

@@ -115,6 +115,7 @@ struct RecordedRun {
   RecordedFunctions functions;  // by function_id
   RecordedLosses losses;
   RecordedUnwatched unwatched;
+  std::vector<int64_t> traced;  // ascending: processes with a recorded call, launch or copy
   RecordedDevices devices;
   RecordedDeviceMemory device_memory;
   RecordedPart part;
@@ -125,6 +126,10 @@ struct RecordedRun {
   // the last entry of the recorder; absent: it runs, or was killed
   std::optional<int64_t> ended_ns;
   bool was_killed = false;  // the recorder: it left its journal, and no end; or this is a copy
+
+  bool hasTrace(int64_t process_id) const {
+    return std::binary_search(traced.begin(), traced.end(), process_id);
+  }
 };
 
 struct RecordedKernels {

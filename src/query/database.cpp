@@ -44,6 +44,7 @@ std::vector<Table> allTables(const AnalysedTrace& trace, const Whole& whole) {
   tables.push_back(lossesTable(trace));
   tables.push_back(unwatchedTable(trace));
   tables.push_back(incompleteTable(trace));
+  tables.push_back(unrecordedTable(whole));
   tables.push_back(partTable(whole));
   tables.push_back(gpusTable(whole));
   tables.push_back(gpuProcessesTable(whole));

@@ -41,8 +41,8 @@ Limits:
 * The text of a stack ends at 256 KiB with "… 12 more frames".
 
 The tables of recordings (`all_processes`, `all_held`, `processes`, `functions`, `kernels`,
-`launches`, `copies`, `refused`, `held_at_end`, `losses`, `unwatched`, `incomplete`, `part`, `gpus`,
-`gpu_processes`, `device_memory`) are described in [sql-recordings.md](sql-recordings.md).
+`launches`, `copies`, `refused`, `held_at_end`, `losses`, `unwatched`, `incomplete`, `unrecorded`,
+`part`, `gpus`, `gpu_processes`, `device_memory`) are described in [sql-recordings.md](sql-recordings.md).
 
 )";
 

@@ -19,6 +19,7 @@
 #include "report/recording/held_by_process.h"
 #include "report/recording/outside_report.h"
 #include "report/recording/process_table.h"
+#include "report/recording/unrecorded_report.h"
 #include "report/story/report_json.h"
 #include "report/story/report_text.h"
 #include "report/words/file_names.h"
@@ -110,6 +111,8 @@ void startWithWhole(const analysis::WholeRecording& whole, const std::string& pa
   if (std::string held = report::heldByProcessText(whole, processes, text); !held.empty())
     out.write(held + "\n");
   if (whole.run) {
+    if (std::string left = report::unrecordedText(*whole.run, processes, text); !left.empty())
+      out.write(left + "\n");
     std::string said = report::partText(whole, partsBeside(path, whole.run->part), text);
     if (!said.empty()) out.write(said + "\n");
   }

@@ -1,5 +1,6 @@
 #include "query/tables/whole_tables.h"
 
+#include "analysis/trace/unrecorded.h"
 #include "model/ledger/ledger.h"
 #include "query/scan/columns.h"
 
@@ -214,6 +215,35 @@ Table gpuProcessesTable(const Whole& whole) {
         return is_more ? u.used_bytes - *u.recorded_bytes : model::kUnknownBytes;
       });
   return rows.take();
+}
+
+Table unrecordedTable(const Whole& whole) {
+  using analysis::UnrecordedProgram;
+  auto all = std::make_shared<const std::vector<UnrecordedProgram>>(
+      analysis::unrecordedPrograms(*orNothing(whole)->run));
+  Table table = recordingTable(
+      "unrecorded",
+      "Programs that used CUDA, or may have, and of which no call was recorded: why, and what "
+      "records them.",
+      all->size(), true);
+  auto number = [&](const char* name, const char* doc, int64_t UnrecordedProgram::*member) {
+    add(table, ColumnKind::kInteger, name, doc,
+        eachRow([all, member](Row row) { return int64_t{(*all)[row].*member}; }));
+  };
+  auto text = [&](const char* name, const char* doc, std::string UnrecordedProgram::*member) {
+    addMadeText(table, name, doc, eachRow([all, member](Row row) {
+                  return ((*all)[row].*member).empty() ? kNull : static_cast<int64_t>(row);
+                }),
+                [all, member](int64_t row) { return (*all)[static_cast<size_t>(row)].*member; });
+  };
+  number("process_id", "→ processes.process_id; NULL: it is not among them",
+         &UnrecordedProgram::process_id);
+  number("pid", "", &UnrecordedProgram::pid);
+  text("name", "name in the kernel; NULL: unknown", &UnrecordedProgram::name);
+  text("command", "command line; NULL: unknown", &UnrecordedProgram::command);
+  text("reason", "why nothing was recorded", &UnrecordedProgram::reason);
+  text("remedy", "what records it; NULL: nothing that is known", &UnrecordedProgram::remedy);
+  return table;
 }
 
 Table partTable(const Whole& whole) {

@@ -1,5 +1,6 @@
-// all_processes, all_held, part, gpus, gpu_processes, device_memory: facts about all processes of a
-// recording, and the driver's own figures. The same for each process; empty for snapshots.
+// all_processes, all_held, unrecorded, part, gpus, gpu_processes, device_memory: facts about all
+// processes of a recording, and the driver's own figures. The same for each process; empty for
+// snapshots.
 #pragma once
 
 #include <memory>
@@ -14,6 +15,7 @@ using Whole = std::shared_ptr<const analysis::WholeRecording>;
 // With null they are empty.
 Table allProcessesTable(const Whole& whole);
 Table allHeldTable(const Whole& whole);
+Table unrecordedTable(const Whole& whole);
 Table partTable(const Whole& whole);
 Table gpusTable(const Whole& whole);
 Table gpuProcessesTable(const Whole& whole);

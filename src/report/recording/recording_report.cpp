@@ -16,6 +16,7 @@
 #include "model/incomplete.h"
 #include "model/ledger/ledger.h"
 #include "model/recorded_work.h"
+#include "report/recording/unrecorded_report.h"
 #include "report/words/holder_names.h"
 #include "report/words/sentence_json.h"
 
@@ -442,6 +443,9 @@ json recordingJson(const AnalysedTrace& analysed) {
   for (Section& section : recordingSections(analysed, kMaxJsonRows)) {
     all[section.key] = std::move(section.json);
   }
+  Section unrecorded = unrecordedSection(*analysed.trace.work->run, kMaxJsonRows);
+  unrecorded.json["sentences"] = evidenceJson(unrecorded.sentences);
+  all[unrecorded.key] = std::move(unrecorded.json);
   return all;
 }
 

@@ -39,6 +39,8 @@ class TableReader {
       return process == nullptr ? nullptr : &process->work;
     }));
     run_.was_killed = is_abandoned && !run_.ended_ns;
+    for (const auto& [process_id, place] : rows_) run_.traced.push_back(process_id);
+    std::sort(run_.traced.begin(), run_.traced.end());
     tables_.run = std::make_shared<const model::RecordedRun>(std::move(run_));
     return std::move(tables_);
   }

@@ -331,7 +331,7 @@ TEST(RecordedTablesOfSnapshots, AreThereAndEmpty) {
   Database database(trace);
   for (const char* table : {"kernels", "launches", "copies", "processes", "functions", "losses",
                             "unwatched", "incomplete", "all_processes", "all_held", "part", "gpus",
-                            "gpu_processes", "device_memory", "launch_events"}) {
+                            "gpu_processes", "device_memory", "launch_events", "unrecorded"}) {
     EXPECT_EQ(byQuery(database, std::string("SELECT * FROM ") + table).size(), 1U) << table;
   }
 }
