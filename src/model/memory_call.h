@@ -75,7 +75,7 @@ struct MemoryCall {
   MemoryKind kind = MemoryKind::kDevice;
   uint8_t inner = 0;        // kRuntime: number of driver calls recorded inside it
   bool in_runtime = false;  // kDriver: made by a runtime call
-  // Of a call that is taken when it begins (countAtItsStart): how long it ran after end_ns.
+  // How long a call ran after end_ns, if it is taken when it begins (countAtItsStart).
   uint32_t longer_ns = 0;
 
   static constexpr uint32_t kMuchLonger = ~uint32_t{0};  // … or more

@@ -27,7 +27,7 @@ void wander() {
 
 }  // namespace
 
-// Both outside of the driver's lock, which is taken after this and given back before the end.
+// Both outside of the driver's lock, which is taken after this and released before the end.
 Call::Call(const char* function) : function_(function), planned_(plannedFailure(function)) {
   wander();
 }

@@ -354,7 +354,7 @@ model::PeakSlack EventRows::peakSlackOf(int32_t device) const {
   model::PeakSlack slack;
   slack.device = device;
   slack.moment_bytes = inFlight(is_segment);
-  // Of older memory, the sizes are lower bounds, and its rows are not in order of calls.
+  // The sizes of older memory are lower bounds, and its rows are not in order of calls.
   slack.reserved_bytes = saw_older_ ? slack.moment_bytes : reserved.slack();
   slack.active_bytes = with_blocks ? inFlight(is_direct) : slack.reserved_bytes;
   return slack;

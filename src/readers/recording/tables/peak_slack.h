@@ -34,7 +34,7 @@ struct Move {
   int64_t latest_ns() const { return std::max(time_ns, other_ns); }
 };
 
-// The highest sum if bytes come and go at these times.
+// The highest sum if bytes are added and subtracted at these times.
 uint64_t highestLevel(std::vector<std::pair<int64_t, uint64_t>> comes,
                       std::vector<std::pair<int64_t, uint64_t>> goes);
 
