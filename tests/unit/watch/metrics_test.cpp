@@ -212,7 +212,9 @@ TEST(Metrics, CopiesAreTimedWhereTheTimeIsTheirs) {
   std::string labels = R"({pid="42",comm="python",direction="host_to_device"})";
   EXPECT_TRUE(has(text, "tidegauge_copy_bytes_total" + labels + " 111"));
   EXPECT_TRUE(has(text, "tidegauge_copy_seconds_total" + labels + " 1.5"));
-  EXPECT_TRUE(has(text, R"(tidegauge_copy_bytes_total{pid="42",comm="python",direction="device_to_device"} 100)"));
+  EXPECT_TRUE(has(
+      text,
+      R"(tidegauge_copy_bytes_total{pid="42",comm="python",direction="device_to_device"} 100)"));
   size_t first = text.find("\ntidegauge_copy_seconds_total{");
   EXPECT_EQ(text.find("\ntidegauge_copy_seconds_total{", first + 1), std::string::npos) << text;
 }

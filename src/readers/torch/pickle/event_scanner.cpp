@@ -52,8 +52,8 @@ bool EventScanner::scanFields(EventRow& row) {
   return false;
 }
 
-// MEMOIZE, or BINPUT of the next free slot, if present. (Inline: once or more per field. The compiler
-// leaves it as a call where a folder is compiled as one.)
+// MEMOIZE, or BINPUT of the next free slot, if present. (Inline: once or more per field. The
+// compiler leaves it as a call where a folder is compiled as one.)
 [[gnu::always_inline]] inline bool EventScanner::scanMemo(Value value) {
   if (*at_ == opcode::kMemoize) {
     at_ += 1;
