@@ -16,9 +16,12 @@ BIG = bytes([0xab]) + bytes(i % 256 for i in range(600)) + bytes([0xef, 0xbe]) +
 BIG_WORDS = bytes([0xab]) + bytes(range(8)) + bytes([0xef, 0xbe]) + bytes(i * 7 for i in range(8))
 
 
+CUBINS = HERE.parent.parent / "build" / "cubins"  # made by ../fixtures/cubin/make_cubins.sh
+
+
 def parameters(*names):
     """The program whose file has a fat binary, with names of functions for the recorder."""
-    fatbin = HERE.parent / "fixtures" / "cubin" / names[0]
+    fatbin = CUBINS / names[0]
     return program(f"parameters_{fatbin.stem}", "-rdynamic", f'-DFATBIN="{fatbin}"', "-l:libcudart.so.13",
                    "-l:libcuda.so.1", f"-Wl,-rpath,{libraries()}", source="parameters")
 
@@ -29,6 +32,11 @@ def events(run):
 
 
 class Arguments(LiveTest):
+    def setUp(self):
+        super().setUp()
+        if not (CUBINS / "made").exists():
+            self.skipTest("no cubins: tests/fixtures/cubin/make_cubins.sh build/cubins makes them (x86-64)")
+
     def test_each_parameter_has_its_size_however_the_code_is_packed(self):
         for name in ("plain.fatbin", "lz4.fatbin", "zstd.fatbin", "several.fatbin"):
             with self.subTest(name):

@@ -51,7 +51,7 @@ Section unrecordedSection(const model::RecordedRun& run, size_t rows) {
         {{plain(fmt::format("{} more.", base::withCommas(programs.size() - rows)))},
          sqlLink(kSql),
          kSql});
-  section.json = {{"sql", kSql}, {"rows", std::move(list)}, {"rows_sql", kSql}};
+  section.json = {{"rows", std::move(list)}, {"rows_sql", kSql}};
   return section;
 }
 
