@@ -60,8 +60,11 @@ class Python(live.LiveTest):
         notes = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         return {size: [tuple(frame) for frame in frames] for size, frames in notes}
 
-    def assert_true(self, run, truth):
-        self.assertEqual(run.twin.losses(), {})
+    def assert_true(self, run, truth, under_way=0):
+        """`under_way`: calls that may have begun before the recorder came, so that only their return was seen."""
+        losses = run.twin.losses()
+        self.assertLessEqual(losses.pop("return without entry", 0), under_way)
+        self.assertEqual(losses, {})
         stacks = self.stacks(run)
         self.assertEqual(stacks.keys(), truth.keys())
         wrong = {size: stacks[size] for size, frames in truth.items()
@@ -109,7 +112,7 @@ class Python(live.LiveTest):
                                       text=True, timeout=live.LIMIT_S, check=False)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(child.wait(), 0)
-                self.assert_true(live.Run(folder, done), self.truth(folder / "truth"))
+                self.assert_true(live.Run(folder, done), self.truth(folder / "truth"), under_way=1)
 
     def test_without_python(self):
         run = self.record(next(iter(walked())), live.source_of("frames.py"), self.folder() / "truth", 20,
