@@ -209,8 +209,8 @@ struct Recording {
   std::unique_ptr<record::Source> source;
 
   // It has not started, and must not.
-  void killCommand() const {
-    if (child) record::signalCommand(child->pid(), SIGKILL);
+  void cancelCommand() {
+    if (child) child->cancel();
   }
   // Creates the file after the command was found, and removes it if nothing can be recorded.
   int makeSession(const std::string& path, const RecordOptions& options) {
@@ -218,7 +218,7 @@ struct Recording {
     writer_options.replace = options.force;
     writer_options.recorder = "tidegauge";
     auto refuse = [&](const base::Error& error) {
-      killCommand();
+      cancelCommand();
       return reportWriting(error);
     };
     auto room = roomFor(path, options);
@@ -289,14 +289,14 @@ struct Recording {
       helper->commandIs(child->pid());
     }
     if (auto given = giveUpPrivileges(path, options); !given.ok()) {
-      killCommand();
+      cancelCommand();
       return reportError(given.error());
     }
     if (int code = makeSession(path, options); code != 0) return code;
     auto recorder = record::Recorder::start(recorder_options, *session);
     if (!recorder.ok()) {
       store::removeRecording(path);
-      killCommand();
+      cancelCommand();
       return reportError(recorder.error());
     }
     record::Recorder& it = *recorder.value();
@@ -311,7 +311,7 @@ struct Recording {
       if (status.ok())
         status = child->go();
       else
-        killCommand();
+        cancelCommand();
     }
     for (uint32_t pid : options.pids)
       if (status.ok()) status = it.watch(pid);

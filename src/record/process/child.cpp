@@ -20,6 +20,8 @@
 namespace tidegauge::record {
 namespace {
 
+constexpr int kCancelled = 125;  // exit code: nobody waits for it
+
 // All variables, except those that are set anew. Points into the settings and this process's own.
 std::vector<char*> variablesOf(const ChildSettings& settings) {
   std::vector<char*> list;
@@ -59,8 +61,10 @@ base::Result<Child> Child::start(const std::vector<std::string>& command,
     close(verdict[0]);
     bool is_user = !settings.user || becomeUser(*settings.user).ok();
     char byte = 0;
-    while (read(gate[0], &byte, 1) < 0 && errno == EINTR) {
+    ssize_t got = 0;
+    while ((got = read(gate[0], &byte, 1)) < 0 && errno == EINTR) {
     }
+    if (got > 0) _exit(kCancelled);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -87,6 +91,10 @@ Child::Child(Child&& other) noexcept
 Child::~Child() {
   if (gate_ >= 0) close(gate_);
   if (verdict_ >= 0) close(verdict_);
+}
+
+void Child::cancel() {
+  if (gate_ >= 0) (void)!write(gate_, "", 1);
 }
 
 base::Status Child::go() {

@@ -32,11 +32,14 @@ class Child {
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;
   Child(const Child&) = delete;
-  ~Child();  // lets it run if it still waits
+  ~Child();  // lets it run if it still waits and was not cancelled
 
   pid_t pid() const { return pid_; }
   // Lets it run. An error if there is no such program.
   base::Status go();
+  // It ends instead of running the command. A signal would need a privilege where it has another
+  // user, and would come too late where another process sends it.
+  void cancel();
   // Its wait() status once it has ended.
   std::optional<int> ended();
 
