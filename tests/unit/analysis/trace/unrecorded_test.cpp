@@ -8,17 +8,17 @@ namespace {
 
 using model::kNotRecorded;
 
-struct Run {
+struct MadeRun {
   model::RecordedRun run;
 
-  Run& process(int64_t id, int64_t pid, const char* name) {
+  MadeRun& process(int64_t id, int64_t pid, const char* name) {
     run.processes.process_id.push_back(id);
     run.processes.pid.push_back(pid);
     run.processes.name.push_back(run.strings.intern(name));
     run.processes.command.emplace_back();
     return *this;
   }
-  Run& unwatched(int64_t process, int64_t pid, const char* reason, const char* library = nullptr,
+  MadeRun& unwatched(int64_t process, int64_t pid, const char* reason, const char* library = nullptr,
                  int64_t end_ns = kNotRecorded) {
     model::RecordedUnwatched& rows = run.unwatched;
     rows.begin_ns.push_back(kNotRecorded);
@@ -34,7 +34,7 @@ struct Run {
 };
 
 TEST(Unrecorded, AProgramWithoutCallsIsNamedWithReasonAndRemedy) {
-  Run it;
+  MadeRun it;
   it.process(0, 40, "sh").process(1, 41, "paced").process(2, 42, "plain");
   it.run.traced = {2};
   it.unwatched(1, 41, "it did not load the library of --preload (LD_PRELOAD was changed)");
@@ -51,7 +51,7 @@ TEST(Unrecorded, AProgramWithoutCallsIsNamedWithReasonAndRemedy) {
 }
 
 TEST(Unrecorded, ARowWithoutAProcessFindsItsNameByPid) {
-  Run it;
+  MadeRun it;
   it.process(0, 41, "sh").process(1, 41, "trainer").process(2, 50, "other");
   it.run.traced = {2};
   it.unwatched(kNotRecorded, 41, "it is stripped", "/opt/trainer");
@@ -69,7 +69,7 @@ TEST(Unrecorded, ARowWithoutAProcessFindsItsNameByPid) {
 }
 
 TEST(Unrecorded, RowsOfEveryProcessAndTimesBeforeWatchingNameNobody) {
-  Run it;
+  MadeRun it;
   it.process(1, 41, "idle");
   it.unwatched(kNotRecorded, kNotRecorded, "more was not watched than is kept");
   it.unwatched(1, 41, "it ran before", nullptr, 5);
@@ -77,7 +77,7 @@ TEST(Unrecorded, RowsOfEveryProcessAndTimesBeforeWatchingNameNobody) {
 }
 
 TEST(Unrecorded, ReasonsOfOneProgramAreJoinedAndNotRepeated) {
-  Run it;
+  MadeRun it;
   it.process(1, 41, "paced");
   for (const char* reason : {"one", "one", "two", "three", "four"}) it.unwatched(1, 41, reason);
   auto programs = unrecordedPrograms(it.run);
@@ -86,7 +86,7 @@ TEST(Unrecorded, ReasonsOfOneProgramAreJoinedAndNotRepeated) {
 }
 
 TEST(Unrecorded, AtMostAHundredPrograms) {
-  Run it;
+  MadeRun it;
   for (int64_t i = 1; i <= 200; ++i) it.process(i, i, "p").unwatched(i, i, "why");
   EXPECT_EQ(unrecordedPrograms(it.run).size(), 100U);
 }
