@@ -210,11 +210,11 @@ describe("working sets of other courses", { skip, timeout: 600_000 }, () => {
     use(here.browser, here.at(""), async (page) => {
       await page.waitForSelector(".wsmaps tbody tr");
       const label = await page.locator(".wscurve canvas").getAttribute("aria-label");
-      assert.match(label, /The process freed 30\.0 MiB between windows, by the end of the window of 0\.4 s/);
+      assert.match(label, /The kernel reclaimed memory during the measurement, so the windows are not comparable/);
       assert.doesNotMatch(label, /still grows/);
       const notes = (await page.locator(".livenote").allInnerTexts()).join("\n");
       assert.equal(await page.locator(".livenote").count(), 1);
-      assert.match(notes, /memory was short during the measurement \(the kernel scanned 20\.0 MiB to free memory\)/);
+      assert.match(notes, /memory was short in 4 of 4 windows\. Their Ref is a lower bound/);
       assert.match(notes, /This file does not contain: huge\./);
       assert.match(notes, /1\.0 MiB of the memory that the file lists as pinned are no longer mapped/);
       const row = await page.locator(".wsmaps tbody tr").first().innerText();

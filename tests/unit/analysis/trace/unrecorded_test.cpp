@@ -18,8 +18,8 @@ struct MadeRun {
     run.processes.command.emplace_back();
     return *this;
   }
-  MadeRun& unwatched(int64_t process, int64_t pid, const char* reason, const char* library = nullptr,
-                 int64_t end_ns = kNotRecorded) {
+  MadeRun& unwatched(int64_t process, int64_t pid, const char* reason,
+                     const char* library = nullptr, int64_t end_ns = kNotRecorded) {
     model::RecordedUnwatched& rows = run.unwatched;
     rows.begin_ns.push_back(kNotRecorded);
     rows.end_ns.push_back(end_ns);
