@@ -442,6 +442,10 @@ TEST(RecordingReport, TheDocumentNamesEveryKey) {
   RecordingFile file;
   addEverything(file);
   ASSERT_TRUE(file.writer().addDeviceMemory({1'000'000'010, 0, 41, 5 * kMiB}).ok());
+  model::Unwatched stranger;
+  stranger.pid = 4712;
+  stranger.reason = "it did not load the library of --preload (LD_PRELOAD was changed)";
+  ASSERT_TRUE(file.writer().addUnwatched(stranger, std::nullopt).ok());
   ASSERT_TRUE(file.writer().commit().ok());
   std::set<std::string> written;
   auto traces = opened(file);
