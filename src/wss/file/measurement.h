@@ -68,16 +68,12 @@ class RowLines {
 };
 
 struct Measurement {
-  struct Pressure {
-    Shortage shortage = Shortage::kNone;
-    uint64_t scanned_bytes = 0;
-  };
   struct Sample {
     double time_s = 0;  // its end, since the beginning of the first; never decreases
     // without pages; only the last row has mappings, or an earlier one (mappings_age_s)
     Row row{};
     Rolling rolling{};                   // of a rolling measurement
-    std::optional<Pressure> pressure{};  // absent: not in the file
+    std::optional<Shortage> shortage{};  // absent: not in the file
   };
   MeasurementHead head{};
   std::vector<Sample> samples{};

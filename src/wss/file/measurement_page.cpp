@@ -110,7 +110,7 @@ json windowsJson(const Measurement& measurement) {
                 {"ci95", row.error_bytes.value_or(0)}};
     if (!row.knows_error) one["ci95"] = nullptr;
     one["shortage"] = nullptr;
-    if (samples[i].pressure) one["shortage"] = nameOf(samples[i].pressure->shortage);
+    if (samples[i].shortage) one["shortage"] = nameOf(*samples[i].shortage);
     list.push_back(std::move(one));
   }
   return list;

@@ -81,32 +81,30 @@ std::vector<HeatMap::Cell> readCells(Fields& fields, const json& of) {
 }
 
 // Rows of older versions lack it.
-std::optional<Measurement::Pressure> readPressure(Fields& fields, const json& line) {
+std::optional<Shortage> readShortage(Fields& fields, const json& line) {
   if (!Fields::tells(line, "pressure")) return std::nullopt;
-  const json& pressure = fields.object(line, "pressure");
-  std::string text = fields.text(pressure, "shortage");
+  std::string text = fields.text(fields.object(line, "pressure"), "shortage");
   for (Shortage shortage : {Shortage::kNone, Shortage::kNear, Shortage::kShort})
-    if (nameOf(shortage) == text)
-      return Measurement::Pressure{shortage,
-                                   fields.whole(fields.object(pressure, "bytes"), "scanned")};
+    if (nameOf(shortage) == text) return shortage;
   fields.wrong("this version does not know this \"shortage\"");
   return std::nullopt;
 }
 
 // Rows of older versions lack most of it.
-void readMeanwhile(Fields& fields, const json& line, Row& row) {
+void readMeanwhile(Fields& fields, const json& line, std::optional<Shortage> shortage, Row& row) {
   Meanwhile& meanwhile = row.meanwhile;
   const json& error = fields.object(line, "error");
   if (Fields::tells(error, "reclaimed_bytes"))
     row.gone_bytes = fields.whole(error, "reclaimed_bytes");
-  if (auto pressure = readPressure(fields, line)) {
-    const json& bytes = fields.object(fields.object(line, "pressure"), "bytes");
+  if (shortage) {
+    const json& pressure = fields.object(line, "pressure");
+    const json& bytes = fields.object(pressure, "bytes");
     meanwhile.pressure.counted = {.refaulted_file = fields.whole(bytes, "refaulted_file"),
                                   .refaulted_anonymous = fields.whole(bytes, "refaulted_anonymous"),
-                                  .scanned = pressure->scanned_bytes,
+                                  .scanned = fields.whole(bytes, "scanned"),
                                   .taken = fields.whole(bytes, "taken")};
-    meanwhile.pressure.window_ns = fields.nanoseconds(fields.object(line, "pressure"), "window_s");
-    meanwhile.is_reclaimed = pressure->shortage != Shortage::kNone;
+    meanwhile.pressure.window_ns = fields.nanoseconds(pressure, "window_s");
+    meanwhile.is_reclaimed = *shortage != Shortage::kNone;
   }
   if (Fields::tells(error, "at_least")) meanwhile.is_reclaimed = fields.flag(error, "at_least");
   if (Fields::tells(line, "limit")) {
@@ -202,7 +200,6 @@ Row RowReader::readRow(Fields& fields, const json& line) {
   row.unread_bytes = fields.whole(error, "unread_bytes");
   if (Fields::tells(error, "unmapped_marks_bytes"))
     row.unmapped_bytes = fields.whole(error, "unmapped_marks_bytes");
-  readMeanwhile(fields, line, row);
   return row;
 }
 
@@ -270,7 +267,8 @@ void RowReader::add(Fields& fields, const json& line) {
   double unix_s = fields.number(line, "time", kMaxTime);
   if (fields.firstWrong()) return;
   sample.time_s = timeOf(unix_s, sample.row);
-  sample.pressure = readPressure(fields, line);
+  sample.shortage = readShortage(fields, line);
+  readMeanwhile(fields, line, sample.shortage, sample.row);
   readMappings(fields, line, sample.row);
   sample.row.of_others_bytes = Fields::tells(line, "of_others_bytes")
                                    ? fields.whole(line, "of_others_bytes")

@@ -26,7 +26,7 @@ def ask(*words):
                           check=True).stdout
 
 
-class Strangers(live.LiveTest):
+class Recorded(live.LiveTest):
     def record_in(self, folder, command, *options, **env):
         done = subprocess.run([*self.command(folder, *options), "--", *map(str, command)],
                               env=self.environment(folder, **env), capture_output=True, text=True,
@@ -53,6 +53,12 @@ class Strangers(live.LiveTest):
         self.assertEqual(said[0]["incomplete"], [])
         return said[0]["recording"]["process"]
 
+    def skip_without(self, command):
+        if not shutil.which(command[0]):
+            self.skipTest(f"there is no {command[0]}: apt-get install {PACKAGES[command[0]]}")
+        if subprocess.run([*command, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest(f"{' '.join(command)} is not permitted here: run as root outside of a container")
+
     def assert_whole(self, run, name):
         self.assertEqual(run.twin.losses(), {})
         self.assertEqual(run.twin.unwatched(), [])
@@ -64,6 +70,8 @@ class Strangers(live.LiveTest):
         self.assertEqual(list(twins.driver_calls(run.twin).values()), list(run.logged.values()))
         return process, wanted
 
+
+class Strangers(Recorded):
     def test_a_setuid_program_is_seen(self):
         folder, path = self.setuid("plain")
         run = self.record_in(folder, [path])
@@ -74,10 +82,7 @@ class Strangers(live.LiveTest):
     def test_a_program_of_another_pid_namespace_is_seen(self):
         for name, command in NAMESPACES.items():
             with self.subTest(name):
-                if not shutil.which(command[0]):
-                    self.skipTest(f"there is no {command[0]}: apt-get install {PACKAGES[command[0]]}")
-                if subprocess.run([*command, "true"], capture_output=True, check=False).returncode != 0:
-                    self.skipTest(f"{' '.join(command)} is not permitted here: run as root outside of a container")
+                self.skip_without(command)
                 run = self.record_in(self.folder(), [*command, program("plain")])
                 process, wanted = self.assert_whole(run, "plain")
                 self.assertNotEqual(process.row["pid"], wanted["pid"])  # that is 1 or 2
@@ -86,10 +91,7 @@ class Strangers(live.LiveTest):
     def test_with_the_library_it_is_recorded_by_the_machines_pid_or_named(self):
         for name, command in NAMESPACES.items():
             with self.subTest(name):
-                if not shutil.which(command[0]):
-                    self.skipTest(f"there is no {command[0]}: apt-get install {PACKAGES[command[0]]}")
-                if subprocess.run([*command, "true"], capture_output=True, check=False).returncode != 0:
-                    self.skipTest(f"{' '.join(command)} is not permitted here: run as root outside of a container")
+                self.skip_without(command)
                 run = self.record_in(self.folder(), [*command, program("paced"), 40, 100], "--preload")
                 names = {it.row["pid"]: it.row["name"] for it in run.twin.processes.values()}
                 self.assertLessEqual(set(names.values()), {"unshare", "bwrap", "paced"})
@@ -102,7 +104,7 @@ class Strangers(live.LiveTest):
                     self.assertIn("Nothing was recorded of", report)
 
 
-class Unrecorded(Strangers):
+class Unrecorded(Recorded):
     """A program of which nothing was recorded beside one of which all was."""
 
     def assert_named(self, run, name, reason, remedy):

@@ -121,7 +121,7 @@ TEST(MeasurementPage, SaysWhatIsInNoFigure) {
   meanwhile.pressure = {{.scanned = 5 * kMiB}, 1'000'000'000};
   meanwhile.scans_machine = true;
   meanwhile.is_reclaimed = true;
-  measurement.samples[0].pressure = {Shortage::kShort, 5 * kMiB};
+  measurement.samples[0].shortage = Shortage::kShort;
   measurement.is_cut = true;
   measurement.head.limits.clear();
   json page = json::parse(measurementPage(measurement));

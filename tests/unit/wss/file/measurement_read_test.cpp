@@ -159,7 +159,7 @@ TEST(MeasurementRead, MissingValuesOfAnOlderFileAreNotZero) {
   EXPECT_FALSE(it.tells(&MappingSums::huge));
   EXPECT_FALSE(it.tells(&MappingSums::pss));
   EXPECT_TRUE(it.tells(&MappingSums::rss));
-  EXPECT_FALSE(it.samples[0].pressure);
+  EXPECT_FALSE(it.samples[0].shortage);
   std::string told = measurementText(it, 5, 100, false);
   EXPECT_NE(told.find("This file does not contain: pss, huge, swap."), std::string::npos) << told;
   // PSS, what others touched, and the share of huge pages have a dash.

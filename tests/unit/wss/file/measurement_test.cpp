@@ -48,9 +48,8 @@ TEST(Measurement, KeepsWhetherMemoryWasShortAndWhatIsPinned) {
   auto measurement = read(headLine(of) + "\n" + rowLine(of, one, 1000, nullptr) + "\n");
   ASSERT_TRUE(measurement.ok()) << measurement.error().what;
   const Measurement::Sample& sample = measurement.value().samples[0];
-  ASSERT_TRUE(sample.pressure);
-  EXPECT_EQ(sample.pressure->shortage, Shortage::kShort);
-  EXPECT_EQ(sample.pressure->scanned_bytes, 4 * kMiB);
+  EXPECT_EQ(sample.shortage, Shortage::kShort);
+  EXPECT_EQ(sample.row.meanwhile.pressure.counted.scanned, 4 * kMiB);
   EXPECT_EQ(sample.row.unmapped_bytes, 3 * kMiB);
   EXPECT_EQ(sample.row.uses[1].mapping.kind, MappingKind::kPinned);
   std::string text = measurementText(measurement.value(), 5, 1000, false);
