@@ -52,6 +52,7 @@ TEST_F(MeanwhileTest, OfACgroupAtItsLimitSaysWhatCameBack) {
              "pgscan 1010\npgsteal 505\nworkingset_refault_file 303\n");
   Meanwhile meanwhile = watch.look(2'000'000'000);
   EXPECT_EQ(meanwhile.cgroup, "/a");
+  EXPECT_EQ(meanwhile.pressure.window_ns, 1'000'000'000);
   EXPECT_FALSE(meanwhile.scans_machine);
   EXPECT_EQ(meanwhile.pressure.counted.taken, 500 * kPageBytes);
   EXPECT_EQ(meanwhile.pressure.counted.refaulted(), 300 * kPageBytes);
@@ -86,8 +87,10 @@ TEST_F(MeanwhileTest, IsReclaimedUntilThePagesAreClearedAgain) {
   Meanwhile later = watch.look(4'000'000'000);
   EXPECT_TRUE(later.is_reclaimed);
   EXPECT_EQ(later.pressure.counted.scanned, 0U);
-  watch.begin(4'000'000'000);
-  EXPECT_FALSE(watch.look(5'000'000'000).is_reclaimed);
+  watch.begin(6'000'000'000);  // after a pause, which counts as time since the row before
+  Meanwhile cleared = watch.look(7'000'000'000);
+  EXPECT_FALSE(cleared.is_reclaimed);
+  EXPECT_EQ(cleared.pressure.window_ns, 3'000'000'000);
 }
 
 TEST_F(MeanwhileTest, TheBellRingsOnceForEachChange) {
