@@ -25,6 +25,10 @@ void Glimpses::note(const std::vector<PageBits>& pages) {
   }
 }
 
+void Glimpses::beginReading() {
+  for (auto& [table, seen] : seen_) seen.there_at_end = {};
+}
+
 Entries Glimpses::amended(uint64_t table, page_table_kind kind, Entries entries) {
   auto found = seen_.find(table);
   if (found == seen_.end() || !hasEntries(kind)) return entries;

@@ -26,7 +26,9 @@ class Glimpses {
   // Notes what these pages say, in the order of addresses.
   void note(const std::vector<PageBits>& pages);
 
-  // For the reading at the end: the entries of a table, with the accessed bits of pages that were
+  // Before a reading at the end of a window: forgets what was there at the end of the last one.
+  void beginReading();
+  // For that reading: the entries of a table, with the accessed bits of pages that were
   // seen touched. Valid until the next call.
   Entries amended(uint64_t table, page_table_kind kind, Entries entries);
   // After it: bytes that were seen touched and have no memory now, in these mappings.

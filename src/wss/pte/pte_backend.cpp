@@ -74,10 +74,12 @@ base::Result<Reading> PteBackend::read(const Process& process, Clock& clock) {
     };
   }
   auto glimpses = glimpses_.find(process.pid());
-  if (glimpses != glimpses_.end())
+  if (glimpses != glimpses_.end()) {
+    glimpses->second.beginReading();
     amend = [&, before = std::move(amend)](uint64_t table, page_table_kind kind, Entries entries) {
       return glimpses->second.amended(table, kind, before ? before(table, kind, entries) : entries);
     };
+  }
   cutAt(done.uses, detail().marks, done.unmapped_bytes);
   auto all = [](const Mapping&) { return true; };
   TG_ASSIGN_OR_RETURN(

@@ -62,7 +62,10 @@ std::string profileText(const std::vector<Touched>& rows, const Machine& machine
   };
   std::vector<Place> lines = placesOf(machine);
   std::erase_if(lines, [&](const Place& place) { return place.bytes > most; });
-  std::string text = fmt::format("{:>9} {:>11}\n", "Window(s)", "Ref(MB)");
+  bool is_reclaimed = std::ranges::any_of(rows, &Touched::is_reclaimed);
+  // Ref is what of it is resident at the end.
+  std::string text =
+      fmt::format("{:>9} {:>11}\n", "Window(s)", is_reclaimed ? "Touched(MB)" : "Ref(MB)");
   for (const Touched& row : rows) {
     text += fmt::format("{:>9.3f} {:>11.2f}  ", seconds(row.window_ns), mib(row.bytes));
     std::string bar;
@@ -78,6 +81,10 @@ std::string profileText(const std::vector<Touched>& rows, const Machine& machine
   std::string names;
   for (const Place& place : lines) names += (names.empty() ? "│ " : ", ") + wordsOf(place);
   if (!names.empty()) text += base::wrapped(names, columns, 0, 2);
+  if (is_reclaimed)
+    text += base::wrapped(
+        "Touched includes memory that was reclaimed before its window ended, as far as it was seen.",
+        columns, 0, 2);
   return text + base::wrapped(verdict, columns, 0, 2);
 }
 

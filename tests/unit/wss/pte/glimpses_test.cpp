@@ -47,6 +47,18 @@ TEST(Glimpses, OfReclaimedPagesAreGone) {
   EXPECT_EQ(glimpses.goneBytes({mapping(0, 1024)}), (7 + 512) * kPage);
 }
 
+// A profile reads several times: a table that was there at the first reading is gone at the second.
+TEST(Glimpses, OfALaterReadingForgetWhatWasThereBefore) {
+  Glimpses glimpses;
+  glimpses.note({{kAddress, pages(0, 10), pages(0, 10)}});
+  auto entries = table(0, 10);
+  glimpses.beginReading();
+  (void)glimpses.amended(kAddress, PAGE_TABLE_OF_PAGES, entries);
+  EXPECT_EQ(glimpses.goneBytes({mapping(0, 512)}), 0U);
+  glimpses.beginReading();  // it does not visit the table, which has no memory
+  EXPECT_EQ(glimpses.goneBytes({mapping(0, 512)}), 10 * kPage);
+}
+
 // What the process unmapped was not reclaimed.
 TEST(Glimpses, CountOnlyWhatIsStillMapped) {
   Glimpses glimpses;
