@@ -214,7 +214,7 @@ describe("working sets of other courses", { skip, timeout: 600_000 }, () => {
       assert.doesNotMatch(label, /still grows/);
       const notes = (await page.locator(".livenote").allInnerTexts()).join("\n");
       assert.equal(await page.locator(".livenote").count(), 1);
-      assert.match(notes, /memory was short in 4 of 4 windows\. Their Ref is a lower bound/);
+      assert.match(notes, /memory was short in 4 of 4 windows\. Their touched memory is a lower bound/);
       assert.match(notes, /This file does not contain: huge\./);
       assert.match(notes, /1\.0 MiB of the memory that the file lists as pinned are no longer mapped/);
       const row = await page.locator(".wsmaps tbody tr").first().innerText();

@@ -51,7 +51,7 @@ bool mayBePython(const Mapping& mapping, const std::string& program) {
 
 std::optional<std::string> layoutProblem(uint32_t tgid, const python_layout& layout) {
   Memory memory(tgid);
-  std::optional<std::string> problem;
+  const char* problem = nullptr;
   for (int i = 0; i < kTries && memory.ok(); ++i) {
     if (i > 0) usleep(kBetweenTries_us);
     uint64_t interpreter = memory.word(layout.runtime + layout.interpreters);
@@ -75,6 +75,7 @@ std::optional<std::string> layoutProblem(uint32_t tgid, const python_layout& lay
       return std::nullopt;
     problem = "its frames have no code objects where this version has them";
   }
+  if (problem == nullptr) return std::nullopt;
   return problem;
 }
 

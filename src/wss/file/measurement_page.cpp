@@ -108,7 +108,7 @@ json windowsJson(const Measurement& measurement) {
                 {"rss", row.sums.rss},
                 {"referenced", row.sums.referenced},
                 {"ci95", row.error_bytes.value_or(0)}};
-    if (!row.knows_error) one["ci95"] = nullptr;
+    if (!row.knows_error || row.meanwhile.is_reclaimed) one["ci95"] = nullptr;
     one["shortage"] = nullptr;
     if (samples[i].shortage) one["shortage"] = nameOf(*samples[i].shortage);
     list.push_back(std::move(one));

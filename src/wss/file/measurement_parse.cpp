@@ -105,6 +105,8 @@ void readMeanwhile(Fields& fields, const json& line, std::optional<Shortage> sho
                                   .taken = fields.whole(bytes, "taken")};
     meanwhile.pressure.window_ns = fields.nanoseconds(pressure, "window_s");
     meanwhile.is_reclaimed = *shortage != Shortage::kNone;
+    if (Fields::tells(pressure, "of_machine"))
+      meanwhile.scans_machine = fields.flag(pressure, "of_machine");
   }
   if (Fields::tells(error, "at_least")) meanwhile.is_reclaimed = fields.flag(error, "at_least");
   if (Fields::tells(line, "limit")) {

@@ -83,7 +83,7 @@ std::string profileText(const std::vector<Touched>& rows, const Machine& machine
   if (!names.empty()) text += base::wrapped(names, columns, 0, 2);
   if (is_reclaimed)
     text += base::wrapped(
-        "Touched includes memory that was reclaimed before its window ended, as far as it was seen.",
+        "Touched includes memory that was reclaimed before its window ended, if it was seen.",
         columns, 0, 2);
   return text + base::wrapped(verdict, columns, 0, 2);
 }

@@ -49,8 +49,8 @@ std::vector<std::string> reclaimSentences(const Row& row) {
 std::vector<std::string> reclaimSentences(size_t windows, size_t all, const Meanwhile& last) {
   if (windows == 0) return {};
   std::vector<std::string> sentences{fmt::format(
-      "Careful: memory was short in {} of {} windows. Their Ref is a lower bound (marked with +), "
-      "because reclaimed pages no longer count. In the last of them, {}.",
+      "Careful: memory was short in {} of {} windows. Their touched memory is a lower bound (in "
+      "text, a + marks it), because reclaimed pages no longer count. In the last of them, {}.",
       windows, all, countsText(last))};
   for (std::string& one : limitSentences(last)) sentences.push_back(std::move(one));
   return sentences;

@@ -80,6 +80,7 @@ nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
                       {"all_after_s", all_s > 0 ? nlohmann::json(all_s) : nlohmann::json()}};
   }
   json["pressure"] = pressureJson(row.meanwhile.pressure);
+  json["pressure"]["of_machine"] = row.meanwhile.scans_machine;
   json["limit"] = limitJson(row.meanwhile);
   json["work"] = workJson(row.meanwhile.work);
   json["window_s"]["asked"] = seconds(plan.duration_ns);

@@ -41,6 +41,7 @@ TEST(Measurement, KeepsWhetherMemoryWasShortAndWhatIsPinned) {
   one.meanwhile.pressure = {{.refaulted_file = 2 * kMiB, .scanned = 4 * kMiB, .taken = 3 * kMiB},
                             1'000'000'000};
   one.meanwhile.is_reclaimed = true;
+  one.meanwhile.scans_machine = true;
   one.meanwhile.limit_bytes = 64 * kMiB;
   one.meanwhile.limit_of = "/db";
   one.meanwhile.charged_bytes = 63 * kMiB;
@@ -53,10 +54,12 @@ TEST(Measurement, KeepsWhetherMemoryWasShortAndWhatIsPinned) {
   EXPECT_EQ(sample.row.unmapped_bytes, 3 * kMiB);
   EXPECT_EQ(sample.row.uses[1].mapping.kind, MappingKind::kPinned);
   std::string text = measurementText(measurement.value(), 5, 1000, false);
-  EXPECT_NE(text.find("Careful: memory was short in 1 of 1 windows. Their Ref is a lower bound "
-                      "(marked with +), because reclaimed pages no longer count. In the last of "
-                      "them, the kernel reclaimed 3.0 MiB, and 2.0 MiB were read back."),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("Careful: memory was short in 1 of 1 windows. Their touched memory is a lower "
+                "bound (in text, a + marks it), because reclaimed pages no longer count. In "
+                "the last of them, the kernel reclaimed 3.0 MiB on the whole machine, and "
+                "2.0 MiB were read back."),
+      std::string::npos)
       << text;
   EXPECT_NE(text.find("What cgroup /db uses is larger than its limit of 64.0 MiB: 2.0 MiB were"),
             std::string::npos)
