@@ -91,7 +91,7 @@ TEST(WssWriter, TheFileSaysTheSame) {
   auto kept = wss::readMeasurementFile(path);
   ASSERT_TRUE(kept.ok()) << kept.error().what;
   EXPECT_TRUE(suggests(wss::suggestedLimit(kept.value())->text()));
-  EXPECT_TRUE(kept.value().samples[0].pressure);
+  EXPECT_TRUE(kept.value().samples[0].shortage);
 }
 
 TEST(WssWriter, TheFileOfWritesSaysThatTheyAre) {
