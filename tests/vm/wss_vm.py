@@ -150,8 +150,11 @@ measure damon.rows --by vma --backend damon -s 0 -d 7
 left damon.rows
 for wait in 0 5; do
   tidegauge wss --backend damon $pid 9 >/out/damon.ended$wait.json 2>/out/damon.ended$wait.err & wss=$!
+  # Not the one that is there for a moment before: it tries whether DAMON works, and watches wss itself.
   tries=300
-  while [ $(cat {KDAMONDS}/nr_kdamonds) = 0 ] && kill -0 $wss && [ $((tries -= 1)) -gt 0 ]; do sleep 0.1; done
+  until [ "$(cat {KDAMONDS}/0/contexts/0/targets/0/pid_target 2>/dev/null)" = $pid ] && kill -0 $wss; do
+    [ $((tries -= 1)) -gt 0 ] || break; sleep 0.1
+  done
   sleep $wait; cat {KDAMONDS}/nr_kdamonds >/out/damon.ended$wait.during
   kill -INT $wss; wait $wss; echo $? >/out/damon.ended$wait.code; left damon.ended$wait
 done
@@ -300,7 +303,8 @@ class Linux612(unittest.TestCase):
         self.assertEqual(results.text("damon.rows.left"), "0 0\n")
         for wait in (0, 5):
             with self.subTest(seconds=wait):
-                self.assertEqual(results.text(f"damon.ended{wait}.during"), "1\n")
+                self.assertEqual(results.text(f"damon.ended{wait}.during"), "1\n",
+                                 results.text(f"damon.ended{wait}.err"))
                 self.assertEqual(results.text(f"damon.ended{wait}.code"), "130\n")
                 self.assertEqual(results.text(f"damon.ended{wait}.left"), "0 0\n")
         self.assertEqual(results.text("damon.gone.code"), "3\n")
