@@ -22,7 +22,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`\n]+)`")
 DOCS_PATH = re.compile(r"(?<![\w/.-])docs/([A-Za-z0-9_./-]+)")
 HEADING = re.compile(r"^#{1,6} +(.+?) *#*$", re.MULTILINE)
-TOP = ("src/", "bpf/", "preload/", "web/", "tests/", "tools/", "bench/", "deploy/", "cmake/", "docs/",
+TOP = ("src/", "bpf/", "preload/", "injection/", "web/", "tests/", "tools/", "bench/", "deploy/", "cmake/", "docs/",
        "examples/")
 IGNORED = ("web/node_modules/", "tests/fuzz/corpus/", "tests/data/", "docs/images/")
 # A path outside of the repository that only looks like one of its own.

@@ -8,7 +8,7 @@
 
 A build does not show this: unity builds and precompiled headers give a header what others included
 before it. Here each header is a compilation of its own, with g++ and, where there is one, clang++.
-Of the flags only -I, -isystem, -D and -std count. Headers of bpf/ and preload/ are C; those that
+Of the flags only -I, -isystem, -D and -std count. Headers of bpf/, preload/ and injection/ are C; those that
 src/ includes are checked as the C++ that reads them. Cost: about 0.8 s per header and compiler.
 """
 
@@ -27,7 +27,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COMPILERS = ("g++", "clang++")
 LIBRARY = re.compile(r"CMakeFiles/tidegauge_(\w+?)(?:_once)?\.dir/")
-INCLUDE = re.compile(r'^\s*#\s*include\s+"((?:bpf|preload)/[^"]+\.h)"', re.MULTILINE)
+INCLUDE = re.compile(r'^\s*#\s*include\s+"((?:bpf|preload|injection)/[^"]+\.h)"', re.MULTILINE)
 MAX_LINES = 6  # of what a compiler says about one header
 
 
@@ -91,7 +91,7 @@ def headers_of(root, wanted):
 
 
 def read_as_cpp(root, flags):
-    """(folder of a library, header) for what src/ includes of bpf/ and preload/."""
+    """(folder of a library, header) for what src/ includes of bpf/, preload/ and injection/."""
     found = {}
     for path in sorted((root / "src").rglob("*")):
         if path.suffix in {".h", ".cpp"}:

@@ -35,7 +35,8 @@ ALLOWED = {
     "export": {"base", "model", "analysis", "view", "report", "assets", "wss"},
     "bpf": set(),  # beside src/: what the BPF programs and the recorder say to each other
     "preload": {"bpf"},  # beside src/ too: the library of `record --preload`
-    "record": {"base", "model", "store", "bpf", "preload"},
+    "injection": {"bpf"},  # and that of `record --device-times`
+    "record": {"base", "model", "store", "bpf", "preload", "injection"},
     "watch": {"analysis", "base", "model", "record", "wss"},
     "doctor": {"base", "record"},
     "wss": {"base", "model", "store", "bpf"},
@@ -57,6 +58,7 @@ PURPOSE = {
     "export": "files for other tools: the one-file page, plots",
     "bpf": "the BPF programs, and what they and the engine share",
     "preload": "the library of `record --preload`",
+    "injection": "the library of `record --device-times`",
     "record": "probes, decoding, stacks and the session that writes a recording",
     "watch": "`top` and `monitor`: figures of running programs",
     "doctor": "what this machine allows",
@@ -66,7 +68,7 @@ PURPOSE = {
 }
 
 MAX_FILES = 25
-COUNTED = ("src/", "bpf/", "preload/", "tests/")
+COUNTED = ("src/", "bpf/", "preload/", "injection/", "tests/")
 NOT_SOURCES = ("README.md", "CMakeLists.txt")
 MAY_BE_LARGER = ["tests/fuzz/corpus/*"]  # inputs that fuzzing found, each in a file
 

@@ -22,7 +22,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/architecture.md"
 BEGIN, END = "<!-- measured -->", "<!-- end -->"
-ENGINE = ("src/", "bpf/", "preload/")
+ENGINE = ("src/", "bpf/", "preload/", "injection/")
 C_FILES = (".h", ".c", ".cpp")
 WEB_FILES = (".ts", ".tsx")
 COLUMNS = 100

@@ -68,11 +68,14 @@ def build(out):
         objects.append(out / (source + ".o"))
         run("g++", *COMMON, "-c", HERE / source, "-o", objects[-1])
     names = sorted(set(re.findall(r" T do_(\w+)", run("nm", *objects))))
+    inject = out / "driver_injection.cpp.o"  # not in the static library
+    run("g++", *COMMON, "-c", HERE / "driver_injection.cpp", "-o", inject)
     for shape, folder in (("real", out), ("plain", out / "plain"), ("locked", out / "locked")):
         (out / f"stubs_{shape}.s").write_text(stubs(names, shape))
         run("gcc", "-c", out / f"stubs_{shape}.s", "-o", out / f"stubs_{shape}.o")
         run("g++", "-shared", "-o", folder / "libcuda.so.1", "-Wl,-soname,libcuda.so.1",
-            "-Wl,--build-id", *objects, out / f"stubs_{shape}.o", "-lpthread", *NO_CPP_NEEDED)
+            "-Wl,--build-id", *objects, inject, out / f"stubs_{shape}.o", "-lpthread", "-ldl",
+            *NO_CPP_NEEDED)
     run("g++", *COMMON, "-shared", "-o", out / "libcudart.so.13", "-Wl,-soname,libcudart.so.13",
         "-Wl,--build-id", "-Wl,-rpath,$ORIGIN", HERE / "runtime.cpp", "-ldl", *NO_CPP_NEEDED)
     run("g++", *COMMON, "-c", HERE / "runtime.cpp", "-o", out / "runtime.o")

@@ -59,8 +59,11 @@ uint64_t word(const void* pointer) { return reinterpret_cast<uint64_t>(pointer);
 }  // namespace
 
 // ---- devices and contexts -----------------------------------------------------------------------
+extern "C" __attribute__((weak, visibility("hidden"))) void
+standinInject();  // driver_injection.cpp
+
 DRIVER(cuInit)(unsigned) {
-  model().initialized = true;
+  if (!model().initialized.exchange(true) && standinInject != nullptr) standinInject();
   return CU_OK;
 }
 DRIVER(cuDriverGetVersion)(int* version) {

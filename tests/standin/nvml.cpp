@@ -2,6 +2,7 @@
 // call.
 //
 //   device NVIDIA-Stand-in 85899345920 3221225472     a device: its name, total and used bytes
+//   link 5 16                                         its link: PCIe generation, lanes
 //   process 4711 2147483648                           uses that much of the device above
 //   fail nvmlDeviceGetMemoryInfo 15                   this function returns that code (GPU is lost)
 //   hang nvmlDeviceGetCount_v2                        this one does not return
@@ -24,6 +25,7 @@ struct Process {
 struct Device {
   std::string name;
   unsigned long long total = 0, used = 0;
+  unsigned generation = 0, lanes = 0;  // of its link; 0: not said
   std::vector<Process> processes;
 };
 struct Said {
@@ -45,6 +47,8 @@ Said read(const char* function) {
       Device device;
       words >> device.name >> device.total >> device.used;
       said.devices.push_back(device);
+    } else if (what == "link" && !said.devices.empty()) {
+      words >> said.devices.back().generation >> said.devices.back().lanes;
     } else if (what == "process" && !said.devices.empty()) {
       Process process;
       words >> process.pid >> process.bytes;
@@ -124,4 +128,20 @@ EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void* handle, unsigned* count
   for (unsigned i = 0; i < *count; ++i)
     infos[i] = {device->processes[i].pid, device->processes[i].bytes, ~0U, ~0U};
   return 0;
+}
+
+namespace {
+int link(const char* function, void* handle, unsigned Device::*figure, unsigned* value) {
+  Said said = read(function);
+  const Device* device = find(said, handle);
+  if (said.code != 0 || device == nullptr) return said.code != 0 ? said.code : 2;
+  *value = device->*figure;
+  return *value == 0 ? 3 : 0;  // NVML_ERROR_NOT_SUPPORTED
+}
+}  // namespace
+EXPORT int nvmlDeviceGetMaxPcieLinkGeneration(void* device, unsigned* value) {
+  return link("nvmlDeviceGetMaxPcieLinkGeneration", device, &Device::generation, value);
+}
+EXPORT int nvmlDeviceGetMaxPcieLinkWidth(void* device, unsigned* value) {
+  return link("nvmlDeviceGetMaxPcieLinkWidth", device, &Device::lanes, value);
 }
