@@ -108,7 +108,8 @@ def schema_of(path, types, words, root=False):
     return schema
 
 
-FIGURES = ["memory", "blocks", "launches", "copies", "call sites", "kernel names", "launch events"]
+FIGURES = ["memory", "blocks", "launches", "copies", "call sites", "kernel names", "launch events",
+           "device times"]
 ROW = {"type": "object",
        "properties": {"figures": {"type": "array", "description": "figures that it affects",
                                   "items": {"enum": FIGURES}},

@@ -15,7 +15,8 @@ namespace {
 using F = Figures;
 
 constexpr std::array<std::string_view, kFigures> kNames = {
-    "memory", "blocks", "launches", "copies", "call sites", "kernel names", "launch events"};
+    "memory",     "blocks",       "launches",      "copies",
+    "call sites", "kernel names", "launch events", "device times"};
 
 constexpr std::pair<std::string_view, FigureSet> kLossFigures[] = {
     {"memory ring full", {F::kMemory, F::kBlocks}},
@@ -32,6 +33,13 @@ constexpr std::pair<std::string_view, FigureSet> kLossFigures[] = {
     {"memory not readable", {F::kMemory, F::kLaunches, F::kCopies, F::kKernelNames}},
     {"no room for a launch", {F::kLaunches}},
     {"no room for a copy", {F::kCopies}},
+    {"no room for device times", {F::kDeviceTimes}},
+    {"device times dropped by CUPTI", {F::kDeviceTimes}},
+    {"device times not readable", {F::kDeviceTimes}},
+    {"no room for a kernel's name in device times", {F::kDeviceTimes}},
+    {"device times not measured", {F::kDeviceTimes}},
+    {"device times not plausible", {F::kDeviceTimes}},
+    {"device times of unknown programs", {F::kDeviceTimes}},
 };
 
 constexpr std::pair<std::string_view, FigureSet> kTables[] = {
@@ -49,6 +57,9 @@ constexpr std::pair<std::string_view, FigureSet> kTables[] = {
     {"meta", {}},
     {"devices", {}},
     {"device_memory", {}},
+    {"device_names", {F::kDeviceTimes}},
+    {"device_activities", {F::kDeviceTimes}},
+    {"device_programs", {F::kDeviceTimes}},
 };
 
 template <size_t N>

@@ -27,8 +27,9 @@ enum class Figures : uint8_t {
   kCallSites,     // which call site
   kKernelNames,   //
   kLaunchEvents,  // single launches, if each was recorded
+  kDeviceTimes,   // what the device measured, if it was asked for
 };
-inline constexpr size_t kFigures = static_cast<size_t>(Figures::kLaunchEvents) + 1;
+inline constexpr size_t kFigures = static_cast<size_t>(Figures::kDeviceTimes) + 1;
 
 std::string_view name(Figures figures);  // "memory", …, as in the file and in JSON
 

@@ -86,8 +86,18 @@ struct RecordedDevices {
   std::vector<int32_t> device;  // as NVML numbers them: by bus
   std::vector<base::StringId> name, uuid;
   std::vector<uint64_t> total_bytes;
+  std::vector<int64_t> pcie_generation, pcie_lanes;  // of its link; kNotRecorded: unknown
 
   size_t size() const { return device.size(); }
+};
+
+// What became of --device-times in each program that loaded its library.
+struct RecordedDevicePrograms {
+  std::vector<int64_t> time_ns, process_id, pid;  // process_id may be kNotRecorded
+  std::vector<base::StringId> outcome, reason, library;
+  std::vector<int64_t> version, clock_error_ns;  // version: kNotRecorded: unknown
+
+  size_t size() const { return time_ns.size(); }
 };
 
 // A recording with --max-size: one of several files.
@@ -118,6 +128,8 @@ struct RecordedRun {
   std::vector<int64_t> traced;  // ascending: processes with a recorded call, launch or copy
   RecordedDevices devices;
   RecordedDeviceMemory device_memory;
+  RecordedDevicePrograms device_programs;
+  bool has_device_times = false;  // they were asked for
   RecordedPart part;
   std::vector<UnreadTable> unread;
   std::vector<PassedOverRows> passed_over;
@@ -239,6 +251,20 @@ struct PeakSlack {
   uint64_t moment_bytes = 0;  // the same of the sums, and of a range's peaks: never less
 };
 
+// What the device did, by its own clock (--device-times). By start.
+enum class DeviceWork : uint8_t { kKernel, kCopy, kSet };
+struct RecordedDeviceActivities {
+  std::vector<int64_t> start_ns, end_ns;
+  std::vector<DeviceWork> kind;
+  std::vector<base::StringId> direction;  // invalid: a kernel
+  std::vector<int32_t> device;            // as the program numbers them
+  std::vector<uint32_t> context, stream, correlation;
+  std::vector<int64_t> size_bytes;   // kNotRecorded: a kernel
+  std::vector<base::StringId> name;  // of a kernel; invalid: unknown
+
+  size_t size() const { return start_ns.size(); }
+};
+
 struct RecordedWork {
   std::shared_ptr<const RecordedRun> run;
   int64_t process_id = 0;
@@ -246,6 +272,7 @@ struct RecordedWork {
   RecordedLaunches launches;
   RecordedLaunchEvents launch_events{};
   RecordedCopies copies;
+  RecordedDeviceActivities device_activities{};
   RecordedRefusals refused{};
   RecordedRefusalRows refused_in_row{};
   RecordedHoldings held{};

@@ -38,6 +38,8 @@ std::vector<Table> allTables(const AnalysedTrace& trace, const Whole& whole) {
   tables.push_back(kernelsTable(trace));
   tables.push_back(launchesTable(trace));
   tables.push_back(launchEventsTable(trace));
+  tables.push_back(deviceActivitiesTable(trace));
+  tables.push_back(deviceProgramsTable(trace));
   tables.push_back(copiesTable(trace));
   tables.push_back(refusedTable(trace));
   tables.push_back(heldAtEndTable(trace));

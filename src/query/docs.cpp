@@ -41,8 +41,9 @@ Limits:
 * The text of a stack ends at 256 KiB with "… 12 more frames".
 
 The tables of recordings (`all_processes`, `all_held`, `processes`, `functions`, `kernels`,
-`launches`, `copies`, `refused`, `held_at_end`, `losses`, `unwatched`, `incomplete`, `unrecorded`,
-`part`, `gpus`, `gpu_processes`, `device_memory`) are described in [sql-recordings.md](sql-recordings.md).
+`launches`, `copies`, `device_activities`, `device_programs`, `refused`, `held_at_end`, `losses`,
+`unwatched`, `incomplete`, `unrecorded`, `part`, `gpus`, `gpu_processes`, `device_memory`) are described
+in [sql-recordings.md](sql-recordings.md).
 
 )";
 
@@ -52,8 +53,8 @@ These tables have rows for recordings and are empty for snapshots. Tables and co
 contains itself ([formats/recording.md](../formats/recording.md)) have the same names and units.
 Times are in ns since the epoch.
 
-A recording contains one trace per process. `kernels`, `launches`, `copies`, `refused`,
-`held_at_end` and `incomplete` have the rows of one process, the other tables those of all
+A recording contains one trace per process. `kernels`, `launches`, `copies`, `device_activities`,
+`refused`, `held_at_end` and `incomplete` have the rows of one process, the other tables those of all
 processes. A query that uses only the other tables needs no `--pid`:
 `tidegauge query run.sqlite "SELECT pid, name, human_bytes(peak_bytes) FROM all_processes"`.
 

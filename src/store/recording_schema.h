@@ -30,7 +30,9 @@ CREATE TABLE stacks(stack_id INTEGER PRIMARY KEY, depth INTEGER NOT NULL) STRICT
 CREATE TABLE stack_frames(
   stack_id INTEGER NOT NULL, place INTEGER NOT NULL, frame_id INTEGER NOT NULL,
   PRIMARY KEY(stack_id, place)) STRICT, WITHOUT ROWID;
-CREATE TABLE devices(device INTEGER PRIMARY KEY, name TEXT, uuid TEXT, total_bytes INTEGER) STRICT;
+CREATE TABLE devices(
+  device INTEGER PRIMARY KEY, name TEXT, uuid TEXT, total_bytes INTEGER, pcie_generation INTEGER,
+  pcie_lanes INTEGER) STRICT;
 CREATE TABLE device_memory(
   time_ns INTEGER NOT NULL, device INTEGER NOT NULL, pid INTEGER, used_bytes INTEGER NOT NULL
 ) STRICT;
@@ -54,6 +56,15 @@ CREATE TABLE copies(
   direction TEXT NOT NULL, function_id INTEGER NOT NULL, submitted INTEGER NOT NULL,
   count INTEGER NOT NULL, size_bytes INTEGER NOT NULL, host_ns INTEGER NOT NULL,
   failures INTEGER NOT NULL) STRICT;
+CREATE TABLE device_names(name_id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT;
+CREATE TABLE device_activities(
+  start_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, process_id INTEGER NOT NULL,
+  kind TEXT NOT NULL, direction TEXT, device INTEGER NOT NULL, context INTEGER NOT NULL,
+  stream INTEGER NOT NULL, size_bytes INTEGER, correlation INTEGER NOT NULL, name_id INTEGER
+) STRICT;
+CREATE TABLE device_programs(
+  time_ns INTEGER NOT NULL, process_id INTEGER, pid INTEGER NOT NULL, outcome TEXT NOT NULL,
+  reason TEXT, library TEXT, version INTEGER, clock_error_ns INTEGER NOT NULL) STRICT;
 CREATE TABLE losses(time_ns INTEGER NOT NULL, reason TEXT NOT NULL, count INTEGER NOT NULL) STRICT;
 CREATE TABLE unwatched(
   begin_ns INTEGER, end_ns INTEGER, process_id INTEGER, pid INTEGER, library TEXT, function TEXT,

@@ -85,7 +85,7 @@ class RecordingWriter::Impl {
   struct {
     Statement meta, process, process_end, function, module, frame, frame_name, stack, stack_frame,
         kernel, kernel_name, kernel_parameters, call, launches, launch_event, copies, loss,
-        unwatched, device, device_memory;
+        unwatched, device, device_memory, device_name, device_activity, device_program;
   } statements;
   struct {
     uint32_t processes = 0, functions = 0, modules = 0, frames = 0, stacks = 0, kernels = 0;
@@ -458,10 +458,37 @@ base::Status RecordingWriter::addUnwatched(const model::Unwatched& row,
 
 base::Status RecordingWriter::addDevice(const DeviceRow& row) {
   std::optional<uint64_t> total;
+  std::optional<uint32_t> generation, lanes;
   if (row.total_bytes != 0) total = row.total_bytes;
+  if (row.pcie_generation != 0) generation = row.pcie_generation;
+  if (row.pcie_lanes != 0) lanes = row.pcie_lanes;
   return impl_->insert(impl_->statements.device,
-                       "INSERT OR REPLACE INTO devices VALUES (?, ?, ?, ?)", row.device, row.name,
-                       row.uuid, total);
+                       "INSERT OR REPLACE INTO devices VALUES (?, ?, ?, ?, ?, ?)", row.device,
+                       row.name, row.uuid, total, generation, lanes);
+}
+
+base::Status RecordingWriter::addDeviceName(uint32_t id, std::string_view name) {
+  return impl_->insert(impl_->statements.device_name, "INSERT INTO device_names VALUES (?, ?)", id,
+                       name);
+}
+
+base::Status RecordingWriter::addDeviceActivity(const DeviceActivityRow& row) {
+  return impl_->insert(impl_->statements.device_activity,
+                       "INSERT INTO device_activities VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                       row.start_ns, row.end_ns, row.process, row.kind, row.direction, row.device,
+                       row.context, row.stream, row.size_bytes, row.correlation, row.name);
+}
+
+base::Status RecordingWriter::addDeviceProgram(const DeviceProgramRow& row) {
+  std::optional<std::string_view> reason, library;
+  std::optional<uint32_t> version;
+  if (!row.reason.empty()) reason = row.reason;
+  if (!row.library.empty()) library = row.library;
+  if (row.version != 0) version = row.version;
+  return impl_->insert(impl_->statements.device_program,
+                       "INSERT INTO device_programs VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row.time_ns,
+                       row.process, row.pid, row.outcome, reason, library, version,
+                       row.clock_error_ns);
 }
 
 base::Status RecordingWriter::addDeviceMemory(const DeviceMemoryRow& row) {

@@ -81,12 +81,37 @@ struct DeviceRow {
   int32_t device = 0;
   std::string_view name, uuid;
   uint64_t total_bytes = 0;
+  uint32_t pcie_generation = 0, pcie_lanes = 0;  // of its link; 0: unknown
 };
 struct DeviceMemoryRow {
   int64_t time_ns = 0;
   int32_t device = 0;
   std::optional<uint32_t> pid;  // absent: the whole device
   uint64_t used_bytes = 0;
+};
+
+// What a device did, by its own clock (--device-times).
+struct DeviceActivityRow {
+  int64_t start_ns = 0, end_ns = 0;
+  uint32_t process = 0;
+  std::string_view kind;                      // "kernel", "copy", "set"
+  std::optional<std::string_view> direction;  // of copies and sets, as in CopyRow
+  std::optional<uint64_t> size_bytes;         // of copies and sets
+  uint32_t device = 0;                        // as the program numbers them
+  uint32_t context = 0, stream = 0;           // as CUPTI numbers them
+  uint32_t correlation = 0;
+  std::optional<uint32_t> name;  // addDeviceName()
+};
+// What became of --device-times in a program.
+struct DeviceProgramRow {
+  int64_t time_ns = 0;
+  std::optional<uint32_t> process;
+  uint32_t pid = 0;
+  std::string_view outcome;  // "timed", "no library", "refused", "new version"
+  std::string_view reason;   // empty: none
+  std::string_view library;  // path of libcupti; empty: unknown
+  uint32_t version = 0;      // 0: unknown
+  uint64_t clock_error_ns = 0;
 };
 
 class RecordingWriter {
@@ -121,6 +146,9 @@ class RecordingWriter {
   base::Status addLaunches(const LaunchRow& row);
   base::Status addLaunchEvent(const LaunchEventRow& row);
   base::Status addCopies(const CopyRow& row);
+  base::Status addDeviceName(uint32_t id, std::string_view name);
+  base::Status addDeviceActivity(const DeviceActivityRow& row);
+  base::Status addDeviceProgram(const DeviceProgramRow& row);
   base::Status addLoss(int64_t time_ns, std::string_view reason, uint64_t count);
   // No process: it made no recorded call.
   base::Status addUnwatched(const model::Unwatched& row, std::optional<uint32_t> process);

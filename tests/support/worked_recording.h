@@ -82,4 +82,45 @@ inline void addWork(RecordingFile& file) {
   EXPECT_TRUE(writer.commit().ok());
 }
 
+// What the device measured of pid 41, and why nothing of pid 43. After addWork().
+inline void addDeviceTimes(RecordingFile& file) {
+  store::RecordingWriter& writer = file.writer();
+  EXPECT_TRUE(writer.setMeta("device_times", "1").ok());
+  EXPECT_TRUE(writer.addDeviceName(3, "sgemm").ok());
+  auto activity = [&](const char* kind, std::optional<std::string_view> direction, int64_t start_ns,
+                      int64_t end_ns, std::optional<uint64_t> bytes) {
+    store::DeviceActivityRow row;
+    row.kind = kind;
+    row.direction = direction;
+    row.start_ns = kSecond_ns + start_ns;
+    row.end_ns = kSecond_ns + end_ns;
+    row.size_bytes = bytes;
+    row.context = 1;
+    row.stream = 7;
+    if (!bytes && start_ns < 5000) row.name = 3;
+    EXPECT_TRUE(writer.addDeviceActivity(row).ok());
+  };
+  activity("kernel", {}, 1000, 2500, {});
+  activity("kernel", {}, 2000, 4000, {});  // overlaps by 500 ns
+  activity("kernel", {}, 6000, 6100, {});  // its name is not known
+  activity("copy", "host to device", 10'000, 12'000, 63'000);
+  activity("copy", "host to device", 11'000, 13'000, 33'000);
+  activity("set", "set", 20'000, 20'100, 500);
+  store::DeviceProgramRow timed, refused;
+  timed.process = 0;
+  timed.pid = 41;
+  timed.outcome = "timed";
+  timed.version = 130500;
+  timed.library = "/opt/libcupti.so.13";
+  refused.process = 2;
+  refused.pid = 43;
+  refused.outcome = "no library";
+  refused.reason = "libcupti was not found";
+  EXPECT_TRUE(writer.addDeviceProgram(timed).ok());
+  EXPECT_TRUE(writer.addDeviceProgram(refused).ok());
+  EXPECT_TRUE(writer.addDevice({0, "A", "GPU-1", 1 << 30, 5, 16}).ok());
+  EXPECT_TRUE(writer.addDevice({1, "B", "GPU-2", 1 << 30, 5, 16}).ok());
+  EXPECT_TRUE(writer.commit().ok());
+}
+
 }  // namespace tidegauge::testing

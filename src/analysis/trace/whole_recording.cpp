@@ -6,6 +6,7 @@
 
 #include "model/incomplete.h"
 #include "model/ledger/ledger.h"
+#include "model/pcie_link.h"
 
 namespace tidegauge::analysis {
 namespace {
@@ -149,6 +150,9 @@ class Gpus {
       gpu.name = whole_.run->strings.text(devices.name[i]);
       gpu.uuid = whole_.run->strings.text(devices.uuid[i]);
       gpu.total_bytes = devices.total_bytes[i];
+      gpu.pcie_generation = devices.pcie_generation[i];
+      gpu.pcie_lanes = devices.pcie_lanes[i];
+      gpu.link_bytes_per_second = model::pcieBytesPerSecond(gpu.pcie_generation, gpu.pcie_lanes);
     }
     std::vector<size_t> order(memory_.size());  // by device and time
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;

@@ -75,6 +75,8 @@ struct GpuSum {
   int32_t device = 0;
   std::string name, uuid;
   std::optional<uint64_t> total_bytes;
+  int64_t pcie_generation = model::kNotRecorded, pcie_lanes = model::kNotRecorded;  // of its link
+  std::optional<int64_t> link_bytes_per_second;                                     // each way
   std::optional<uint64_t> peak_used_bytes, last_used_bytes;  // absent: not reported
   int64_t peak_ns = model::kNotRecorded;
   uint64_t by_processes_bytes = 0;  // of peak_used_bytes, by processes that it named

@@ -44,6 +44,9 @@ int check(const RecordOptions& options) {
   if (options.whole_arguments && options.launch_arguments == 0)
     return usageError("--args-whole needs --args",
                       "Add --args N: the number of arguments to record where sizes are unknown");
+  if (options.device_times && options.command.empty())
+    return usageError("--device-times works only with a command that record starts",
+                      "Name a command after “--”, or omit --device-times");
   if (options.preload && options.link_each)
     return usageError("--link-each needs eBPF, and --preload does not use it");
   if (options.preload && options.command.empty())
@@ -120,6 +123,10 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
   command->add_flag("--no-framework", options->no_framework, "Do not record PyTorch's own blocks");
   command->add_flag("--launch-events", options->launch_events,
                     "Record every kernel launch with its stack, not only counts");
+  command->add_flag(
+      "--device-times", options->device_times,
+      "Record when the device ran each kernel, copy and set, through CUPTI inside the "
+      "programs that record starts; prints its cost first");
   command->add_flag(
       "--link-each", options->link_each,
       "Attach each probe with a BPF link of its own: starts and stops slowly (Linux before 6.6 "

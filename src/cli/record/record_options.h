@@ -23,6 +23,7 @@ struct RecordOptions {
   bool sudo = false;          // run again through sudo, with all variables
   bool no_framework = false;
   bool launch_events = false;
+  bool device_times = false;  // by CUPTI, inside the programs
   bool link_each = false;
   std::string stacks = "user";
   bool no_python = false;         // leave CPython's perf trampoline as it is

@@ -23,6 +23,7 @@
 #include "cli/record/record_identity.h"
 #include "cli/record/record_options.h"
 #include "cli/record/record_room.h"
+#include "cli/record/record_times.h"
 #include "record/kernel/even_clock.h"
 #include "record/preload/preload.h"
 #include "record/process/capabilities.h"
@@ -203,6 +204,7 @@ base::Result<std::optional<int>> loop(const RecordOptions& options, record::Sour
 // The parts of a running recording. If it cannot start: an exit code.
 struct Recording {
   RecordIdentity identity;
+  RecordTimes times;
   std::optional<record::Helper> helper;  // does what takes a privilege that the recorder gave up
   std::optional<record::Child> child;
   std::optional<record::Session> session;
@@ -251,6 +253,7 @@ struct Recording {
     session.emplace(std::move(writer.value()), nullptr, std::move(ring));
     if (options.launch_arguments > 0) session->readParameters(options.whole_arguments);
     session->keepFree(options.keep_free_bytes);
+    times.give(*session);
     return 0;
   }
   int startCommand(const RecordOptions& options, std::vector<std::string> environment) {
@@ -262,6 +265,8 @@ struct Recording {
     if (access(program.c_str(), X_OK) != 0)
       return usageError(fmt::format("{} cannot be run: {}", options.command[0],
                                     errno == ENOENT ? "no such program" : std::strerror(errno)));
+    if (base::Status status = times.prepare(options, identity.child); !status.ok())
+      return reportError(status.error());
     auto started = record::Child::start(options.command, identity.child);
     if (!started.ok()) return reportError(started.error());
     child.emplace(std::move(started.value()));
@@ -433,6 +438,7 @@ int recordTo(const std::string& path, const RecordOptions& options) {
     complain(fmt::format("tidegauge: {} without a name, because a signal ended the recording",
                          base::counted(unnamed, "frame")));
   sayLosses(session);
+  RecordTimes::sayEnd(session);
   if (child && switchesOnPython(options)) removePerfMaps(session);
   int exit_code = 0;
   if (child && child->ended()) exit_code = exitCodeOf(*child->ended());

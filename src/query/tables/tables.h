@@ -37,6 +37,8 @@ Table functionsTable(const AnalysedTrace& analysed);
 Table kernelsTable(const AnalysedTrace& analysed);
 Table launchesTable(const AnalysedTrace& analysed);
 Table launchEventsTable(const AnalysedTrace& analysed);
+Table deviceActivitiesTable(const AnalysedTrace& analysed);
+Table deviceProgramsTable(const AnalysedTrace& analysed);
 Table copiesTable(const AnalysedTrace& analysed);
 Table lossesTable(const AnalysedTrace& analysed);
 Table unwatchedTable(const AnalysedTrace& analysed);

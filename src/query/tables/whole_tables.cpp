@@ -170,6 +170,11 @@ Table gpusTable(const Whole& whole) {
       "uuid", "", [](auto& g) -> auto& { return g.uuid; });
   rows.bytes("total_bytes", "memory of the device; NULL: unknown",
              [](auto& g) { return orUnknown(g.total_bytes); });
+  rows.number("pcie_generation", "of the fastest link it can have here; NULL: unknown",
+              [](auto& g) { return g.pcie_generation; });
+  rows.number("pcie_lanes", "of that link", [](auto& g) { return g.pcie_lanes; });
+  rows.number("link_bytes_per_second", "that link, each way; NULL: unknown",
+              [](auto& g) { return g.link_bytes_per_second.value_or(kNull); });
   rows.bytes(
       "peak_used_bytes",
       "peak used bytes of the device, over all processes; NULL: the driver did not report it",

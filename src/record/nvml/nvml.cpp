@@ -21,7 +21,8 @@ constexpr int kSuccess = 0;
 constexpr int kTooSmall = 7;                      // NVML_ERROR_INSUFFICIENT_SIZE
 constexpr uint64_t kNotAvailable = ~uint64_t{0};  // NVML_VALUE_NOT_AVAILABLE
 constexpr size_t kFirstRoom = 64;
-constexpr int kMaxTries = 4;  // processes may come while there is being asked
+constexpr unsigned kMaxLinkFigure = 64;  // more generations or lanes cannot be
+constexpr int kMaxTries = 4;             // processes may come while there is being asked
 constexpr std::chrono::milliseconds kWaitAtEnd{200};
 
 // Of nvml.h, as it has been since version 2 of these functions.
@@ -43,6 +44,8 @@ struct NvmlLibrary {
   int (*uuid)(Device, char*, unsigned) = nullptr;
   int (*memory)(Device, MemoryInfo*) = nullptr;
   int (*processes)(Device, unsigned*, ProcessInfo*) = nullptr;
+  int (*generation)(Device, unsigned*) = nullptr;
+  int (*lanes)(Device, unsigned*) = nullptr;
 
   // Stays loaded: a thread may be inside it at the end.
   bool load() {
@@ -55,6 +58,9 @@ struct NvmlLibrary {
     find("nvmlDeviceGetName", name);
     find("nvmlDeviceGetUUID", uuid);
     find("nvmlDeviceGetMemoryInfo", memory);
+    // An idle device lowers its current generation: the highest one counts.
+    find("nvmlDeviceGetMaxPcieLinkGeneration", generation);
+    find("nvmlDeviceGetMaxPcieLinkWidth", lanes);
     if (!find("nvmlDeviceGetComputeRunningProcesses_v3", processes))
       find("nvmlDeviceGetComputeRunningProcesses_v2", processes);
     return find("nvmlInit_v2", begin) && find("nvmlDeviceGetCount_v2", count) &&
@@ -66,6 +72,12 @@ std::string text(int (*ask)(Device, char*, unsigned), Device device) {
   char words[97] = {};
   if (ask == nullptr || ask(device, words, sizeof(words) - 1) != kSuccess) return {};
   return words;
+}
+
+uint32_t number(int (*ask)(Device, unsigned*), Device device) {
+  unsigned value = 0;
+  if (ask == nullptr || ask(device, &value) != kSuccess || value > kMaxLinkFigure) return 0;
+  return value;
 }
 
 std::optional<std::vector<ProcessUse>> processesOf(const NvmlLibrary& library, Device device) {
@@ -112,6 +124,8 @@ DeviceSample look(const NvmlLibrary& library) {
       use.total_bytes = memory.total;
       use.used_bytes = memory.used;
     }
+    use.pcie_generation = number(library.generation, device);
+    use.pcie_lanes = number(library.lanes, device);
     use.processes = processesOf(library, device);
     sample.devices.push_back(std::move(use));
   }

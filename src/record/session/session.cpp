@@ -32,7 +32,8 @@ Session::Session(std::optional<store::RecordingWriter> writer, model::LiveBook* 
       unwatched_(file_, processes_, book),
       devices_(file_),
       launches_(file_, processes_, stacks_, ledger_),
-      late_names_(processes_, stacks_, unwatched_) {
+      late_names_(processes_, stacks_, unwatched_),
+      times_(file_, processes_) {
   writeFunctions();
   last_commit_ns_ = last_counts_ns_ = now();
   file_.setMeta("began_ns", std::to_string(last_commit_ns_));
@@ -193,6 +194,7 @@ base::Status Session::status() const {
 base::Status Session::tick(Source& source) {
   using When = SessionUnwatched::When;
   int64_t time_ns = now();
+  times_.take(false);
   if (finishing_ || time_ns - last_counts_ns_ >= kCountEvery_ns) {
     source.tellCounts();
     stack_counts_ = source.stackCounts();
@@ -221,6 +223,7 @@ base::Status Session::finish(Source& source, const std::function<bool()>& must_e
   finishing_ = true;
   TG_RETURN_IF_ERROR(tick(source));
   launches_.finish();
+  times_.take(true);
   stacks_.takeLastNames(must_end);
   late_names_.take(*this, now());
   unwatched_.assign(now(), SessionUnwatched::When::kAtTheEnd);
@@ -246,6 +249,7 @@ void Session::forgetProcess(uint32_t process) {
   processes_.forget(process);
   launches_.forgetProcess(process);
   late_names_.forgetProcess(process);
+  times_.forgetProcess(process);
 }
 
 // A session may run for weeks: what nothing refers to any more leaves memory. The file keeps it.

@@ -8,6 +8,7 @@
 //   SessionProcesses  programs and their kernels      SessionStacks     frames, stacks, names
 //   SessionUnwatched  calls that are not seen         SessionDevices    the driver's own figures
 //   SessionLaunches   single launches                 SessionLateNames  kernels older than it
+//   SessionTimes      what the device measured
 //
 // tick() belongs to the same thread as Recorder::poll(). The first error of the file ends the
 // session: what was written stays. It has one member for each part above and for each count that
@@ -21,6 +22,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -33,6 +35,7 @@
 #include "record/session/session_launches.h"
 #include "record/session/session_processes.h"
 #include "record/session/session_stacks.h"
+#include "record/session/session_times.h"
 #include "record/session/session_unwatched.h"
 #include "record/session/session_words.h"
 
@@ -67,6 +70,9 @@ class Session final : public RecorderSink {
   void readParameters(bool whole) { launches_.readParameters(whole); }
   // Asks NVIDIA's library, if there is one, what the devices say is used, from now on.
   void askDevices() { devices_.ask(); }
+  // Takes what the device measured of kernels and copies, from now on.
+  void takeTimes(TimesReader reader) { times_.begin(std::move(reader)); }
+  const SessionTimes& times() const { return times_; }
   void devicesSeen(DeviceSample sample) { devices_.add(std::move(sample)); }
   const std::optional<DeviceSample>& devices() const { return devices_.newest(); }
   // The sum over all devices; none: it is not known.
@@ -147,6 +153,7 @@ class Session final : public RecorderSink {
   SessionDevices devices_;
   SessionLaunches launches_;
   SessionLateNames late_names_;
+  SessionTimes times_;
   std::vector<WatchedLibrary> libraries_;
   std::map<std::string, uint64_t> forgotten_unfreed_;
   int64_t forget_after_ns_ = kKeepEnded_ns;

@@ -56,6 +56,7 @@ void Session::writeBeginning() {
       });
   unwatched_.beginPart();
   devices_.beginPart();
+  times_.beginPart();
 }
 
 void Session::writeCarried() {

@@ -433,6 +433,8 @@ std::vector<Section> recordingSections(const AnalysedTrace& analysed, size_t row
   sections.push_back(refusedSection(analysed, rows));
   sections.push_back(kernelsSection(work, std::min<size_t>(rows, 10)));
   sections.push_back(copiesSection(work));
+  sections.push_back(deviceTimesSection(work, std::min<size_t>(rows, 10)));
+  sections.push_back(deviceCopiesSection(work));
   for (Section& section : sections) section.json["sentences"] = evidenceJson(section.sentences);
   return sections;
 }

@@ -36,5 +36,7 @@ std::string endingText(int64_t exit_status);
 
 Section kernelsSection(const model::RecordedWork& work, size_t rows);
 Section copiesSection(const model::RecordedWork& work);
+Section deviceTimesSection(const model::RecordedWork& work, size_t rows);
+Section deviceCopiesSection(const model::RecordedWork& work);
 
 }  // namespace tidegauge::report

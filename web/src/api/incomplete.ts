@@ -6,7 +6,8 @@ export type FigureName =
   | "copies"
   | "call sites"
   | "kernel names"
-  | "launch events";
+  | "launch events"
+  | "device times";
 
 export interface Missing {
   figures: FigureName[];

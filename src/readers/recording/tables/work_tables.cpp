@@ -6,6 +6,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,7 @@ namespace {
 using base::StringId;
 using model::kNotRecorded;
 
+constexpr size_t kMaxDevicePrograms = 100'000;
 constexpr size_t kMaxUnwatched = size_t{1} << 16;  // each process searches all of them
 constexpr int64_t kMaxDeviceBytes = base::kMaxSizeBytes;
 constexpr size_t kMaxArgumentBytes = 4096;  // of one launch
@@ -93,13 +95,20 @@ class WorkReader {
   // Only NVML provides these: without it, both tables are empty or missing.
   base::Status readDevices(model::RecordedDevices& out) {
     if (!file_.has("devices")) return base::okStatus();
+    bool has_link = file_.require("devices", {"pcie_generation", "pcie_lanes"}).ok();
     return rows("devices", {"device", "name", "uuid", "total_bytes"},
-                "SELECT device, name, uuid, total_bytes FROM devices NOT INDEXED ORDER BY device",
+                has_link ? "SELECT device, name, uuid, total_bytes, pcie_generation, pcie_lanes "
+                           "FROM devices NOT INDEXED ORDER BY device"
+                         : "SELECT device, name, uuid, total_bytes, NULL, NULL FROM devices NOT "
+                           "INDEXED ORDER BY device",
                 [&](Row& row) {
                   int64_t device = row.integer(0, 0, model::kMaxDevices - 1);
                   StringId name = text(row, 1), uuid = text(row, 2);
                   int64_t total = row.integer(3, 0, kMaxDeviceBytes);
+                  int64_t generation = maybe(row, 4), lanes = maybe(row, 5);
                   if (row.isBad()) return false;
+                  out.pcie_generation.push_back(generation);
+                  out.pcie_lanes.push_back(lanes);
                   out.device.push_back(static_cast<int32_t>(device));
                   out.name.push_back(name);
                   out.uuid.push_back(uuid);
@@ -172,7 +181,7 @@ class WorkReader {
   base::Status readMeta(model::RecordedRun& run) {
     TG_RETURN_IF_ERROR(rows("meta", {"key", "value"},
                             "SELECT key, value FROM meta NOT INDEXED WHERE key IN ('began_ns', "
-                            "'ended_ns', 'part', 'continues', 'carried_calls')",
+                            "'ended_ns', 'part', 'continues', 'carried_calls', 'device_times')",
                             [&](Row& row) {
                               std::string key = row.text(0);
                               if (key == "continues") {
@@ -181,6 +190,7 @@ class WorkReader {
                               }
                               int64_t number = row.decimal(1);
                               if (row.isBad()) return false;
+                              if (key == "device_times") run.has_device_times = number != 0;
                               if (key == "began_ns") run.began_ns = number;
                               if (key == "ended_ns") run.ended_ns = number;
                               if (key == "part") run.part.number = number;
@@ -309,6 +319,86 @@ class WorkReader {
         });
   }
 
+  // Only if the recorder was asked for them (--device-times).
+  base::Status readDevicePrograms(model::RecordedDevicePrograms& out) {
+    if (!file_.has("device_programs")) return base::okStatus();
+    return rows("device_programs",
+                {"time_ns", "process_id", "pid", "outcome", "reason", "library", "version",
+                 "clock_error_ns"},
+                "SELECT time_ns, process_id, pid, outcome, reason, library, version, "
+                "clock_error_ns FROM device_programs NOT INDEXED ORDER BY time_ns, rowid",
+                [&](Row& row) {
+                  int64_t time = row.integer(0), process = maybe(row, 1);
+                  int64_t pid = row.integer(2, 0, kMax32);
+                  StringId outcome = text(row, 3), reason = text(row, 4), library = text(row, 5);
+                  int64_t version = maybe(row, 6), error = row.integer(7, 0, INT64_MAX);
+                  if (row.isBad() || !outcome.valid() || out.size() >= kMaxDevicePrograms)
+                    return false;
+                  out.time_ns.push_back(time);
+                  out.process_id.push_back(process);
+                  out.pid.push_back(pid);
+                  out.outcome.push_back(outcome);
+                  out.reason.push_back(reason);
+                  out.library.push_back(library);
+                  out.version.push_back(version);
+                  out.clock_error_ns.push_back(error);
+                  return true;
+                });
+  }
+
+  base::Status readDeviceActivities(const WorkOf& work_of) {
+    if (!file_.has("device_activities")) return base::okStatus();
+    std::unordered_map<int64_t, StringId> names;
+    TG_RETURN_IF_ERROR(rows("device_names", {"name_id", "name"},
+                            "SELECT name_id, name FROM device_names NOT INDEXED", [&](Row& row) {
+                              int64_t id = row.integer(0, 0, kMax32);
+                              StringId name = text(row, 1);
+                              if (row.isBad()) return false;
+                              return names.try_emplace(id, name).second;
+                            }));
+    return rows(
+        "device_activities",
+        {"start_ns", "end_ns", "process_id", "kind", "direction", "device", "context", "stream",
+         "size_bytes", "correlation", "name_id"},
+        "SELECT start_ns, end_ns, process_id, kind, direction, device, context, stream, "
+        "size_bytes, correlation, name_id FROM device_activities NOT INDEXED ORDER BY start_ns, "
+        "rowid",
+        [&](Row& row) {
+          int64_t start = row.integer(0, 0, INT64_MAX), end = row.integer(1, 0, INT64_MAX);
+          int64_t process = row.integer(2, 0, kMax32 - 1);
+          std::string word = row.text(3);
+          StringId direction = text(row, 4);
+          int64_t device = row.integer(5, 0, model::kMaxDevices - 1);
+          int64_t context = row.integer(6, 0, kMax32), stream = row.integer(7, 0, kMax32);
+          int64_t bytes = maybe(row, 8), correlation = row.integer(9, 0, kMax32);
+          int64_t name_id = maybe(row, 10);
+          bool is_kernel = word == "kernel";
+          bool fits = (is_kernel || word == "copy" || word == "set") &&
+                      is_kernel == !direction.valid() && is_kernel == (bytes == kNotRecorded) &&
+                      (is_kernel || (bytes >= 0 && device_bytes_.fits(bytes)));
+          if (row.isBad() || !fits || end < start || !device_ns_.fits(end - start)) return false;
+          model::RecordedWork* work = work_of(process);
+          if (work == nullptr) return false;
+          device_ns_.add(end - start);
+          if (!is_kernel) device_bytes_.add(bytes);
+          auto name = names.find(name_id);
+          model::RecordedDeviceActivities& out = work->device_activities;
+          out.start_ns.push_back(start);
+          out.end_ns.push_back(end);
+          out.kind.push_back(is_kernel        ? model::DeviceWork::kKernel
+                             : word == "copy" ? model::DeviceWork::kCopy
+                                              : model::DeviceWork::kSet);
+          out.direction.push_back(direction);
+          out.device.push_back(static_cast<int32_t>(device));
+          out.context.push_back(static_cast<uint32_t>(context));
+          out.stream.push_back(static_cast<uint32_t>(stream));
+          out.correlation.push_back(static_cast<uint32_t>(correlation));
+          out.size_bytes.push_back(bytes);
+          out.name.push_back(name == names.end() ? StringId() : name->second);
+          return true;
+        });
+  }
+
   base::Status readCopies(const WorkOf& work_of) {
     return rows("copies",
                 {"begin_ns", "end_ns", "process_id", "direction", "function_id", "submitted",
@@ -374,7 +464,7 @@ class WorkReader {
   model::RecordedRun& run_;
   base::StringPool& strings_;
   model::Issues& issues_;
-  SumLimit launches_, losses_;
+  SumLimit launches_, losses_, device_ns_, device_bytes_;
   std::array<SumLimit, 4> copies_;  // calls, bytes, time, failures
 };
 
@@ -404,6 +494,7 @@ base::Result<model::RecordedRun> readRun(SqliteFile& file, model::Issues& issues
   TG_RETURN_IF_ERROR(reader.readUnwatched(run.unwatched));
   TG_RETURN_IF_ERROR(reader.readDevices(run.devices));
   TG_RETURN_IF_ERROR(reader.readDeviceMemory(run.device_memory));
+  TG_RETURN_IF_ERROR(reader.readDevicePrograms(run.device_programs));
   TG_RETURN_IF_ERROR(reader.readMeta(run));
   model::fillWatched(run);
   return run;
@@ -415,6 +506,7 @@ base::Status readWork(SqliteFile& file, model::RecordedRun& run, model::Issues& 
   TG_RETURN_IF_ERROR(reader.readKernels(work_of));
   TG_RETURN_IF_ERROR(reader.readLaunches(work_of));
   TG_RETURN_IF_ERROR(reader.readLaunchEvents(work_of));
+  TG_RETURN_IF_ERROR(reader.readDeviceActivities(work_of));
   return reader.readCopies(work_of);
 }
 

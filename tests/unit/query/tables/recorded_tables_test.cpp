@@ -63,6 +63,7 @@ class RecordedTables : public ::testing::Test {
  protected:
   RecordedTables() {
     testing::addWork(file_);
+    testing::addDeviceTimes(file_);
     auto traces = readers::recording::openRecording(file_.path(), {});
     EXPECT_TRUE(traces.ok());
     for (model::Trace& trace : traces.value()) {
@@ -142,6 +143,10 @@ TEST_F(RecordedTables, AnswerJoinsAndFiltersAsSqliteDoes) {
         "SELECT count(*) FROM kernels WHERE handle = 3567",
         "SELECT f.name, c.submitted, sum(c.size_bytes) AS n FROM copies AS c JOIN functions AS f "
         "USING (function_id) GROUP BY 1, 2 ORDER BY 1",
+        "SELECT start_ns, end_ns, kind, direction, device, context, stream, size_bytes, "
+        "correlation FROM device_activities WHERE end_ns > 2000 ORDER BY start_ns",
+        "SELECT time_ns, process_id, pid, outcome, reason, library, version, clock_error_ns FROM "
+        "device_programs ORDER BY pid",
         "SELECT pid FROM processes WHERE name = 'it''s' AND end_reason = 'exit'",
         "SELECT reason, count FROM losses WHERE count > 5"}) {
     EXPECT_EQ(byQuery(database, sql), bySqlite(file_.path(), sql)) << sql;
@@ -242,8 +247,10 @@ TEST_F(RecordedTables, ContainTheDriversFigures) {
   Database database(*traces[0], scope, analysis::wholeOf(wholes, *traces[0]));
   std::string memory = "SELECT * FROM device_memory ORDER BY time_ns, device, pid";
   EXPECT_EQ(byQuery(database, memory), bySqlite(file_.path(), memory));
-  EXPECT_EQ(byQuery(database, "SELECT device, name, uuid, total_bytes FROM gpus"),
-            bySqlite(file_.path(), "SELECT * FROM devices"));
+  std::string columns = "SELECT device, name, uuid, total_bytes, pcie_generation, pcie_lanes FROM ";
+  EXPECT_EQ(byQuery(database, columns + "gpus"), bySqlite(file_.path(), columns + "devices"));
+  EXPECT_EQ(byQuery(database, "SELECT device, link_bytes_per_second FROM gpus"),
+            (Rows{{"device", "link_bytes_per_second"}, {"0", "-"}, {"1", "63015384615"}}));
   EXPECT_EQ(byQuery(database,
                     "SELECT pid, used_bytes, recorded_bytes, untracked_bytes FROM gpu_processes"),
             (Rows{{"pid", "used_bytes", "recorded_bytes", "untracked_bytes"},
@@ -334,9 +341,10 @@ TEST(RecordedTablesOfSnapshots, AreThereAndEmpty) {
   b.segmentAlloc(0x7f0000000000, 1 << 20);
   analysis::AnalysedTrace trace(b.build());
   Database database(trace);
-  for (const char* table : {"kernels", "launches", "copies", "processes", "functions", "losses",
-                            "unwatched", "incomplete", "all_processes", "all_held", "part", "gpus",
-                            "gpu_processes", "device_memory", "launch_events", "unrecorded"}) {
+  for (const char* table :
+       {"kernels", "launches", "copies", "processes", "functions", "losses", "unwatched",
+        "incomplete", "all_processes", "all_held", "part", "gpus", "gpu_processes", "device_memory",
+        "launch_events", "device_activities", "device_programs", "unrecorded"}) {
     EXPECT_EQ(byQuery(database, std::string("SELECT * FROM ") + table).size(), 1U) << table;
   }
 }

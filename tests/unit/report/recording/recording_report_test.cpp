@@ -116,6 +116,39 @@ TEST(RecordingReport, ReportsRefusalsHoldingsLaunchesAndCopies) {
   }
 }
 
+TEST(RecordingReport, HasWhatTheDeviceMeasured) {
+  RecordingFile file;
+  testing::addWork(file);
+  testing::addDeviceTimes(file);
+  auto traces = opened(file);
+  json report = recordingJson(*traces[0]);
+  const json& times = report["device_times"];
+  EXPECT_EQ(times["asked"], true);
+  EXPECT_EQ(times["activities"], 6);
+  EXPECT_EQ(times["busy_ns"], 3000 + 100 + 3000 + 100);
+  EXPECT_EQ(times["rows"][0]["name"], "sgemm");
+  EXPECT_EQ(times["rows"][0]["device_ns"], 3500);
+  EXPECT_EQ(times["rows"][0]["launches"], 2);
+  EXPECT_EQ(times["rows"][0]["mean_us"], 1.75);
+  EXPECT_EQ(times["rows"][1]["name"], "");
+  EXPECT_EQ(times["programs"][0]["outcome"], "timed");
+  const json& copies = report["device_copies"];
+  EXPECT_EQ(copies["link_bytes_per_second"], 63'015'384'615);
+  EXPECT_EQ(copies["rows"][0]["direction"], "host to device");
+  EXPECT_EQ(copies["rows"][0]["busy_ns"], 3000);
+  EXPECT_EQ(copies["rows"][0]["gb_per_s"], 32.0);
+  EXPECT_NEAR(copies["rows"][0]["link_share"], 32e9 / 63'015'384'615, 1e-9);
+  EXPECT_TRUE(copies["rows"][1]["link_share"].is_null()) << "a set uses no link";
+  std::string text = textOf(*traces[0]);
+  for (const char* words : {"The device ran 6 kernels, copies and sets", "63.0 GB/s", "50.8 %"})
+    EXPECT_NE(text.find(words), std::string::npos) << words << " in\n" << text;
+  std::string other = textOf(*traces[2]);
+  EXPECT_NE(other.find("Not timed: libcupti was not found."), std::string::npos) << other;
+  std::string none = textOf(*traces[1]);
+  EXPECT_NE(none.find("this program did not load the library of --device-times"), std::string::npos)
+      << none;
+}
+
 TEST(RecordingReport, NoWallAheadIsNotSaidWhereMemoryWasRefused) {
   for (bool refused : {true, false}) {
     RecordingFile file;

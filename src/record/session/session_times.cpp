@@ -1,0 +1,209 @@
+#include "record/session/session_times.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/format.h"
+#include "base/text_layout.h"
+#include "record/code/demangle.h"
+#include "record/kernel/even_clock.h"
+#include "record/session/session_words.h"
+
+namespace tidegauge::record {
+namespace {
+
+constexpr size_t kMaxTimesWaiting = 200'000;
+constexpr size_t kMaxTimedPrograms = 10'000;
+constexpr size_t kMaxProblems = 20;
+constexpr uint32_t kFirstNamedVersion = 10'000;  // 130402 is 13.4, update 2
+
+constexpr std::string_view kActivityKinds[] = {"kernel", "copy", "set"};
+constexpr std::string_view kOutcomeWords[] = {"", "timed", "no library", "refused", "new version"};
+
+}  // namespace
+
+std::string cuptiName(uint32_t version) {
+  if (version == 0) return "CUPTI";
+  if (version < kFirstNamedVersion) return fmt::format("CUPTI with API version {}", version);
+  return fmt::format("CUPTI {}.{}", version / 10'000, version / 100 % 100);
+}
+
+std::string problemOf(const DeviceState& it) {
+  switch (it.outcome) {
+    case INJECTION_NO_LIBRARY:
+      return "libcupti was not found (libcupti.so.13, .12 or .11.8 in the loader's paths, beside "
+             "the program's Python packages, or in CUDA_HOME)";
+    case INJECTION_REFUSED:
+      if (it.call == "dlsym") return it.library + " is not CUPTI: it lacks functions";
+      return fmt::format("{}() of {} refused: {}{}", it.call, cuptiName(it.version), it.code,
+                         it.reason.empty() ? "" : " " + it.reason);
+    case INJECTION_NEW_VERSION:
+      return cuptiName(it.version) + " is not one whose records are known (11.8 to 13.5)";
+    case INJECTION_TIMES:
+    case INJECTION_OUTCOMES:
+      break;
+  }
+  return {};
+}
+
+void SessionTimes::begin(TimesReader reader) {
+  reader_.emplace(std::move(reader));
+  file_.setMeta("device_times", "1");
+}
+
+bool SessionTimes::isKept(const Program& program) const {
+  return program.process && processes_.contains(*program.process);
+}
+
+// A pid may have run several programs: the image is of the one that runs now. The source may be a
+// round behind, and not know of the exec yet: so a new image waits for one.
+std::optional<uint32_t> SessionTimes::processOf(uint32_t image, uint32_t pid) {
+  auto known = programs_.find(image);
+  if (known == programs_.end()) {
+    if (programs_.size() >= kMaxTimedPrograms) return std::nullopt;
+    known = programs_.try_emplace(image).first;
+    known->second.since = takes_;
+  }
+  Program& program = known->second;
+  if (isKept(program)) return program.process;
+  if (program.process) return std::nullopt;  // ended long ago
+  if (program.since == takes_ && !at_end_) return std::nullopt;
+  const SessionProcess* found = nullptr;
+  for (const SessionProcess& it : processes_.rows())
+    if (it.seen.pid == pid && (found == nullptr || it.seen.first_ns >= found->seen.first_ns))
+      found = &it;
+  if (found != nullptr) program.process = found->seen.index;
+  return program.process;
+}
+
+void SessionTimes::take(bool at_end) {
+  if (!reader_) return;
+  takes_ += 1;
+  at_end_ = at_end;
+  std::vector<Kept> before = std::exchange(waiting_, {});
+  auto place = [&](const DeviceActivity& seen) {
+    if (std::optional<uint32_t> process = processOf(seen.image, seen.pid)) {
+      write(seen, *process);
+    } else if (at_end || waiting_.size() >= kMaxTimesWaiting) {
+      reader_->lose(TimesLoss::kNobody);
+    } else {
+      waiting_.push_back({seen, std::string(seen.name)});
+    }
+  };
+  for (Kept& it : before) {
+    it.seen.name = it.name;
+    place(it.seen);
+  }
+  auto stateCame = [&](const DeviceState& state) {
+    (void)processOf(state.image, state.pid);
+    auto program = programs_.find(state.image);
+    if (program != programs_.end()) program->second.state = state;
+  };
+  reader_->read(stateCame, place);
+  // Once more for names that came after their activities.
+  if (at_end) reader_->read(stateCame, place);
+  for (auto& [image, program] : programs_)
+    if (program.state && !program.is_written && (at_end || processOf(image, program.state->pid)))
+      writeState(program);
+  writeLosses();
+}
+
+void SessionTimes::write(const DeviceActivity& seen, uint32_t process) {
+  store::DeviceActivityRow row;
+  row.start_ns = seen.start_ns;
+  row.end_ns = seen.end_ns;
+  row.process = processes_.inFile(process);
+  row.kind = kActivityKinds[seen.kind];
+  if (seen.kind != INJECTION_KERNEL) {
+    row.direction = directionName(seen.direction);
+    row.size_bytes = seen.bytes;
+  }
+  row.device = seen.device;
+  row.context = seen.context;
+  row.stream = seen.stream;
+  row.correlation = seen.correlation;
+  if (!seen.name.empty()) {
+    auto known = names_.find(seen.name);
+    if (known == names_.end()) {
+      auto id = static_cast<uint32_t>(names_.size());
+      known = names_.try_emplace(std::string(seen.name), id).first;
+      file_.write([&](auto& file) { return file.addDeviceName(id, demangled(known->first)); });
+    }
+    row.name = known->second;
+  }
+  activities_ += 1;
+  programs_[seen.image].activities += 1;
+  file_.write([&](auto& file) { return file.addDeviceActivity(row); });
+}
+
+void SessionTimes::writeState(Program& program) {
+  const DeviceState& state = *program.state;
+  store::DeviceProgramRow row;
+  row.time_ns = state.time_ns;
+  if (isKept(program)) row.process = processes_.inFile(*program.process);
+  row.pid = state.pid;
+  row.outcome = kOutcomeWords[state.outcome];
+  std::string problem = problemOf(state);
+  row.reason = problem;
+  row.library = state.library;
+  row.version = state.version;
+  row.clock_error_ns = state.clock_error_ns;
+  program.is_written = true;
+  file_.write([&](auto& file) { return file.addDeviceProgram(row); });
+}
+
+void SessionTimes::writeLosses() {
+  TimesLosses now = reader_->losses();
+  for (size_t i = 0; i < now.size(); ++i) {
+    if (now[i] <= written_[i]) continue;
+    uint64_t more = now[i] - written_[i];
+    file_.write([&](auto& file) {
+      return file.addLoss(evenClock().now_ns(), timesLossReason(static_cast<TimesLoss>(i)), more);
+    });
+    written_[i] = now[i];
+  }
+}
+
+// A part after a loss is as incomplete as the one in which it was.
+void SessionTimes::beginPart() {
+  if (!reader_) return;
+  names_.clear();
+  written_ = {};
+  file_.setMeta("device_times", "1");
+  for (auto& [image, program] : programs_) {
+    bool runs = isKept(program) && !processes_[*program.process].ended_ns;
+    program.is_written = !(program.state && runs);
+    if (!program.is_written) writeState(program);
+  }
+  writeLosses();
+}
+
+void SessionTimes::forgetProcess(uint32_t process) {
+  if (!reader_) return;
+  for (const auto& [image, program] : programs_)
+    if (program.process == process) reader_->forget(image);
+}
+
+std::vector<std::string> SessionTimes::problems() const {
+  std::vector<std::string> list;
+  for (const auto& [image, program] : programs_) {
+    if (!program.state) continue;
+    std::string words = problemOf(*program.state);
+    if (words.empty() && program.activities == 0)
+      words = cuptiName(program.state->version) +
+              " was switched on and delivered no kernel, copy or set";
+    if (words.empty()) continue;
+    if (list.size() == kMaxProblems) {
+      list.emplace_back("and more");
+      break;
+    }
+    std::string name =
+        isKept(program) ? processes_[*program.process].seen.name + ", " : std::string();
+    list.push_back(base::printable(fmt::format("{}pid {}: {}", name, program.state->pid, words)));
+  }
+  return list;
+}
+
+}  // namespace tidegauge::record
