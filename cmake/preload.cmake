@@ -1,6 +1,7 @@
 # The library of `record --preload`: wrappers of the watched functions, in C and assembly with nothing
 # but libc, carried in the binary as bytes.
-add_library(tidegauge_shim SHARED preload/calls.c preload/lookup.c preload/send.c preload/walk.c
+add_library(tidegauge_shim SHARED preload/calls.c preload/lookup.c preload/python.c preload/send.c
+            preload/walk.c
             preload/entries.S preload/resume.S)
 set_target_properties(tidegauge_shim PROPERTIES C_STANDARD 17 C_VISIBILITY_PRESET hidden PREFIX ""
                       LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/preload)

@@ -156,7 +156,8 @@ int32_t takeStack(const struct frame* frame) {
   frames[0] = (uint64_t)(uintptr_t)frame->real + 1;  // in the form of a return address
   uint32_t taken = walkStack(from, frames, 1);
   if (taken == 1) frames[taken++] = from;
-  uint64_t hash = mixed(frames, taken) | 1;
+  struct python_walked python;
+  uint64_t hash = (mixed(frames, taken) ^ walkPython(&python)) | 1;
   for (uint32_t i = 0; i < STACK_TRIES; ++i) {
     uint64_t* row = &stacks[(hash + i) % STACKS];
     uint64_t held = __atomic_load_n(row, __ATOMIC_ACQUIRE);
@@ -167,6 +168,7 @@ int32_t takeStack(const struct frame* frame) {
     bool mine = held == 0 && __atomic_compare_exchange_n(row, &held, hash & ~1ull, false,
                                                          __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     if (!mine && held != (hash & ~1ull)) continue;
+    if (python.count > 0 && !sendPython(&python, id)) break;
     struct preload_stack* entry =
         room(ENTRY_STACK, (uint32_t)(sizeof(struct preload_stack) + 8 * taken));
     if (entry == NULL) break;
@@ -243,6 +245,7 @@ static void inChild(void) {  // after fork(): one thread, and nothing of the par
   own_image = __atomic_fetch_add(&area->head.next_image, 1, __ATOMIC_RELAXED);
   if (stacks != NULL) madvise(stacks, STACKS * sizeof(*stacks), MADV_DONTNEED);
   stacks_sent = 0;
+  pythonInChild();
   own.inside = true;
   tellProcess(SYSTEM_FORK);
   own.inside = false;
@@ -275,6 +278,7 @@ static bool openArea(void) {
     stacks = mmap(NULL, STACKS * sizeof(*stacks), PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (stacks == MAP_FAILED) stacks = NULL;
+    (void)preparePython();
   }
   return true;
 }

@@ -44,11 +44,14 @@ struct preload_function {
 };
 
 enum preload_entry_type {
-  ENTRY_MEMORY = 1,  // memory_record; its stack is an id of the process
-  ENTRY_SYSTEM,      // system_record: SYSTEM_EXEC (it begins), SYSTEM_FORK
-  ENTRY_NAME,        // preload_name, then the text
-  ENTRY_LAUNCH,      // launch_record
-  ENTRY_STACK,       // preload_stack, then the frames, innermost first
+  ENTRY_MEMORY = 1,    // memory_record; its stack is an id of the process
+  ENTRY_SYSTEM,        // system_record: SYSTEM_EXEC (it begins), SYSTEM_FORK
+  ENTRY_NAME,          // preload_name, then the text
+  ENTRY_LAUNCH,        // launch_record
+  ENTRY_STACK,         // preload_stack, then the frames, innermost first
+  ENTRY_PYTHON_LINES,  // preload_lines, then a part of the table of lines of a code object
+  ENTRY_PYTHON_CODE,   // python_code_record, after all parts of its table
+  ENTRY_PYTHON_STACK,  // preload_python, then the frames (python_stack_record), before the stack
 };
 struct preload_entry {
   __u32 type;
@@ -63,6 +66,16 @@ struct preload_stack {
   __u32 frames;
   __s32 id;
   __u32 reserved;
+};
+
+struct preload_lines {
+  __u32 number;  // of the code object, in this process
+  __u32 at;      // in bytes, of its table
+};
+#define PRELOAD_LINES_BYTES 3072
+struct preload_python {
+  __s32 id;  // of the stack
+  __u32 frames;
 };
 
 enum preload_row_state { ROW_FREE, ROW_BEING_MADE, ROW_READY, ROW_LEFT };
@@ -103,11 +116,12 @@ struct preload_head {
   __u32 launch_arguments;
   __u8 take_stacks;
   __u8 launch_events;
-  __u8 reserved[2];
-  __u32 next_image;   // counts programs
-  __u32 next_chunk;   // start of the next search
-  __u32 rounds;       // how often the recorder has read everything
-  __u32 most_chunks;  // upper bound of the chunks ever taken
+  __u8 walk_python;
+  __u8 python_refused;  // by a program: its CPython has its frames elsewhere
+  __u32 next_image;     // counts programs
+  __u32 next_chunk;     // start of the next search
+  __u32 rounds;         // how often the recorder has read everything
+  __u32 most_chunks;    // upper bound of the chunks ever taken
   __u64 losses[COUNT_KINDS];
 };
 

@@ -66,6 +66,7 @@ struct thread {
   uint32_t copy_direction;  // of `copy`: for a driver copy without a direction
   bool inside;              // this library is running: its own calls are not watched
   bool prepared;
+  bool python_checked;  // its frames are where the table says
 };
 extern __thread struct thread own;
 extern struct preload_area* area;  // NULL: nothing is recorded
@@ -84,6 +85,18 @@ uint32_t functionCount(void);  // watched ones; those of TIDEGAUGE_POINTERS foll
 // ---- walk.c Adds the stack's frames, starting with the one that returns to `from`, to the `count`
 // existing ones; at most PRELOAD_FRAMES in all.
 uint32_t walkStack(uint64_t from, uint64_t* frames, uint32_t count);
+
+// ---- python.c The frames of Python of this thread, innermost first.
+#define PYTHON_FRAMES_MOST 256
+struct python_walked {
+  uint32_t count;
+  uint32_t place[PYTHON_FRAMES_MOST];
+  uint64_t code[PYTHON_FRAMES_MOST];
+};
+bool preparePython(void);  // false: this program has no CPython that is walked
+uint64_t walkPython(struct python_walked* walked);  // a hash of them; 0: there are none
+bool sendPython(const struct python_walked* walked, int32_t stack);  // false: there was no room
+void pythonInChild(void);
 
 // ---- send.c
 bool ready(void);                              // maps the area once

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "../common.bpf.h"
+#include "python_frame.h"
 #include "python_records.h"
 
 TABLE(pythons, HASH, __u32, struct python_layout, MAX_PROCESSES);
@@ -156,24 +157,10 @@ static __always_inline int pythonFrame(__u32 i, struct python_walk* walk, __u64*
   if (!walk->frame || bytes > 8 * PYTHON_WINDOW_WORDS ||
       bpf_probe_read_user(word, bytes, (const void*)(walk->frame + layout->window)))
     return 1;
-  __u64 code = word[layout->code & 15] & ~7ULL, at = word[layout->instruction & 15];
-  __u64 flags = word[layout->flags & 15];
-  __u32 marks = PYTHON_ENTRY;
-  bool is_frame = true;
-  walk->frame = word[layout->previous & 15];
-  if (layout->owner_shift != PYTHON_NONE) {
-    __u8 owner = flags >> (layout->owner_shift & 63);
-    is_frame = owner < layout->first_shim;
-    if (is_frame) marks = owner == layout->generator ? PYTHON_GENERATOR : 0;
-    if (layout->entry_shift != PYTHON_NONE && (flags >> (layout->entry_shift & 63) & 0xff))
-      marks |= PYTHON_ENTRY;
-  }
-  if (layout->is_number)
-    at = (__u32)at >> ((layout->is_number - 1) & 1);
-  else
-    at = (at - code - layout->instructions) >> 1;
-  __u64 place = marks | (at & PYTHON_PLACE);
-  if (!is_frame) code = 0, place = PYTHON_ENTRY;
+  struct python_frame frame;
+  readPythonFrame(layout, word, &frame);
+  walk->frame = frame.previous;
+  __u64 code = frame.code, place = frame.place;
   walk->frames = i + 1;
   if (!into) {
     walk->hash = mixed(mixed(walk->hash, code), place);

@@ -38,7 +38,8 @@ def walked():
     return {path: minor for path, minor in pythons().items() if minor in WALKED}
 
 
-class Python(live.LiveTest):
+class Walk(live.LiveTest):
+    """What both walks show: the kernel's, and that of the preloaded library."""
     def setUp(self):
         super().setUp()
         if not walked():
@@ -100,20 +101,6 @@ class Python(live.LiveTest):
                     between += any(frame[0] == "through_c" for frame in frames)
                 self.assertGreater(between, 0)
 
-    def test_a_process_that_was_attached_to_late(self):
-        for path, minor in walked().items():
-            with self.subTest(path, minor=minor):
-                folder = self.folder()
-                child = subprocess.Popen([path, live.source_of("frames.py"), folder / "truth", "300", "1", "late"],
-                                         env=self.environment(folder))
-                self.addCleanup(child.kill)
-                time.sleep(1)
-                done = subprocess.run([*self.command(folder), "-p", str(child.pid)], capture_output=True,
-                                      text=True, timeout=live.LIMIT_S, check=False)
-                self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertEqual(child.wait(), 0)
-                self.assert_true(live.Run(folder, done), self.truth(folder / "truth"), under_way=1)
-
     def test_without_python(self):
         run = self.record(next(iter(walked())), live.source_of("frames.py"), self.folder() / "truth", 20,
                           options=["--no-python"])
@@ -136,6 +123,30 @@ class Python(live.LiveTest):
         code = "import ctypes; ctypes.CDLL('libcudart.so.13').cudaMalloc(ctypes.byref(ctypes.c_void_p()), 4096)"
         self.assertRegex(self.record(older, "-c", code).err, r"Python 3\.\d: it is older than 3\.9, so call sites")
 
+
+class Python(Walk):
+    def test_a_process_that_was_attached_to_late(self):
+        for path, minor in walked().items():
+            with self.subTest(path, minor=minor):
+                folder = self.folder()
+                child = subprocess.Popen([path, live.source_of("frames.py"), folder / "truth", "300", "1", "late"],
+                                         env=self.environment(folder))
+                self.addCleanup(child.kill)
+                time.sleep(1)
+                done = subprocess.run([*self.command(folder), "-p", str(child.pid)], capture_output=True,
+                                      text=True, timeout=live.LIMIT_S, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(child.wait(), 0)
+                self.assert_true(live.Run(folder, done), self.truth(folder / "truth"), under_way=1)
+
+
+class Preload(Walk):
+    """`record --preload`: nothing is walked in the kernel."""
+    def command(self, folder, *options):
+        return super().command(folder, "--preload", *options)
+
+
+del Walk  # only its two kinds are tests
 
 if __name__ == "__main__":
     live.main()

@@ -170,19 +170,6 @@ def train():
 train()
 """
 
-    def test_a_python_that_names_no_functions_is_reported(self):
-        older = next((path for path in (sys.executable, *map(shutil.which, ("python3.11", "python3.10", "python3.9")))
-                      if path and subprocess.run([path, "-c", "import sys; sys.exit(sys.version_info >= (3, 12))"],
-                                                 check=False).returncode == 0), None)
-        if older is None:
-            self.skipTest("no CPython before 3.12")
-        version = subprocess.run([older, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
-                                 capture_output=True, text=True, check=True).stdout.strip()
-        words = f"Python {version} does not publish the names of its functions"
-        self.assertIn(words, self.record(older, "-c", self.CODE, options=["--preload"]).err)
-        self.assertNotIn(words, self.record(older, "-c", self.CODE, options=["--preload", "--stacks", "none"]).err)
-        self.assertNotIn("Python", self.record(older, "-c", self.CODE).err)  # its frames are walked
-
     def test_functions_of_python_stand_in_the_stack(self):
         script = self.folder() / "work.py"
         script.write_text(self.CODE)

@@ -26,7 +26,7 @@ struct RecordOptions {
   bool device_times = false;  // by CUPTI, inside the programs
   bool link_each = false;
   std::string stacks = "user";
-  bool no_python = false;         // leave CPython's perf trampoline as it is
+  bool no_python = false;         // do not walk the frames of CPython
   uint32_t launch_arguments = 0;  // words
   bool whole_arguments = false;   // structs whole, where the sizes of parameters are known
   uint64_t ring_bytes = uint64_t{8} << 20;

@@ -123,35 +123,10 @@ record::RecorderOptions recorderOptions(const RecordOptions& options) {
   return recorder;
 }
 
-// If this is set, CPython 3.12 and newer name their functions for profilers. Others ignore it. Only
-// the preloaded library needs it: it cannot walk the frames of Python.
-constexpr const char* kPythonVariable = "PYTHONPERFSUPPORT";
-
-bool switchesOnPython(const RecordOptions& options) {
-  return options.preload && !options.no_python && options.stacks != "none" &&
-         std::getenv(kPythonVariable) == nullptr;
-}
-
-void sayPython(const record::Session& session, bool preload) {
+void sayPython(const record::Session& session) {
   for (const std::string& why : session.missingPythons())
     complain(
         fmt::format("tidegauge: {}, so call sites show the interpreter, not its functions", why));
-  if (!preload) return;
-  for (const std::string& version : session.olderPythons())
-    complain(fmt::format(
-        "tidegauge: Python {} does not publish the names of its functions (3.12 and newer do), so "
-        "call sites show the libraries that it called",
-        version));
-}
-
-// Removes the files of names that Python left behind.
-void removePerfMaps(const record::Session& session) {
-  for (const record::SessionProcess& process : session.processes()) {
-    if (!process.ended_ns || process.seen.pid == 0) continue;
-    std::string path = fmt::format("/tmp/perf-{}.map", process.seen.pid);
-    struct stat status {};
-    if (lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) unlink(path.c_str());
-  }
 }
 
 // The recording ends before its command does.
@@ -257,7 +232,6 @@ struct Recording {
     return 0;
   }
   int startCommand(const RecordOptions& options, std::vector<std::string> environment) {
-    if (switchesOnPython(options)) environment.push_back(fmt::format("{}=1", kPythonVariable));
     identity.child.more = std::move(environment);
     std::string program = record::findProgram(options.command[0]);
     if (program.empty())
@@ -330,6 +304,7 @@ struct Recording {
     record::PreloadOptions preload_options;
     preload_options.take_stacks = options.stacks != "none";
     preload_options.launch_events = options.launch_events;
+    preload_options.walk_python = !options.no_python;
     preload_options.ring_bytes = options.ring_bytes;
     if (identity.caller) {  // it needs no privilege, and its memory must be the user's
       if (auto given = record::keepCapabilities(0, identity.caller); !given.ok())
@@ -439,7 +414,6 @@ int recordTo(const std::string& path, const RecordOptions& options) {
                          base::counted(unnamed, "frame")));
   sayLosses(session);
   RecordTimes::sayEnd(session);
-  if (child && switchesOnPython(options)) removePerfMaps(session);
   int exit_code = 0;
   if (child && child->ended()) exit_code = exitCodeOf(*child->ended());
   if (!ended.ok() || !written.ok()) {
@@ -450,7 +424,7 @@ int recordTo(const std::string& path, const RecordOptions& options) {
   complain(fmt::format("tidegauge: {}. See them with: tidegauge view {}",
                        whatWasRecorded(session, path), base::printable(path)));
   if (const record::PartRing* ring = session.ring()) sayParts(*ring, session.fileBytes());
-  if (options.stacks != "none" && session.calls() > 0) sayPython(session, options.preload);
+  if (options.stacks != "none" && session.calls() > 0) sayPython(session);
   if (session.calls() == 0) complain(whyNothing(options, recording));
   if (!options.no_summary && session.calls() > 0) {
     int code = reportFile(path);

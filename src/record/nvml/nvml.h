@@ -30,12 +30,12 @@ struct ProcessUse {
 
 struct DeviceUse {
   int32_t device = 0;
-  std::string name, uuid;    // empty: unknown
-  uint64_t total_bytes = 0;  // 0: unknown
-  // The fastest link that the device and the machine can have; 0: unknown.
-  uint32_t pcie_generation = 0, pcie_lanes = 0;
+  std::string name, uuid;                            // empty: unknown
+  uint64_t total_bytes = 0;                          // 0: unknown
   std::optional<uint64_t> used_bytes;                // by all, and what the driver keeps for itself
   std::optional<std::vector<ProcessUse>> processes;  // by pid, each once; none: unknown
+  // The fastest link that the device and the machine can have; 0: unknown.
+  uint32_t pcie_generation = 0, pcie_lanes = 0;
 };
 
 struct DeviceSample {

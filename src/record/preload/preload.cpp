@@ -22,8 +22,9 @@ namespace {
 
 // Input from the programs is bounded.
 constexpr size_t kMaxPrograms = 100'000;
-constexpr size_t kMaxStacks = 1'000'000;  // whose call has not arrived yet
-constexpr size_t kMaxNames = 1'000'000;   // of programs that are not known yet
+constexpr size_t kMaxStacks = 1'000'000;             // whose call has not arrived yet
+constexpr size_t kMaxLinesBytes = size_t{64} << 20;  // of code objects that have not arrived
+constexpr size_t kMaxNames = 1'000'000;              // of programs that are not known yet
 
 constexpr uint64_t kBetweenLooks_ns = 1'000'000'000;
 constexpr const char* kWithoutLibrary =
@@ -49,6 +50,7 @@ struct PreloadRecorder::Program {
   uint32_t index = 0;
   uint32_t tgid = 0;
   int pidfd = -1;
+  std::optional<PythonFiles::Found> python;
 };
 
 // The records of one read, to be sorted by time.
@@ -127,6 +129,8 @@ PreloadRecorder::Program& PreloadRecorder::program(uint32_t image, uint32_t tgid
   }
   sink_.processSeen(process);
   sink_.mappingsChanged(tgid);
+  if (area_->head.walk_python) fresh.python = python_files_.look(tgid);
+  if (fresh.python) python_.setLoops(image, fresh.python->loops());
   return fresh;
 }
 
@@ -140,6 +144,12 @@ void PreloadRecorder::end(uint32_t image, uint64_t time_ns, std::optional<int> s
   if (auto it = image_of_.find(tgid); it != image_of_.end() && it->second == image)
     image_of_.erase(it);
   programs_.erase(found);
+  python_.forget(image);
+  auto left_lines = python_lines_.lower_bound({image, 0});
+  while (left_lines != python_lines_.end() && left_lines->first.first == image) {
+    waiting_lines_bytes_ -= left_lines->second.size();
+    left_lines = python_lines_.erase(left_lines);
+  }
   if (auto left = stacks_.extract(image)) waiting_stacks_ -= left.mapped().size();
   // Its chunks are free now; their records were read before.
   for (uint32_t i = 0; i < std::min(loaded(area_->head.most_chunks), area_.chunks()); ++i) {
@@ -162,7 +172,9 @@ void PreloadRecorder::readEntry(uint32_t type, const uint8_t* bytes, uint32_t si
   launch_record launch;
   preload_name name;
   preload_stack stack;
-  if (type == ENTRY_MEMORY && take(memory) && memory.function < watchedFunctions().size()) {
+  if (type >= ENTRY_PYTHON_LINES && type <= ENTRY_PYTHON_STACK) {
+    readPython(type, {bytes, size}, image);
+  } else if (type == ENTRY_MEMORY && take(memory) && memory.function < watchedFunctions().size()) {
     batch.add(batch.memory, 1, memory.end_ns, image, memory);
   } else if (type == ENTRY_SYSTEM && take(system)) {
     batch.add(batch.system, 0, system.time_ns, image, system);
@@ -181,6 +193,52 @@ void PreloadRecorder::readEntry(uint32_t type, const uint8_t* bytes, uint32_t si
     std::vector<uint64_t> frames(stack.frames);
     std::memcpy(frames.data(), bytes + sizeof(stack), 8 * frames.size());
     waiting_stacks_ += stacks_[image].try_emplace(stack.id, std::move(frames)).second;
+  } else {
+    damaged_ += 1;
+  }
+}
+
+// As the kernel's walk would send it. A program sends a code object before the stacks that contain
+// it, but may do so in another chunk.
+void PreloadRecorder::readPython(uint32_t type, std::span<const uint8_t> bytes, uint32_t image) {
+  auto take = [&](auto& head) {
+    if (bytes.size() < sizeof(head)) return false;
+    std::memcpy(&head, bytes.data(), sizeof(head));
+    bytes = bytes.subspan(sizeof(head));
+    return true;
+  };
+  preload_lines lines{};
+  python_code_record code{};
+  preload_python stack{};
+  if (type == ENTRY_PYTHON_LINES && take(lines) && lines.at <= PYTHON_LINES_LARGE &&
+      waiting_lines_bytes_ < kMaxLinesBytes) {
+    std::vector<uint8_t>& table = python_lines_[{image, lines.number}];
+    size_t end = lines.at + bytes.size();
+    if (table.size() < end) {
+      waiting_lines_bytes_ += end - table.size();
+      table.resize(end);
+    }
+    std::copy(bytes.begin(), bytes.end(), table.data() + lines.at);
+  } else if (type == ENTRY_PYTHON_CODE && take(code)) {
+    code.kind = PYTHON_CODE;
+    code.tgid = image;
+    auto table = python_lines_.extract({image, code.number});
+    std::vector<uint8_t> whole = table ? std::move(table.mapped()) : std::vector<uint8_t>();
+    waiting_lines_bytes_ -= whole.size();
+    code.copied_bytes = static_cast<uint32_t>(whole.size());
+    std::vector<uint8_t> record(sizeof(code) + whole.size());
+    std::memcpy(record.data(), &code, sizeof(code));
+    std::copy(whole.begin(), whole.end(), record.data() + sizeof(code));
+    python_.add(record, image);
+  } else if (type == ENTRY_PYTHON_STACK && take(stack) && stack.frames <= PYTHON_FRAMES &&
+             bytes.size() >= 8 * size_t{stack.frames}) {
+    python_stack_record record{};
+    record.kind = PYTHON_STACK;
+    record.id = static_cast<uint32_t>(stack.id);
+    record.tgid = image;
+    record.frames = stack.frames;
+    std::memcpy(record.frame, bytes.data(), 8 * size_t{stack.frames});
+    python_.add({reinterpret_cast<const uint8_t*>(&record), sizeof(record)}, image);
   } else {
     damaged_ += 1;
   }
@@ -217,7 +275,23 @@ void PreloadRecorder::reportStack(const Program& program, uint32_t image, int32_
   auto stack = stacks->second.extract(id);
   if (!stack) return;
   waiting_stacks_ -= 1;
-  sink_.stackSeen(program.index, static_cast<uint32_t>(id), stack.mapped());
+  auto number = static_cast<uint32_t>(id);
+  sink_.stackSeen(program.index, number, python_.take(number, std::move(stack.mapped()), image));
+}
+
+// Only a program that made calls misses its frames.
+void PreloadRecorder::sayPythonProblem(Program& program) {
+  if (!program.python) return;
+  if (std::string why = program.python->program->problem; !why.empty()) {
+    sink_.pythonMissing(program.python->problem(why));
+  } else if (loaded(area_->head.python_refused) == 0) {
+    return;
+  } else {
+    sink_.pythonMissing(
+        "Python: its frames are not where this version has them, or its memory "
+        "cannot be read");
+  }
+  program.python.reset();
 }
 
 size_t PreloadRecorder::poll(int timeout_ms) {
@@ -260,6 +334,7 @@ size_t PreloadRecorder::poll(int timeout_ms) {
     } else if (row.kind == 1) {
       const memory_record& record = batch.memory[row.place];
       Program& from = program(row.image, record.tgid, nullptr);
+      sayPythonProblem(from);
       reportStack(from, row.image, record.stack);
       model::MemoryCall call = decoded(record, true);
       call.start_ns = toEpoch(record.start_ns);

@@ -16,11 +16,15 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "record/preload/preload_area.h"
 #include "record/preload/strangers.h"
 #include "record/process/child.h"
+#include "record/python/python_book.h"
+#include "record/python/pythons.h"
 #include "record/source.h"
 
 namespace tidegauge::record {
@@ -45,8 +49,10 @@ class PreloadRecorder final : public Source {
   void readEntry(uint32_t type, const uint8_t* bytes, uint32_t size, uint32_t image, Batch& batch);
   void reportStack(const Program& program, uint32_t image, int32_t id);
   void end(uint32_t image, uint64_t time_ns, std::optional<int> status);
+  void sayPythonProblem(Program& program);
   void endThese(const std::vector<uint32_t>& gone);
   void takeNames(Batch& batch);
+  void readPython(uint32_t type, std::span<const uint8_t> bytes, uint32_t image);
   void takeCounts(uint32_t image);
   void findStrangers();
 
@@ -57,7 +63,12 @@ class PreloadRecorder final : public Source {
   std::map<uint32_t, Program> programs_;  // by image
   // By image and the library's id: stacks whose first call has not arrived.
   std::map<uint32_t, std::map<int32_t, std::vector<uint64_t>>> stacks_;
-  size_t waiting_stacks_ = 0;              // all of them
+  size_t waiting_stacks_ = 0;  // all of them
+  PythonFiles python_files_;
+  PythonBook python_;  // by image
+  // By image and number: tables of lines whose code object has not arrived.
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<uint8_t>> python_lines_;
+  size_t waiting_lines_bytes_ = 0;
   std::map<uint32_t, uint32_t> image_of_;  // tgid → its current program
   Strangers strangers_;
   std::map<uint32_t, uint32_t> stranger_index_;  // pid → its process; those that run

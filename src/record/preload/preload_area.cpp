@@ -61,6 +61,7 @@ base::Result<PreloadArea> PreloadArea::make(const PreloadOptions& options) {
   head.chunks = chunks;
   head.take_stacks = options.take_stacks;
   head.launch_events = options.launch_events;
+  head.walk_python = options.walk_python;
   head.next_image = 1;
   for (const WatchedFunction& function : watchedFunctions()) {
     if (function.library == Library::kFramework || head.functions == PRELOAD_FUNCTIONS) break;

@@ -23,6 +23,7 @@ inline constexpr char kPreloadLibrary[] = "/memfd:tidegauge-preload";
 struct PreloadOptions {
   bool take_stacks = true;
   bool launch_events = false;
+  bool walk_python = true;  // its frames, file and line
   uint64_t ring_bytes = uint64_t{8} << 20;
 };
 

@@ -54,25 +54,26 @@ std::string pythonText(std::span<const uint8_t> characters, uint32_t bytes_each)
   return text;
 }
 
-void PythonBook::add(std::span<const uint8_t> record) {
+void PythonBook::add(std::span<const uint8_t> record, uint32_t space) {
   uint32_t kind = 0;
   if (record.size() < sizeof(kind)) return;
   std::memcpy(&kind, record.data(), sizeof(kind));
   if (kind == PYTHON_CODE && record.size() >= sizeof(python_code_record)) {
     const auto& code = *reinterpret_cast<const python_code_record*>(record.data());
     auto lines = record.subspan(sizeof(code));
-    addCode(code, lines.first(std::min<size_t>(code.copied_bytes, lines.size())));
+    addCode(code, lines.first(std::min<size_t>(code.copied_bytes, lines.size())), space);
   } else if (kind == PYTHON_STACK && record.size() >= sizeof(python_stack_record)) {
     const auto& stack = *reinterpret_cast<const python_stack_record*>(record.data());
     if (stacks_.size() >= kMaxWaitingStacks) stacks_.clear();
     size_t frames = std::min<size_t>(stack.frames, PYTHON_FRAMES);
-    stacks_[stack.id] = {stack.tgid, {stack.frame, stack.frame + frames}};
+    stacks_[keyOf(space, stack.id)] = {stack.tgid, {stack.frame, stack.frame + frames}};
   }
 }
 
-void PythonBook::addCode(const python_code_record& record, std::span<const uint8_t> lines) {
+void PythonBook::addCode(const python_code_record& record, std::span<const uint8_t> lines,
+                         uint32_t space) {
   if (codes_.size() >= kMaxCodes) codes_.clear();
-  Code& code = codes_[record.number];
+  Code& code = codes_[keyOf(space, record.number)];
   code.tgid = record.tgid;
   code.minor = record.minor;
   code.first_line = record.first_line;
@@ -97,8 +98,8 @@ void PythonBook::forget(uint32_t tgid) {
 }
 
 // Absent: a mark, a frame that has not begun, or one whose code object could not be read.
-std::optional<PythonFrame> PythonBook::frameOf(uint64_t word) const {
-  auto found = codes_.find(static_cast<uint32_t>(word >> 32));
+std::optional<PythonFrame> PythonBook::frameOf(uint64_t word, uint32_t space) const {
+  auto found = codes_.find(keyOf(space, static_cast<uint32_t>(word >> 32)));
   if (found == codes_.end()) return std::nullopt;
   const Code& code = found->second;
   auto flags = static_cast<uint32_t>(word);
@@ -123,9 +124,9 @@ bool PythonBook::isLoop(uint32_t tgid, uint64_t place) const {
   });
 }
 
-SeenStack PythonBook::take(uint32_t id, std::vector<uint64_t> places) {
+SeenStack PythonBook::take(uint32_t id, std::vector<uint64_t> places, uint32_t space) {
   SeenStack merged(std::move(places));
-  auto found = stacks_.find(id);
+  auto found = stacks_.find(keyOf(space, id));
   if (found == stacks_.end()) return merged;
   size_t at = 0;
   auto nextLoop = [&] {
@@ -133,7 +134,7 @@ SeenStack PythonBook::take(uint32_t id, std::vector<uint64_t> places) {
   };
   nextLoop();
   for (uint64_t word : found->second.frames) {
-    if (auto frame = frameOf(word)) {
+    if (auto frame = frameOf(word, space)) {
       frame->at = at;
       merged.python.push_back(std::move(*frame));
     }

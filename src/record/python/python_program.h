@@ -4,9 +4,8 @@
 //   PythonProgram::of("/usr/bin/python3.11", file)  →  3.11, layout, _PyEval_EvalFrameDefault
 //   … of a library that is no CPython               →  absent
 //
-// 3.13 names the offsets itself (_Py_DebugOffsets). Those of 3.9 to 3.12 were printed by offsetof()
-// with the headers of CPython 3.9.18, 3.10.13, 3.11.2, 3.11.7 and 3.12.1. `problem` says why there
-// is no walk. Cost: one pass over the symbols of the file.
+// The offsets are in bpf/python/python_layouts.h; 3.13 names its own (_Py_DebugOffsets). `problem`
+// says why there is no walk. Cost: one pass over the symbols of the file.
 #pragma once
 
 #include <cstdint>

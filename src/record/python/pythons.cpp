@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "bpf/python/python_layouts.h"
 #include "record/process/running_process.h"
 
 namespace tidegauge::record {
@@ -57,8 +58,7 @@ std::optional<std::string> layoutProblem(uint32_t tgid, const python_layout& lay
     uint64_t interpreter = memory.word(layout.runtime + layout.interpreters);
     uint64_t thread = interpreter != 0 ? memory.word(interpreter + layout.threads) : 0;
     if (thread == 0) return std::nullopt;
-    constexpr uint64_t kInterpreter = 16;  // of a thread's state, in 3.9 to 3.13
-    if (memory.word(thread + kInterpreter) != interpreter ||
+    if (memory.word(thread + PYTHON_INTERPRETER) != interpreter ||
         memory.word(thread + layout.thread_id) == 0) {
       problem = "the states of its threads are not where this version has them";
       continue;
@@ -86,70 +86,75 @@ void Pythons::detach() {
   links_.clear();
 }
 
-Pythons::Known& Pythons::known(uint32_t tgid, const Mapping& mapping) {
-  if (files_.size() >= kMaxFiles)
-    std::erase_if(files_, [](const auto& it) { return !it.second.program; });
-  auto [found, is_new] = files_.try_emplace(mapping.file);
-  if (!is_new) return found->second;
-  if (auto file = ElfFile::open(pathFromHere(tgid, mapping)); file.ok())
-    found->second.program = PythonProgram::of(mapping.path, file.value());
-  return found->second;
+std::vector<AddressRange> PythonFiles::Found::loops() const {
+  std::vector<AddressRange> loops;
+  for (const AddressRange& loop : program->loops)
+    loops.push_back({loop.begin + moved, loop.end + moved});
+  return loops;
 }
 
-std::string Pythons::watchFreed(uint32_t tgid, const Mapping& mapping, Known& known) {
-  if (known.is_watched) return {};
-  if (!known.program->code_freed) return "the function that frees its code objects was not found";
-  int link = programs_.attachMany("python_code_freed", pathFromHere(tgid, mapping),
-                                  {*known.program->code_freed}, {0}, false);
+std::string PythonFiles::Found::problem(const std::string& why) const {
+  return fmt::format("Python{}{}: {}", program->version.empty() ? "" : " ", program->version, why);
+}
+
+std::optional<PythonFiles::Found> PythonFiles::look(uint32_t tgid) {
+  std::string program = programOf(tgid);
+  for (const Mapping& mapping : executableMappings(tgid)) {
+    if (!mayBePython(mapping, program)) continue;
+    if (files_.size() >= kMaxFiles)
+      std::erase_if(files_, [](const auto& it) { return !it.second; });
+    auto [known, is_new] = files_.try_emplace(mapping.file);
+    auto elf = ElfFile::open(pathFromHere(tgid, mapping));
+    if (is_new && elf.ok()) known->second = PythonProgram::of(mapping.path, elf.value());
+    if (!known->second) continue;
+    // A part of a file is mapped from the begin of its first page.
+    auto address =
+        elf.ok() ? elf.value().addressOfOffset(mapping.offset + kPage - 1) : std::nullopt;
+    if (address) return Found{&*known->second, mapping, mapping.start + kPage - 1 - *address};
+  }
+  return std::nullopt;
+}
+
+std::string Pythons::watchFreed(uint32_t tgid, const PythonFiles::Found& found) {
+  if (watched_.contains(found.mapping.file)) return {};
+  if (!found.program->code_freed) return "the function that frees its code objects was not found";
+  int link = programs_.attachMany("python_code_freed", pathFromHere(tgid, found.mapping),
+                                  {*found.program->code_freed}, {0}, false);
   if (link < 0)
     return fmt::format("the function that frees its code objects: {}", std::strerror(-link));
   links_.push_back(link);
-  known.is_watched = true;
+  watched_.insert(found.mapping.file);
   return {};
 }
 
 std::optional<RunningPython> Pythons::look(uint32_t tgid) {
-  std::string program = programOf(tgid);
+  std::optional<PythonFiles::Found> found = files_.look(tgid);
+  if (!found) return std::nullopt;
   int map = programs_.mapDescriptor("pythons");
-  for (const Mapping& mapping : executableMappings(tgid)) {
-    if (!mayBePython(mapping, program)) continue;
-    Known& file = known(tgid, mapping);
-    if (!file.program) continue;
-    const PythonProgram& python = *file.program;
-    RunningPython running;
-    auto elf = ElfFile::open(pathFromHere(tgid, mapping));
-    // A part of a file is mapped from the begin of its first page.
-    auto address =
-        elf.ok() ? elf.value().addressOfOffset(mapping.offset + kPage - 1) : std::nullopt;
-    if (!address) continue;
-    uint64_t moved = mapping.start + kPage - 1 - *address;
-    for (const AddressRange& loop : python.loops)
-      running.loops.push_back({loop.begin + moved, loop.end + moved});
-    python_layout layout = python.layout, before{};
-    layout.runtime += moved;
-    layout.code_type += moved;
-    bool is_walked =
-        bpf_map_lookup_elem(map, &tgid, &before) == 0 && before.runtime == layout.runtime;
-    if (is_walked && agreed_.contains(tgid)) return running;
-    agreed_.erase(tgid);
-    running.problem = python.problem;
-    if (running.problem.empty()) running.problem = watchFreed(tgid, mapping, file);
-    if (running.problem.empty()) {
-      std::optional<std::string> checked = layoutProblem(tgid, layout);
-      running.problem = checked.value_or("");
-      if (agreed_.size() >= kMaxAgreed) agreed_.clear();
-      if (checked && checked->empty()) agreed_.insert(tgid);
-    }
-    if (!running.problem.empty()) {
-      (void)bpf_map_delete_elem(map, &tgid);
-      running.problem = fmt::format("Python{}{}: {}", python.version.empty() ? "" : " ",
-                                    python.version, running.problem);
-    } else if (!is_walked) {
-      (void)bpf_map_update_elem(map, &tgid, &layout, BPF_ANY);
-    }
-    return running;
+  RunningPython running;
+  running.loops = found->loops();
+  python_layout layout = found->program->layout, before{};
+  layout.runtime += found->moved;
+  layout.code_type += found->moved;
+  bool is_walked =
+      bpf_map_lookup_elem(map, &tgid, &before) == 0 && before.runtime == layout.runtime;
+  if (is_walked && agreed_.contains(tgid)) return running;
+  agreed_.erase(tgid);
+  running.problem = found->program->problem;
+  if (running.problem.empty()) running.problem = watchFreed(tgid, *found);
+  if (running.problem.empty()) {
+    std::optional<std::string> checked = layoutProblem(tgid, layout);
+    running.problem = checked.value_or("");
+    if (agreed_.size() >= kMaxAgreed) agreed_.clear();
+    if (checked && checked->empty()) agreed_.insert(tgid);
   }
-  return std::nullopt;
+  if (!running.problem.empty()) {
+    (void)bpf_map_delete_elem(map, &tgid);
+    running.problem = found->problem(running.problem);
+  } else if (!is_walked) {
+    (void)bpf_map_update_elem(map, &tgid, &layout, BPF_ANY);
+  }
+  return running;
 }
 
 }  // namespace tidegauge::record

@@ -29,6 +29,24 @@ struct RunningPython {
   std::string problem;              // why its frames are not walked; empty: they are
 };
 
+// The files that were examined.
+class PythonFiles {
+ public:
+  struct Found {
+    const PythonProgram* program = nullptr;
+    Mapping mapping;
+    uint64_t moved = 0;  // from its addresses in the file to those in the process
+
+    std::vector<AddressRange> loops() const;
+    std::string problem(const std::string& why) const;  // "Python 3.8: why"
+  };
+  // The CPython among the mappings of a process; absent: it runs none.
+  std::optional<Found> look(uint32_t tgid);
+
+ private:
+  std::map<FileId, std::optional<PythonProgram>> files_;
+};
+
 class Pythons {
  public:
   explicit Pythons(const Programs& programs) : programs_(programs) {}
@@ -41,15 +59,11 @@ class Pythons {
   void detach();  // removes the probes
 
  private:
-  struct Known {
-    std::optional<PythonProgram> program;
-    bool is_watched = false;  // the freeing of its code objects
-  };
-  Known& known(uint32_t tgid, const Mapping& mapping);
-  std::string watchFreed(uint32_t tgid, const Mapping& mapping, Known& known);
+  std::string watchFreed(uint32_t tgid, const PythonFiles::Found& found);
 
   const Programs& programs_;
-  std::map<FileId, Known> files_;
+  PythonFiles files_;
+  std::set<FileId> watched_;   // the freeing of their code objects
   std::set<uint32_t> agreed_;  // processes whose data agreed with their layout
   std::vector<int> links_;
 };

@@ -93,7 +93,6 @@ class Session final : public RecorderSink {
   // Each once, in the order in which they came first.
   const std::vector<WatchedLibrary>& libraries() const { return libraries_; }
   const Losses& losses() const { return losses_; }
-  std::set<std::string> olderPythons() const { return stacks_.olderPythons(); }
   const std::set<std::string>& missingPythons() const { return missing_pythons_; }
   // Which figures of a process are incomplete, by losses of all and by what of it was not watched.
   model::FigureSet incompleteOf(const SessionProcess& process) const;

@@ -19,8 +19,8 @@ void SessionDevices::add(DeviceSample sample) {
     Written& written = written_[use.device];
     if (!written.has_row || written.total_bytes != use.total_bytes) {
       file_.write([&](auto& file) {
-        return file.addDevice({use.device, use.name, use.uuid, use.total_bytes,
-                               use.pcie_generation, use.pcie_lanes});
+        return file.addDevice(
+            {use.device, use.name, use.uuid, use.total_bytes, use.pcie_generation, use.pcie_lanes});
       });
       written.has_row = true;
       written.total_bytes = use.total_bytes;

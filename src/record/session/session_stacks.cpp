@@ -6,7 +6,6 @@
 
 #include "model/memory_call.h"
 #include "record/code/elf_file.h"
-#include "record/code/older_python.h"
 
 namespace tidegauge::record {
 namespace {
@@ -184,13 +183,6 @@ model::StackWords SessionStacks::describe(uint32_t stack) const {
     words.add({frame.name.function, frame.name.file, frame.name.line, module, frame.place.offset});
   }
   return words;
-}
-
-std::set<std::string> SessionStacks::olderPythons() const {
-  std::set<std::string> versions;
-  for (const Module& module : spaces_.modules())
-    if (std::string version = olderPython(module.path); !version.empty()) versions.insert(version);
-  return versions;
 }
 
 void SessionStacks::forgetUnless(std::set<uint32_t> held) {

@@ -63,8 +63,6 @@ class SessionStacks {
   uint64_t unnamed() { return symbols_.unanswered(); }
   // "loss.py:30 log_softmax" for each frame, innermost first; "libfoo.so+0x12" if unnamed.
   model::StackWords describe(uint32_t stack) const;
-  // Versions of Python in whose stacks no function of Python can have a name: "3.8", "3.11".
-  std::set<std::string> olderPythons() const;
 
   // Drops stacks that are neither in `held` nor known by a kernel's number, their frames, and
   // modules that no frame and no process leads to. Numbers are not used again.

@@ -29,6 +29,14 @@ class Writer {
     entry.stack.id = id;
     add(image, ENTRY_STACK, &entry, sizeof(entry));
   }
+  void lines(uint32_t image, uint32_t number) {  // of Python
+    struct {
+      preload_lines lines{};
+      uint8_t bytes[PRELOAD_LINES_BYTES]{};
+    } entry;
+    entry.lines.number = number;
+    add(image, ENTRY_PYTHON_LINES, &entry, sizeof(entry));
+  }
   void program(uint32_t image, uint32_t tgid) {
     system_record record{};
     record.event = SYSTEM_EXEC;
@@ -71,6 +79,18 @@ TEST(Preload, StacksThatWaitAreBoundedTogether) {
     recorder.poll(0);
     EXPECT_EQ(recorder.losses()[LOSS_READ_FAULT], image <= 10 ? 0U : 100'000U) << image;
   }
+}
+
+TEST(Preload, LinesOfCodeObjectsThatNeverComeAreBounded) {
+  auto area = PreloadArea::make({.ring_bytes = 128 * kMiB});
+  ASSERT_TRUE(area.ok()) << area.error().what;
+  Writer writer(*area.value());
+  Session session(std::nullopt);
+  PreloadRecorder recorder(std::move(area.value()), session);
+  constexpr uint32_t kFit = 64 * kMiB / PRELOAD_LINES_BYTES + 1;
+  for (uint32_t number = 0; number < kFit + 1000; ++number) writer.lines(number % 7, number);
+  recorder.poll(0);
+  EXPECT_EQ(recorder.losses()[LOSS_READ_FAULT], 1000U);
 }
 
 TEST(Preload, ProgramsThatNeverBeginTakeNoRoomFromThoseThatDo) {

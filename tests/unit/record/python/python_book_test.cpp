@@ -25,7 +25,7 @@ void setText(python_text& head, uint8_t* room, std::string_view text) {
 
 struct Book : testing::Test {
   PythonBook book;
-  void code(uint32_t number, std::string_view function, int32_t traceable = 0) {
+  void code(uint32_t number, std::string_view function, int32_t traceable = 0, uint32_t space = 0) {
     struct {
       python_code_record head{};
       uint8_t lines[4] = {0x80 | 13 << 3 | 7, 0, 0x80 | 13 << 3 | 7, 2};  // 8 instructions each
@@ -39,16 +39,16 @@ struct Book : testing::Test {
     record.head.copied_bytes = record.head.lines_bytes = sizeof(record.lines);
     setText(record.head.name_head, record.head.name, function);
     setText(record.head.file_head, record.head.file, "train.py");
-    book.add(bytesOf(record));
+    book.add(bytesOf(record), space);
   }
-  void stack(uint32_t id, const std::vector<uint64_t>& frames) {
+  void stack(uint32_t id, const std::vector<uint64_t>& frames, uint32_t space = 0) {
     python_stack_record record{};
     record.kind = PYTHON_STACK;
     record.id = id;
     record.tgid = kTgid;
     record.frames = static_cast<uint32_t>(frames.size());
     std::copy(frames.begin(), frames.end(), record.frame);
-    book.add(bytesOf(record));
+    book.add(bytesOf(record), space);
   }
   static std::vector<std::string> words(const SeenStack& seen) {
     std::vector<std::string> words;
@@ -117,6 +117,15 @@ TEST(PythonText, IsUtf8) {
   EXPECT_EQ(pythonText(two, 2), "\xe9\x95\xb7\xe3\x81\x95");
   EXPECT_EQ(pythonText(four, 4), "\xf0\x9f\x98\x80");
   EXPECT_EQ(pythonText(latin, 0), "");
+}
+
+TEST_F(Book, NumbersOfTwoProgramsAreApart) {
+  code(1, "of five", 0, 5);
+  code(1, "of six", 0, 6);
+  stack(7, {frame(1, 0)}, 5);
+  stack(7, {frame(1, 0)}, 6);
+  EXPECT_EQ(words(book.take(7, {}, 6)), Words{"0 train.py:10 of six"});
+  EXPECT_EQ(words(book.take(7, {}, 5)), Words{"0 train.py:10 of five"});
 }
 
 }  // namespace

@@ -1,13 +1,6 @@
-#include "record/code/older_python.h"
-
-#include <cstdlib>
+#include "record/code/python_version.h"
 
 namespace tidegauge::record {
-namespace {
-
-constexpr int kFirstWithNames = 12;  // of 3: PYTHONPERFSUPPORT
-
-}  // namespace
 
 std::string pythonVersion(std::string_view path) {
   std::string_view file = path.substr(path.find_last_of('/') + 1);
@@ -26,12 +19,6 @@ std::string pythonVersion(std::string_view path) {
     rest.remove_prefix(1);
   if (!rest.empty() && !rest.starts_with(".so")) return {};
   return std::string(version.substr(0, end));
-}
-
-std::string olderPython(std::string_view path) {
-  std::string version = pythonVersion(path);
-  if (version.starts_with("3.") && std::atoi(version.c_str() + 2) >= kFirstWithNames) return {};
-  return version;
 }
 
 }  // namespace tidegauge::record
