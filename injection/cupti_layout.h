@@ -1,6 +1,6 @@
 // The part of CUPTI's interface that is used, with the places of the fields that are read. CUPTI's
-// headers are not needed to build; tests/live/cupti_layout_test.py compares all of this with the
-// real ones.
+// headers are not needed to build; tests/live/times/cupti_layout_test.py compares all of this with
+// the real ones.
 //
 //   kind = word32(record, CUPTI_RECORD_KIND), start = word64(record, CUPTI_RECORD_START)
 //
@@ -54,7 +54,7 @@ enum cupti_copy {  // CUpti_ActivityMemcpyKind; A: an array
   CUPTI_COPY_PTOP,
 };
 
-enum { CUPTI_OK = 0, CUPTI_NO_MORE_RECORDS = 11, CUPTI_FLUSH_FORCED = 1 };
+enum { CUPTI_OK = 0, CUPTI_NO_MORE_RECORDS = 12, CUPTI_FLUSH_FORCED = 1 };
 
 // cuptiGetVersion(): 18 is CUDA 11.8 to 12.1, 20 to 28 are 12.2 to 12.9, 130402 is 13.4. Those
 // whose headers were compared.

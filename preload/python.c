@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "bpf/python/python_frame.h"
 #include "bpf/python/python_layouts.h"
@@ -54,10 +55,11 @@ static uint32_t codes_lock;
 
 static uint64_t spread(uint64_t address) { return address * 0x9e3779b97f4a7c15u >> 40; }
 
-// A read of this process's memory that fails where a plain one would end the program.
+// A read of this process's memory that fails where a plain one would end the program. Not by
+// own_tgid, which is its number where the recorder runs.
 static bool readChecked(uint64_t address, void* into, size_t bytes) {
   struct iovec local = {into, bytes}, remote = {(void*)(uintptr_t)address, bytes};
-  return process_vm_readv((pid_t)own_tgid, &local, 1, &remote, 1, 0) == (ssize_t)bytes;
+  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)bytes;
 }
 static uint64_t wordChecked(uint64_t address) {
   uint64_t word = 0;
@@ -118,7 +120,7 @@ static bool replaceFree(void) {
   if (before == 0) return false;
   struct iovec same = {&before, sizeof(before)}, place = {(void*)(uintptr_t)at, sizeof(before)};
   // Whether it can be written to: the same is written there.
-  if (process_vm_writev((pid_t)own_tgid, &same, 1, &place, 1, 0) != (ssize_t)sizeof(before))
+  if (process_vm_writev(getpid(), &same, 1, &place, 1, 0) != (ssize_t)sizeof(before))
     return false;
   free_code = (void (*)(void*))(uintptr_t)before;
   __atomic_store_n((uint64_t*)(uintptr_t)at, (uint64_t)(uintptr_t)codeFreed, __ATOMIC_RELEASE);

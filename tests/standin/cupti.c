@@ -274,6 +274,7 @@ static void* soon(void* unused) {
   return unused;
 }
 
+enum { kMaxLimitReached = 12 };  // CUPTI_ERROR_MAX_LIMIT_REACHED
 EXPORT int cuptiActivityEnable(int kind) {
   int code = fails("cuptiActivityEnable");
   if (code != 0) return code;
@@ -303,7 +304,7 @@ EXPORT int cuptiActivityGetNextRecord(uint8_t* buffer, size_t valid_bytes, void*
     memcpy(&kind, record, sizeof(kind));
     record += sizeOf(kind);
   }
-  if (record >= buffer + valid_bytes) return 11;  // CUPTI_ERROR_MAX_LIMIT_REACHED
+  if (record >= buffer + valid_bytes) return kMaxLimitReached;
   *at = record;
   return 0;
 }

@@ -7,7 +7,7 @@ import tempfile
 
 from programs import ROOT, program, run
 
-SOURCES = ("src", "preload")  # folders whose programs read environment variables
+SOURCES = ("src", "preload", "injection")  # folders whose programs read environment variables
 
 
 def metrics(options):
@@ -45,9 +45,12 @@ def environment(_):
     found = set()
     for text in texts:
         for word in re.findall(r"\bgetenv\(([^)]+)\)", text):
-            named = word.strip('"')
-            if word == named:  # a constant
-                value = re.search(rf'\b{word}\b[^;]*?= "(\w+)"', text)
-                named = value[1] if value else f"(the constant {word})"
-            found.add(named)
+            if word[0] == '"':
+                found.add(word.strip('"'))
+                continue
+            # A constant of this file or of a header, or an array of names.
+            name = word.split("::")[-1].split("[")[0]
+            values = (re.search(rf'\b{name}\b[^;]*?= (\{{[^}}]*\}}|"\w+")', one) for one in (text, *texts))
+            value = next(filter(None, values), None)
+            found.update(re.findall(r'"(\w+)"', value[1]) if value else {f"(the constant {word})"})
     yield from sorted(found)

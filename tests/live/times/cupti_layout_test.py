@@ -71,7 +71,8 @@ int main(void) {
          CUPTI_ACTIVITY_MEMCPY_KIND_ATOD == CUPTI_COPY_ATOD && CUPTI_ACTIVITY_MEMCPY_KIND_DTOA == CUPTI_COPY_DTOA &&
          CUPTI_ACTIVITY_MEMCPY_KIND_DTOD == CUPTI_COPY_DTOD && CUPTI_ACTIVITY_MEMCPY_KIND_HTOH == CUPTI_COPY_HTOH);
   printf("%d %d\n", CUPTI_API_VERSION, cuptiVersionIsKnown(CUPTI_API_VERSION));
-  printf("%zu %zu %zu %zu\n", sizeof(KERNEL), sizeof(MEMCPY), sizeof(PEER), sizeof(MEMSET));
+  printf("%zu %zu %zu %zu %d\n", sizeof(KERNEL), sizeof(MEMCPY), sizeof(PEER), sizeof(MEMSET),
+         CUPTI_ERROR_MAX_LIMIT_REACHED);
   return 0;
 }
 """
@@ -81,7 +82,7 @@ SIZES = r"""
 #include "cupti.c"
 int main(int count, char** words) {
   struct sizes sizes = sizesOf((uint32_t)atoi(words[count - 1]));
-  printf("%zu %zu %zu %zu\n", sizes.kernel, sizes.copy, sizes.peer, sizes.set);
+  printf("%zu %zu %zu %zu %d\n", sizes.kernel, sizes.copy, sizes.peer, sizes.set, kMaxLimitReached);
   return 0;
 }
 """

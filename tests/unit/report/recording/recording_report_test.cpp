@@ -474,6 +474,7 @@ TEST(RecordingReport, TheDocumentNamesEveryKey) {
     if (line.starts_with("| `")) documented.insert(line.substr(3, line.find('`', 3) - 3));
   RecordingFile file;
   addEverything(file);
+  testing::addDeviceTimes(file);
   ASSERT_TRUE(file.writer().addDeviceMemory({1'000'000'010, 0, 41, 5 * kMiB}).ok());
   model::Unwatched stranger;
   stranger.pid = 4712;
