@@ -4,20 +4,24 @@
 //   key ─► state of the thread ─► newest frame ─ previous ─► … ─► outermost
 //                                  └ code object, instruction
 //
-// It takes no lock of the interpreter and calls nothing of it. A thread that is in a call of CUDA
-// is in the newest of its frames, so its frames can neither change nor be freed meanwhile. That
-// they are where the table says is checked first, once per thread, by reads that cannot fault
-// (process_vm_readv); if they are not, nothing is walked in this process. Then they are read as
-// they are. Code objects, once each, are always read by such calls.
+// It takes no lock of the interpreter; of its functions it calls only the one that says whether it
+// ends. A thread that is in a call of CUDA is in the newest of its frames, so its frames cannot
+// change meanwhile. They are freed under it only when the interpreter ends: then the main thread
+// frees those of all others. So the main thread reads its frames as they are, and the others by
+// reads that cannot fault (process_vm_readv). That the frames are where the table says is checked
+// first, once per thread, by such reads; if they are not, nothing is walked in this process. Code
+// objects, once each, are always read by such calls.
 //
 // A code object that is freed may be followed by another one at its address. So tp_dealloc of their
-// type is replaced by codeFreed(), which passes the call on. Cost: some ns per frame and call; a
-// code object some µs, once. docs/decisions/0029
+// type is replaced by codeFreed(), which passes the call on. Cost: some ns per frame and call, in
+// other threads than the main one a system call per frame; a code object some µs, once.
+// docs/decisions/0029
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -32,6 +36,9 @@ extern OF_PYTHON char PyCode_Type[];
 extern OF_PYTHON const unsigned long Py_Version;  // from 3.11 on
 extern OF_PYTHON void Py_NewRef(void);            // from 3.10 on
 extern OF_PYTHON void PyFrame_GetCode(void);      // from 3.9 on
+extern OF_PYTHON int _Py_IsFinalizing(void);      // up to 3.12
+extern OF_PYTHON int Py_IsFinalizing(void);       // from 3.13 on
+_Static_assert(PYTHON_FRAMES_MOST == PYTHON_FRAMES, "room for all that are walked");
 
 enum { NOT_LOOKED, ABSENT, PRESENT };
 static uint32_t state;
@@ -118,6 +125,7 @@ static bool replaceFree(void) {
   uint64_t at = (uint64_t)(uintptr_t)PyCode_Type + PYTHON_DEALLOC;
   uint64_t before = wordChecked(at);
   if (before == 0) return false;
+  if (before == (uint64_t)(uintptr_t)codeFreed) return true;  // forked while it was replaced
   struct iovec same = {&before, sizeof(before)}, place = {(void*)(uintptr_t)at, sizeof(before)};
   // Whether it can be written to: the same is written there.
   if (process_vm_writev(getpid(), &same, 1, &place, 1, 0) != (ssize_t)sizeof(before))
@@ -145,9 +153,23 @@ static uint32_t minorOf(void) {
   return Py_NewRef != NULL ? 10 : PyFrame_GetCode != NULL ? 9 : 0;
 }
 
+static bool isEnding(void) {
+  return (Py_IsFinalizing != NULL && Py_IsFinalizing()) ||
+         (_Py_IsFinalizing != NULL && _Py_IsFinalizing());
+}
+
+// Nothing of this process is walked any more, and the recorder says so.
+static bool refuse(void) {
+  __atomic_store_n(&state, ABSENT, __ATOMIC_RELEASE);
+  __atomic_store_n(&area->head.python_refused, 1, __ATOMIC_RELAXED);
+  return false;
+}
+
 static bool find(void) {
   if (_PyRuntime == NULL || PyCode_Type == NULL || !area->head.walk_python) return false;
   if (!pythonLayoutOf(minorOf(), &layout)) return false;
+  uint64_t tried = 1;
+  if (wordChecked((uint64_t)(uintptr_t)&tried) != tried) return refuse();  // a sandbox forbids it
   layout.runtime = (uint64_t)(uintptr_t)_PyRuntime;
   layout.code_type = (uint64_t)(uintptr_t)PyCode_Type;
   __u64 word[PYTHON_DEBUG_WORDS];
@@ -167,14 +189,9 @@ bool preparePython(void) {
   return is == PRESENT;
 }
 
-// Nothing of this process is walked any more, and the recorder says so.
-static void refuse(void) {
-  __atomic_store_n(&state, ABSENT, __ATOMIC_RELEASE);
-  __atomic_store_n(&area->head.python_refused, 1, __ATOMIC_RELAXED);
-}
-
 void pythonInChild(void) {
   codes_lock = 0;
+  if (hook == BEING_HOOKED) hook = NO_HOOK;  // by a thread that is not here
   if (codes != NULL && codes != MAP_FAILED) madvise(codes, CODES * sizeof(*codes), MADV_DONTNEED);
   next_number = 0;
 }
@@ -229,7 +246,7 @@ static bool isAsInTable(void) {
 
 uint64_t walkPython(struct python_walked* walked) {
   walked->count = 0;
-  if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != PRESENT) return 0;
+  if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != PRESENT || isEnding()) return 0;
   if (!own.python_checked) {
     if (newestFrame(wordChecked) == 0) {
       findKey();
@@ -238,15 +255,25 @@ uint64_t walkPython(struct python_walked* walked) {
       __atomic_store_n(&key_tries, KEY_TRIES, __ATOMIC_RELAXED);  // it is the right one
     }
     if (!isAsInTable() || !seeFreed()) {
-      refuse();
+      (void)refuse();
       return 0;
     }
     own.python_checked = true;
+    own.is_main = syscall(SYS_gettid) == getpid();
   }
-  uint64_t at = newestFrame(wordAt), hash = 0;
+  uint64_t at = newestFrame(own.is_main ? wordAt : wordChecked), hash = 0;
   while (at != 0 && walked->count < PYTHON_FRAMES) {
     struct python_frame frame;
-    readPythonFrame(&layout, (const __u64*)(uintptr_t)(at + layout.window), &frame);
+    __u64 copied[PYTHON_WINDOW_WORDS];
+    const __u64* word = (const __u64*)(uintptr_t)(at + layout.window);
+    if (!own.is_main) {
+      if (!readChecked(at + layout.window, copied, layout.window_bytes)) {
+        walked->count = 0;
+        return 0;
+      }
+      word = copied;
+    }
+    readPythonFrame(&layout, word, &frame);
     walked->code[walked->count] = frame.code;
     walked->place[walked->count++] = (uint32_t)frame.place;
     uint64_t generation =

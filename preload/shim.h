@@ -67,6 +67,7 @@ struct thread {
   bool inside;              // this library is running: its own calls are not watched
   bool prepared;
   bool python_checked;  // its frames are where the table says
+  bool is_main;         // known once python_checked
 };
 extern __thread struct thread own;
 extern struct preload_area* area;  // NULL: nothing is recorded

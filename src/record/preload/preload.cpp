@@ -44,6 +44,13 @@ void stored(T& shared, T value) {
   __atomic_store_n(&shared, value, __ATOMIC_RELEASE);
 }
 
+// Its next owner is not mistaken for the last one before it has written its own numbers.
+void freeChunk(preload_chunk& chunk) {
+  chunk.read = chunk.written = 0;
+  chunk.tgid = chunk.image = 0;
+  stored(chunk.state, static_cast<uint32_t>(CHUNK_FREE));
+}
+
 }  // namespace
 
 struct PreloadRecorder::Program {
@@ -154,9 +161,7 @@ void PreloadRecorder::end(uint32_t image, uint64_t time_ns, std::optional<int> s
   // Its chunks are free now; their records were read before.
   for (uint32_t i = 0; i < std::min(loaded(area_->head.most_chunks), area_.chunks()); ++i) {
     preload_chunk& chunk = area_->chunks[i];
-    if (loaded(chunk.state) == CHUNK_FREE || chunk.image != image) continue;
-    chunk.read = chunk.written = 0;
-    stored(chunk.state, static_cast<uint32_t>(CHUNK_FREE));
+    if (loaded(chunk.state) != CHUNK_FREE && loaded(chunk.image) == image) freeChunk(chunk);
   }
 }
 
@@ -264,9 +269,7 @@ void PreloadRecorder::readChunk(preload_chunk& chunk, Batch& batch) {
   }
   if (at != written) damaged_ += 1;
   chunk.read = written;
-  if (!is_full) return;
-  chunk.read = chunk.written = 0;
-  stored(chunk.state, static_cast<uint32_t>(CHUNK_FREE));
+  if (is_full) freeChunk(chunk);
 }
 
 void PreloadRecorder::reportStack(const Program& program, uint32_t image, int32_t id) {
