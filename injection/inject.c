@@ -5,8 +5,9 @@
 //   cuInit() ─► InitializeInjection() ─► find libcupti ─► switch the kinds on
 //   CUPTI's thread, every 0.1 s or when a buffer is full ─► bufferCompleted() ─► records.c
 //
-// The program is never stopped and never fails because of it: InitializeInjection() always returns
-// 1, and whatever does not work is only said. Source: cupti_activity.h; NVIDIA's sample
+// The program never fails because of it: InitializeInjection() always returns 1, and whatever does
+// not work is only said. A thread that launches waits for none of this: bufferRequested() has a
+// lock of its own. Source: cupti_activity.h; NVIDIA's sample
 // cupti_trace_injection.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -44,11 +45,12 @@ static struct {
   cupti_next next;
 } cupti;
 
-static struct injection_sender sender;  // under the lock
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint8_t* spare[SPARE_BUFFERS];  // under the lock
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, spare_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct injection_sender sender;  // under `lock`
+static uint8_t* spare[SPARE_BUFFERS];   // under `spare_lock`
 static size_t spares;
 static bool has_own_clock;
+static uint64_t clock_error_ns;  // at most, of all times, if it has
 static bool is_child;  // of fork(): CUDA does not work there, and the area is its parent's
 
 static uint64_t monotonicNow(void) {
@@ -61,9 +63,9 @@ static uint64_t monotonicNow(void) {
 static void bufferRequested(uint8_t** buffer, size_t* bytes, size_t* most_records) {
   *most_records = 0;  // as many as fit
   *buffer = NULL;
-  pthread_mutex_lock(&lock);
+  pthread_mutex_lock(&spare_lock);
   if (spares > 0) *buffer = spare[--spares];
-  pthread_mutex_unlock(&lock);
+  pthread_mutex_unlock(&spare_lock);
   void* fresh = NULL;
   if (*buffer == NULL && posix_memalign(&fresh, 64, BUFFER_BYTES) == 0) *buffer = fresh;
   *bytes = *buffer == NULL ? 0 : BUFFER_BYTES;
@@ -89,13 +91,17 @@ static void bufferCompleted(void* context, uint32_t stream, uint8_t* buffer, siz
   size_t lost = 0;
   bool asks = cupti.dropped != NULL && cupti.dropped(context, stream, &lost) == CUPTI_OK;
   pthread_mutex_lock(&lock);
+  int64_t offset_ns;
   uint64_t error_ns;
-  if (has_own_clock) (void)measureClock(&sender.offset_ns, &error_ns);
+  if (has_own_clock && measureClock(&offset_ns, &error_ns) && error_ns <= clock_error_ns)
+    sender.offset_ns = offset_ns;
   if (asks && lost > 0) injectionLose(&sender, INJECTION_LOST_CUPTI, lost);
   (void)injectionSend(&sender, cupti.next, buffer, valid_bytes < bytes ? valid_bytes : bytes);
+  pthread_mutex_unlock(&lock);
+  pthread_mutex_lock(&spare_lock);
   bool is_kept = spares < SPARE_BUFFERS;
   if (is_kept) spare[spares++] = buffer;
-  pthread_mutex_unlock(&lock);
+  pthread_mutex_unlock(&spare_lock);
   if (!is_kept) free(buffer);
 }
 
@@ -121,9 +127,7 @@ static bool refused(struct injection_state* state, const char* call, int code) {
 }
 
 #define FIND(member, symbol) *(void**)&cupti.member = dlsym(library, symbol)
-static bool beginWith(void* library, void* context) {
-  struct injection_state* state = context;
-  memset(state, 0, sizeof(*state));
+static bool beginWith(void* library, struct injection_state* state) {
   memset(&cupti, 0, sizeof(cupti));
   FIND(version, "cuptiGetVersion");
   FIND(words, "cuptiGetResultString");
@@ -152,8 +156,13 @@ static bool beginWith(void* library, void* context) {
   code = cupti.setClock == NULL ? -1 : cupti.setClock(monotonicNow);
   has_own_clock = code != CUPTI_OK;
   state->own_clock = has_own_clock;
-  if (has_own_clock && !measureClock(&sender.offset_ns, &state->clock_error_ns))
-    return refused(state, "cuptiActivityRegisterTimestampCallback", code);
+  if (has_own_clock) {
+    if (!measureClock(&sender.offset_ns, &clock_error_ns))
+      return refused(state, "cuptiActivityRegisterTimestampCallback", code);
+    // The clocks drift, so the difference is measured again and again: never worse than this.
+    clock_error_ns = 2 * clock_error_ns + 1000;
+    state->clock_error_ns = clock_error_ns;
+  }
   code = cupti.callbacks(bufferRequested, bufferCompleted);
   if (code != CUPTI_OK) return refused(state, "cuptiActivityRegisterCallbacks", code);
   static const int kinds[] = {CUPTI_CONCURRENT_KERNEL, CUPTI_MEMCPY, CUPTI_MEMCPY2, CUPTI_MEMSET};
@@ -167,6 +176,25 @@ static bool beginWith(void* library, void* context) {
   if (cupti.flushPeriod != NULL) (void)cupti.flushPeriod(FLUSH_EVERY_MS);
   state->outcome = INJECTION_TIMES;
   return true;
+}
+
+// Several may be found. Of those that do not work, the first that refused says the most.
+static bool tryLibrary(void* library, void* context) {
+  struct injection_state *told = context, state = {0};
+  bool works = beginWith(library, &state);
+  bool says_more = state.outcome == INJECTION_REFUSED && told->outcome != INJECTION_REFUSED;
+  if (works || says_more || told->outcome == 0) *told = state;
+  return works;
+}
+
+// The number of this process where the recorder runs: getpid() has that of its own pid namespace,
+// /proc that of the namespace it was mounted in.
+static uint32_t ownNumber(void) {
+  char text[64] = "";
+  int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  ssize_t length = file < 0 ? 0 : read(file, text, sizeof(text) - 1);
+  if (file >= 0) close(file);
+  return length > 0 ? (uint32_t)strtoul(text, NULL, 10) : (uint32_t)getpid();
 }
 
 static bool openArea(void) {
@@ -184,7 +212,7 @@ static bool openArea(void) {
     return false;
   }
   sender.area = mapped;
-  sender.tgid = (uint32_t)getpid();
+  sender.tgid = ownNumber();
   sender.image = __atomic_fetch_add(&sender.area->head.next_image, 1, __ATOMIC_RELAXED);
   void* names = mmap(NULL, INJECTION_NAMES * sizeof(uint64_t), PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -199,7 +227,7 @@ int InitializeInjection(void) {
   pthread_atfork(NULL, NULL, inChild);
   struct injection_state state = {0};
   bool found;
-  bool works = injectionFindCupti(beginWith, &state, &found);
+  bool works = injectionFindCupti(tryLibrary, &state, &found);
   if (!found) state.outcome = INJECTION_NO_LIBRARY;
   state.time_ns = monotonicNow();
   pthread_mutex_lock(&lock);

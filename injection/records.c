@@ -41,7 +41,8 @@ static struct injection_chunk* takeChunk(struct injection_sender* sender) {
     uint32_t at = __atomic_fetch_add(&area->head.next_chunk, 1, __ATOMIC_RELAXED) % chunks;
     struct injection_chunk* chunk = &area->chunks[at];
     uint32_t free = INJECTION_FREE;
-    if (!__atomic_compare_exchange_n(&chunk->state, &free, INJECTION_TAKEN, false, __ATOMIC_ACQUIRE,
+    if (__atomic_load_n(&chunk->state, __ATOMIC_RELAXED) != INJECTION_FREE ||
+        !__atomic_compare_exchange_n(&chunk->state, &free, INJECTION_TAKEN, false, __ATOMIC_ACQUIRE,
                                      __ATOMIC_RELAXED))
       continue;
     chunk->tgid = sender->tgid;
@@ -168,6 +169,7 @@ static void decode(struct injection_sender* sender, const uint8_t* record, uint3
 uint64_t injectionSend(struct injection_sender* sender, cupti_next next, uint8_t* buffer,
                        size_t valid_bytes) {
   uint64_t sent = 0;
+  bool is_full = false;
   void* at = NULL;
   // No record is smaller than 8 bytes: a `next` that never ends is left.
   for (size_t i = 0; i <= valid_bytes / 8; ++i) {
@@ -191,10 +193,13 @@ uint64_t injectionSend(struct injection_sender* sender, cupti_next next, uint8_t
       break;
     }
     if (needed == 4) continue;
-    struct injection_activity activity;
-    decode(sender, record, kind, &activity);
-    struct injection_activity* slot = room(sender, INJECTION_ACTIVITY, sizeof(activity));
+    struct injection_activity activity, *slot = NULL;
+    if (!is_full) {
+      decode(sender, record, kind, &activity);
+      slot = room(sender, INJECTION_ACTIVITY, sizeof(activity));
+    }
     if (slot == NULL) {
+      is_full = true;  // the rest of the buffer is lost, too: no long search for each
       injectionLose(sender, INJECTION_LOST_ROOM, 1);
       continue;
     }
@@ -211,6 +216,8 @@ void injectionSay(struct injection_sender* sender, const struct injection_state*
   if (slot != NULL) {
     *slot = *state;
     publish(sender);
+  } else {
+    injectionLose(sender, INJECTION_LOST_ROOM, 1);
   }
   giveBack(sender);
 }

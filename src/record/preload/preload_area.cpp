@@ -36,14 +36,16 @@ bool writeAll(int file, const unsigned char* bytes, size_t size) {
 base::Result<PreloadArea> PreloadArea::make(const PreloadOptions& options) {
   static_assert(static_cast<int>(FunctionGroup::kName) == PRELOAD_NAME);
   int library = memfd_create(kPreloadName, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  int records = memfd_create("tidegauge-records", MFD_CLOEXEC);
+  int records = memfd_create("tidegauge-records", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   auto chunks = static_cast<uint32_t>(options.ring_bytes / PRELOAD_CHUNK_BYTES);
   uint64_t bytes = sizeof(preload_area) + uint64_t{chunks} * PRELOAD_CHUNK_BYTES;
   void* mapped = MAP_FAILED;
   if (library >= 0 && records >= 0 &&
       writeAll(library, tidegauge_preload_library,
                static_cast<size_t>(tidegauge_preload_library_end - tidegauge_preload_library)) &&
-      ftruncate(records, static_cast<off_t>(bytes)) == 0)
+      ftruncate(records, static_cast<off_t>(bytes)) == 0 &&
+      // a program that cuts it would end the recorder, and other programs
+      fcntl(records, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
     mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, records, 0);
   if (mapped == MAP_FAILED) {
     int why = errno;

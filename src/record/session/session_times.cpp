@@ -15,7 +15,9 @@ namespace tidegauge::record {
 namespace {
 
 constexpr size_t kMaxTimesWaiting = 200'000;
-constexpr size_t kMaxTimedPrograms = 10'000;
+constexpr size_t kMaxTimedPrograms = 10'000;     // that run
+constexpr size_t kMaxDeviceNames = 200'000;      // of a part
+constexpr int64_t kPatience_ns = 5'000'000'000;  // for the process of an image
 constexpr size_t kMaxProblems = 20;
 constexpr uint32_t kFirstNamedVersion = 10'000;  // 130402 is 13.4, update 2
 
@@ -62,14 +64,18 @@ bool SessionTimes::isKept(const Program& program) const {
 std::optional<uint32_t> SessionTimes::processOf(uint32_t image, uint32_t pid) {
   auto known = programs_.find(image);
   if (known == programs_.end()) {
-    if (programs_.size() >= kMaxTimedPrograms) return std::nullopt;
+    if (programs_.size() >= kMaxTimedPrograms || forgotten_.contains(image)) return std::nullopt;
     known = programs_.try_emplace(image).first;
-    known->second.since = takes_;
+    known->second.looked = takes_;
+    known->second.since_ns = evenClock().now_ns();
+    if (!at_end_) return std::nullopt;
+  } else if (isKept(known->second)) {
+    return known->second.process;
+  } else if (known->second.process || (known->second.looked == takes_ && !at_end_)) {
+    return std::nullopt;  // ended long ago, or searched for in this take
   }
   Program& program = known->second;
-  if (isKept(program)) return program.process;
-  if (program.process) return std::nullopt;  // ended long ago
-  if (program.since == takes_ && !at_end_) return std::nullopt;
+  program.looked = takes_;
   const SessionProcess* found = nullptr;
   for (const SessionProcess& it : processes_.rows())
     if (it.seen.pid == pid && (found == nullptr || it.seen.first_ns >= found->seen.first_ns))
@@ -83,18 +89,28 @@ void SessionTimes::take(bool at_end) {
   takes_ += 1;
   at_end_ = at_end;
   std::vector<Kept> before = std::exchange(waiting_, {});
+  int64_t now_ns = evenClock().now_ns();
+  auto mayWait = [&](uint32_t image) {
+    auto program = programs_.find(image);
+    return !at_end && waiting_.size() < kMaxTimesWaiting && program != programs_.end() &&
+           !program->second.process && now_ns - program->second.since_ns < kPatience_ns;
+  };
   auto place = [&](const DeviceActivity& seen) {
-    if (std::optional<uint32_t> process = processOf(seen.image, seen.pid)) {
+    if (std::optional<uint32_t> process = processOf(seen.image, seen.pid))
       write(seen, *process);
-    } else if (at_end || waiting_.size() >= kMaxTimesWaiting) {
-      reader_->lose(TimesLoss::kNobody);
-    } else {
+    else if (mayWait(seen.image))
       waiting_.push_back({seen, std::string(seen.name)});
-    }
+    else
+      reader_->lose(TimesLoss::kNobody);
   };
   for (Kept& it : before) {
     it.seen.name = it.name;
-    place(it.seen);
+    if (std::optional<uint32_t> process = processOf(it.seen.image, it.seen.pid))
+      write(it.seen, *process);
+    else if (mayWait(it.seen.image))
+      waiting_.push_back(std::move(it));
+    else
+      reader_->lose(TimesLoss::kNobody);
   }
   auto stateCame = [&](const DeviceState& state) {
     (void)processOf(state.image, state.pid);
@@ -124,8 +140,10 @@ void SessionTimes::write(const DeviceActivity& seen, uint32_t process) {
   row.context = seen.context;
   row.stream = seen.stream;
   row.correlation = seen.correlation;
-  if (!seen.name.empty()) {
-    auto known = names_.find(seen.name);
+  auto known = names_.find(seen.name);
+  if (!seen.name.empty() && known == names_.end() && names_.size() >= kMaxDeviceNames) {
+    reader_->lose(TimesLoss::kNames);
+  } else if (!seen.name.empty()) {
     if (known == names_.end()) {
       auto id = static_cast<uint32_t>(names_.size());
       known = names_.try_emplace(std::string(seen.name), id).first;
@@ -145,7 +163,7 @@ void SessionTimes::writeState(Program& program) {
   if (isKept(program)) row.process = processes_.inFile(*program.process);
   row.pid = state.pid;
   row.outcome = kOutcomeWords[state.outcome];
-  std::string problem = problemOf(state);
+  std::string problem = record::problemOf(state);
   row.reason = problem;
   row.library = state.library;
   row.version = state.version;
@@ -182,27 +200,38 @@ void SessionTimes::beginPart() {
 
 void SessionTimes::forgetProcess(uint32_t process) {
   if (!reader_) return;
-  for (const auto& [image, program] : programs_)
-    if (program.process == process) reader_->forget(image);
+  for (auto it = programs_.begin(); it != programs_.end();) {
+    if (it->second.process != process) {
+      ++it;
+      continue;
+    }
+    if (std::string words = problemOf(it->second);
+        !words.empty() && ended_problems_.size() <= kMaxProblems)
+      ended_problems_.push_back(std::move(words));
+    reader_->forget(it->first);
+    forgotten_.insert(it->first);
+    it = programs_.erase(it);
+  }
+}
+
+std::string SessionTimes::problemOf(const Program& program) const {
+  if (!program.state) return {};
+  std::string words = record::problemOf(*program.state);
+  if (words.empty() && program.activities == 0)
+    words =
+        cuptiName(program.state->version) + " was switched on and delivered no kernel, copy or set";
+  if (words.empty()) return {};
+  std::string name =
+      isKept(program) ? processes_[*program.process].seen.name + ", " : std::string();
+  return base::printable(fmt::format("{}pid {}: {}", name, program.state->pid, words));
 }
 
 std::vector<std::string> SessionTimes::problems() const {
-  std::vector<std::string> list;
-  for (const auto& [image, program] : programs_) {
-    if (!program.state) continue;
-    std::string words = problemOf(*program.state);
-    if (words.empty() && program.activities == 0)
-      words = cuptiName(program.state->version) +
-              " was switched on and delivered no kernel, copy or set";
-    if (words.empty()) continue;
-    if (list.size() == kMaxProblems) {
-      list.emplace_back("and more");
-      break;
-    }
-    std::string name =
-        isKept(program) ? processes_[*program.process].seen.name + ", " : std::string();
-    list.push_back(base::printable(fmt::format("{}pid {}: {}", name, program.state->pid, words)));
-  }
+  std::vector<std::string> list = ended_problems_;
+  for (const auto& [image, program] : programs_)
+    if (std::string words = problemOf(program); !words.empty() && list.size() <= kMaxProblems)
+      list.push_back(std::move(words));
+  if (list.size() > kMaxProblems) list.back() = "and more";
   return list;
 }
 

@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "record/session/session_file.h"
@@ -21,11 +22,11 @@
 
 namespace tidegauge::record {
 
-// "CUPTI 13.4", "CUPTI of API version 28"
+// "CUPTI 13.4", "CUPTI with API version 28"
 std::string cuptiName(uint32_t version);
 // "libcupti was not found", "cuptiActivityEnable() refused: 999 CUPTI_ERROR_UNKNOWN", …; empty: it
 // works.
-std::string problemOf(const DeviceState& state);
+std::string problemOf(const DeviceState& it);
 
 class SessionTimes {
  public:
@@ -50,7 +51,8 @@ class SessionTimes {
     std::optional<uint32_t> process;
     std::optional<DeviceState> state;
     bool is_written = false;  // its state, in this part
-    uint64_t since = 0;       // take() in which it came first
+    uint64_t looked = 0;      // take() in which its process was last searched for
+    int64_t since_ns = 0;     // when it came first
     uint64_t activities = 0;
   };
   struct Kept {
@@ -61,12 +63,15 @@ class SessionTimes {
   bool isKept(const Program& program) const;  // its process
   void write(const DeviceActivity& seen, uint32_t process);
   void writeState(Program& program);
+  std::string problemOf(const Program& program) const;  // empty: none
   void writeLosses();
 
   SessionFile& file_;
   SessionProcesses& processes_;
   std::optional<TimesReader> reader_;
-  std::map<uint32_t, Program> programs_;  // by image
+  std::map<uint32_t, Program> programs_;     // by image
+  std::unordered_set<uint32_t> forgotten_;   // images whose process was forgotten
+  std::vector<std::string> ended_problems_;  // of those
   std::vector<Kept> waiting_;
   std::map<std::string, uint32_t, std::less<>> names_;  // of this part, to their numbers
   TimesLosses written_{};

@@ -77,12 +77,14 @@ base::Result<TimesArea> TimesArea::make(const std::optional<Caller>& user, uint6
       std::clamp<uint64_t>(ring_bytes / INJECTION_CHUNK_BYTES, 1, INJECTION_MOST_CHUNKS));
   area.bytes_ = sizeof(injection_area) + uint64_t{area.chunks_} * INJECTION_CHUNK_BYTES;
   area.library_ = memfd_create("tidegauge-device-times", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  area.records_ = memfd_create("tidegauge-times", MFD_CLOEXEC);
+  area.records_ = memfd_create("tidegauge-times", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   void* mapped = MAP_FAILED;
   if (area.library_ >= 0 && area.records_ >= 0 &&
       writeAll(area.library_, tidegauge_times_library,
                static_cast<size_t>(tidegauge_times_library_end - tidegauge_times_library)) &&
-      ftruncate(area.records_, static_cast<off_t>(area.bytes_)) == 0)
+      ftruncate(area.records_, static_cast<off_t>(area.bytes_)) == 0 &&
+      // a program that cuts it would end the recorder, and other programs
+      fcntl(area.records_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
     mapped = mmap(nullptr, area.bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, area.records_, 0);
   if (mapped == MAP_FAILED)
     return unreadable(fmt::format("no memory to share with programs: {}", std::strerror(errno)));

@@ -17,6 +17,7 @@ namespace {
 
 constexpr size_t kMaxImages = 10'000;
 constexpr size_t kMaxNamesOfImage = 20'000;
+constexpr size_t kMaxNames_bytes = size_t{256} << 20;
 constexpr uint32_t kMaxDevice = 1024;
 constexpr uint64_t kSlack_ns = 1'000'000'000;  // CUPTI interpolates between two clocks
 constexpr uint64_t kLookEvery_ns = 1'000'000'000;
@@ -37,8 +38,10 @@ std::string text(const char (&of)[N]) {
   return {of, strnlen(of, N)};
 }
 
+// Its next owner is not mistaken for the last one before it has written its own number.
 void free(injection_chunk& chunk) {
   chunk.read = chunk.written = 0;
+  chunk.tgid = chunk.image = 0;
   stored(chunk.state, static_cast<uint32_t>(INJECTION_FREE));
 }
 
@@ -82,6 +85,12 @@ bool TimesReader::isPlausible(const injection_activity& seen) {
   return fits;
 }
 
+void TimesReader::forget(uint32_t image) {
+  auto names = names_.extract(image);
+  if (!names) return;
+  for (const auto& [id, name] : names.mapped()) names_bytes_ -= name.size();
+}
+
 void TimesReader::readEntry(const injection_entry& entry, const uint8_t* bytes, uint32_t image,
                             uint32_t pid, std::vector<DeviceState>& states) {
   if (entry.type == INJECTION_ACTIVITY && entry.bytes >= sizeof(injection_activity)) {
@@ -96,8 +105,15 @@ void TimesReader::readEntry(const injection_entry& entry, const uint8_t* bytes, 
     const char* from = reinterpret_cast<const char*>(bytes) + sizeof(name);
     size_t room = std::min<size_t>(entry.bytes - sizeof(name), INJECTION_NAME_BYTES);
     bool fits = name.length <= room && (names_.contains(image) || names_.size() < kMaxImages);
-    if (fits && names_[image].size() < kMaxNamesOfImage) {
-      names_[image].try_emplace(name.id, std::string(from, strnlen(from, name.length)));
+    if (fits && names_[image].size() < kMaxNamesOfImage &&
+        names_bytes_ + name.length <= kMaxNames_bytes) {
+      bool is_new =
+          names_[image].try_emplace(name.id, std::string(from, strnlen(from, name.length))).second;
+      if (is_new) names_bytes_ += names_[image][name.id].size();
+      return;
+    }
+    if (name.length <= room) {
+      lose(TimesLoss::kNames);
       return;
     }
   }
@@ -157,7 +173,8 @@ void TimesReader::read(const std::function<void(const DeviceState&)>& state,
     injection_chunk& chunk = area_->chunks[i];
     if (loaded(chunk.state) == INJECTION_FREE) continue;
     // A program that was killed does not return its chunk.
-    bool is_gone = looks && kill(static_cast<pid_t>(chunk.tgid), 0) != 0 && errno == ESRCH;
+    auto owner = static_cast<pid_t>(loaded(chunk.tgid));
+    bool is_gone = looks && owner > 0 && kill(owner, 0) != 0 && errno == ESRCH;
     readChunk(chunk, states);
     if (is_gone && loaded(chunk.state) == INJECTION_TAKEN) free(chunk);
   }

@@ -6,7 +6,8 @@
 //
 // Nothing that a program wrote is trusted: an entry that is cut, of an unknown kind, or with a size
 // or time that cannot be is counted and left out. Cost: some 50 ns per activity, and a look at each
-// chunk per call. Memory: the kernels' names of each program, at most 16,384 of 4 KiB.
+// chunk per call. Memory: the kernels' names of each program, at most 20,000, and 256 MiB of
+// all.
 #pragma once
 
 #include <array>
@@ -64,7 +65,7 @@ class TimesReader {
   // kept once.
   void read(const std::function<void(const DeviceState&)>& state,
             const std::function<void(const DeviceActivity&)>& activity);
-  void forget(uint32_t image) { names_.erase(image); }
+  void forget(uint32_t image);
   void lose(TimesLoss loss, uint64_t count = 1) { own_[static_cast<size_t>(loss)] += count; }
   TimesLosses losses() const;
   uint32_t programs() const;  // that loaded the library
@@ -82,6 +83,7 @@ class TimesReader {
   TimesArea area_;
   TimesLosses own_{};
   std::map<uint32_t, std::map<uint32_t, std::string>> names_;  // by image and id
+  size_t names_bytes_ = 0;
   std::vector<Waiting> fresh_, again_;
   uint64_t began_ns_ = 0, next_look_ns_ = 0;
 };

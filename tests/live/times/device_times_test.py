@@ -95,9 +95,9 @@ class Times(live.LiveTest):
         self.assertEqual(self.rows(folder, "SELECT outcome, reason FROM device_programs"), [("timed", None)])
         self.assertEqual(self.rows(folder, "SELECT reason, count FROM losses"), [])
         self.assertIn("9 activities were timed by the device", done.stderr)
-        cost = done.stderr.index("--device-times takes, per kernel, copy or set, ")
+        cost = done.stderr.index("with --device-times, each kernel, copy or set costs ")
         self.assertLess(cost, done.stderr.index("timed by the device"))
-        self.assertRegex(done.stderr, r"per kernel, copy or set, [1-9]\d* ns of a thread of CUPTI's")
+        self.assertRegex(done.stderr, r"each kernel, copy or set costs [1-9]\d* ns on a CUPTI thread")
 
     def test_every_record_arrives_with_its_values_in_each_version(self):
         for version in VERSIONS:
@@ -110,6 +110,17 @@ class Times(live.LiveTest):
                                              "(SELECT DISTINCT process_id FROM device_activities) a "
                                              "WHERE p.name = 'launches'")
                 self.assertEqual(process, ("launches", 1))
+
+    def test_a_program_cannot_cut_what_it_shares_with_the_recorder(self):
+        cut = ("import os\nfor name in ('TIDEGAUGE_DEVICE_TIMES', 'TIDEGAUGE_PRELOAD'):\n"
+               "  if name in os.environ:\n"
+               "    try: os.ftruncate(os.open(os.environ[name], os.O_RDWR), 0)\n"
+               "    except PermissionError: print(name)")
+        _, done = self.start(SCRIPT, "python3", "-c", cut)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("TIDEGAUGE_DEVICE_TIMES\n", done.stdout)
+        if "--preload" in done.args:
+            self.assertIn("TIDEGAUGE_PRELOAD\n", done.stdout)
 
     def test_times_are_of_the_recordings_clock(self):
         before = time.time_ns()
@@ -284,6 +295,19 @@ class Times(live.LiveTest):
         self.assertEqual(self.rows(run.folder, "SELECT count(*) FROM device_programs"), [(0,)])
         report = self.report(run.folder)
         self.assertEqual((report["device_times"]["asked"], report["device_copies"]["rows"]), (False, []))
+
+
+class OwnPidNamespace(live.LiveTest):
+    start, rows, activities, assertRecorded = Times.start, Times.rows, Times.activities, Times.assertRecorded
+
+    def test_a_program_in_a_pid_namespace_of_its_own_has_its_rows(self):
+        words = ["unshare", "--pid", "--fork"]
+        if subprocess.run([*words, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no pid namespace can be made here (run as root)")
+        folder, done = self.start(SCRIPT, *words, program("launches"))
+        self.assertRecorded(folder, done)
+        self.assertEqual(self.rows(folder, "SELECT DISTINCT name FROM device_activities "
+                                           "JOIN processes USING(process_id)"), [("launches",)])
 
 
 class WithPreload(preload_test.PreloadTest, Times):
