@@ -37,7 +37,6 @@ void MeanwhileWatch::begin(int64_t now_ns) {
   is_reclaimed_ = false;
   work_ = process_.work();
   (void)bell_.rang();
-  if (counted_) return;
   looked_ns_ = now_ns;
   if (auto now = scope_.look(); now.ok()) counted_ = now.value();
 }

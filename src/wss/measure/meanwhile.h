@@ -19,8 +19,9 @@
 namespace tidegauge::wss {
 
 struct Meanwhile {
-  PressureWindow pressure{};   // since the row before; of the first, since the clearing
-  Work work{};                 // since the clearing, or the row before if that is later
+  // Since the clearing, or the row before if that is later: not of the time between two windows.
+  PressureWindow pressure{};
+  Work work{};                 // of the same time
   std::string cgroup{};        // whose pressure it is; empty: the whole machine's
   bool scans_machine = false;  // MemoryScope::scansMachine()
   uint64_t limit_bytes = 0;    // the smallest limit that holds for the process; 0: none

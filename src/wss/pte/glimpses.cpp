@@ -26,13 +26,17 @@ void Glimpses::note(const std::vector<PageBits>& pages) {
 }
 
 void Glimpses::beginReading() {
-  for (auto& [table, seen] : seen_) seen.there_at_end = {};
+  for (auto& [table, seen] : seen_) seen.there_at_end = seen.kept_at_end = {};
 }
 
 Entries Glimpses::amended(uint64_t table, page_table_kind kind, Entries entries) {
   auto found = seen_.find(table);
   if (found == seen_.end() || !hasEntries(kind)) return entries;
   found->second.there_at_end = bitsOf(table, kind, entries).there;
+  for (size_t i = 0; i < kTable / kPage; ++i) {
+    bool is_kept = entries[kind == PAGE_TABLE_OF_PAGES ? i : 0] != 0;
+    if (is_kept) found->second.kept_at_end[i / 64] |= uint64_t{1} << i % 64;
+  }
   std::ranges::copy(entries, entries_.begin());
   if (kind != PAGE_TABLE_OF_PAGES) {  // a large page was touched as a whole
     entries_[0] |= kEntryAccessed;
@@ -52,8 +56,10 @@ uint64_t Glimpses::goneBytes(const std::vector<MappingUse>& uses) const {
     for (size_t i = first; i < uses.size() && uses[i].mapping.start < table + kTable; ++i) {
       uint64_t from = std::max(uses[i].mapping.start, table);
       uint64_t to = std::min(uses[i].mapping.end, table + kTable);
+      bool leaves_entry = isPrivateMemory(uses[i].mapping);
       for (uint64_t page = (from - table) / kPage; page < (to - table) / kPage; ++page)
-        pages += PageBits::at(seen.touched, page) && !PageBits::at(seen.there_at_end, page);
+        pages += PageBits::at(seen.touched, page) && !PageBits::at(seen.there_at_end, page) &&
+                 (!leaves_entry || PageBits::at(seen.kept_at_end, page));
     }
   }
   return pages * kPage;

@@ -19,6 +19,7 @@ MappingUse mapping(uint64_t first_page, uint64_t pages) {
   MappingUse use;
   use.mapping.start = kAddress + first_page * kPage;
   use.mapping.end = use.mapping.start + pages * kPage;
+  use.mapping.kind = MappingKind::kFile;
   return use;
 }
 
@@ -57,6 +58,19 @@ TEST(Glimpses, OfALaterReadingForgetWhatWasThereBefore) {
   EXPECT_EQ(glimpses.goneBytes({mapping(0, 512)}), 0U);
   glimpses.beginReading();  // it does not visit the table, which has no memory
   EXPECT_EQ(glimpses.goneBytes({mapping(0, 512)}), 10 * kPage);
+}
+
+// Anonymous memory without an entry was freed by the process (MADV_DONTNEED, a new mapping).
+TEST(Glimpses, OfAnonymousMemoryCountWhatIsInSwap) {
+  Glimpses glimpses;
+  glimpses.note({{kAddress, pages(0, 10), pages(0, 10)}});
+  auto entries = table(7, 10);
+  entries[2] = entries[3] = 0x50;  // a place in swap: not zero, not present
+  (void)glimpses.amended(kAddress, PAGE_TABLE_OF_PAGES, entries);
+  MappingUse heap = mapping(0, 512);
+  heap.mapping.kind = MappingKind::kHeap;
+  EXPECT_EQ(glimpses.goneBytes({heap}), 2 * kPage);
+  EXPECT_EQ(glimpses.goneBytes({mapping(0, 512)}), 7 * kPage);
 }
 
 // What the process unmapped was not reclaimed.
