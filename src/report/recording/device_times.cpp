@@ -149,10 +149,13 @@ Section deviceTimesSection(const RecordedWork& work, size_t rows) {
       "BY name ORDER BY device_ns DESC, name";
   if (a.size() > 0) {
     section.sentences.push_back(
-        {{plain("The device ran "), strong(withCommas(a.size())),
+        {{plain(busy.size() == 1 ? "The device ran "
+                                 : fmt::format("{} devices ran ", withCommas(busy.size()))),
+          strong(withCommas(a.size())),
           plain(a.size() == 1 ? " kernel, copy or set" : " kernels, copies and sets"),
-          plain(", and was busy with them for "), strong(inMilliseconds(busy_ns) + " ms"),
-          plain(".")},
+          plain(busy.size() == 1 ? ", and was busy with them for "
+                                 : ", and were busy with them, added up, for "),
+          strong(inMilliseconds(busy_ns) + " ms"), plain(".")},
          sqlLink(sql),
          sql});
   }
@@ -215,16 +218,29 @@ Section deviceCopiesSection(const RecordedWork& work) {
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& x, const auto& y) { return x.second.bytes > y.second.bytes; });
   std::optional<int64_t> link = linkOf(work);
-  std::string sql = fmt::format("SELECT {} AS link_bytes_per_second, {} / 1e9 AS link_gb_per_s",
-                                kLinkSql, kLinkSql);
-  std::string list_sql = fmt::format(
-      "SELECT direction, device, count(*) AS copies, sum(size_bytes) AS size_bytes, sum(busy_ns) "
-      "AS busy_ns, sum(busy_ns) / 1e6 AS busy_ms, CASE WHEN sum(busy_ns) > 0 THEN 1.0 * "
-      "sum(size_bytes) / sum(busy_ns) END AS gb_per_s, CASE WHEN sum(busy_ns) > 0 AND direction IN "
-      "('host to device', 'device to host') THEN 1e9 * sum(size_bytes) / sum(busy_ns) / {} END AS "
-      "link_share FROM ({} WHERE kind <> 'kernel') GROUP BY direction, device ORDER BY size_bytes "
-      "DESC, direction, device",
-      kLinkSql, busySql("direction, device"));
+  // Where the processor's own link to the GPU is another (NVLink), PCIe's rate says nothing.
+  bool is_exceeded = false;
+  for (const auto& [key, sum] : order)
+    is_exceeded |= link && usesLink(key.first) && sum.busy.ns > 0 &&
+                   static_cast<double>(sum.bytes) / static_cast<double>(sum.busy.ns) * kGb >
+                       static_cast<double>(*link);
+  if (is_exceeded) link.reset();
+  std::string with = fmt::format(
+      "WITH copied AS (SELECT direction, device, count(*) AS copies, sum(size_bytes) AS "
+      "size_bytes, sum(busy_ns) AS busy_ns, CASE WHEN sum(busy_ns) > 0 THEN 1.0 * sum(size_bytes) "
+      "/ sum(busy_ns) END AS gb_per_s, direction IN ('host to device', 'device to host') AS "
+      "uses_link FROM ({} WHERE kind <> 'kernel') GROUP BY direction, device), link AS (SELECT "
+      "CASE WHEN coalesce((SELECT max(gb_per_s) FROM copied WHERE uses_link), 0) * 1e9 <= {} THEN "
+      "{} END AS bytes_per_second) ",
+      busySql("direction, device"), kLinkSql, kLinkSql);
+  std::string sql = with +
+                    "SELECT bytes_per_second AS link_bytes_per_second, bytes_per_second / 1e9 AS "
+                    "link_gb_per_s FROM link";
+  std::string list_sql =
+      with +
+      "SELECT direction, device, copies, size_bytes, busy_ns, busy_ns / 1e6 AS busy_ms, gb_per_s, "
+      "CASE WHEN uses_link THEN 1e9 * gb_per_s / (SELECT bytes_per_second FROM link) END AS "
+      "link_share FROM copied ORDER BY size_bytes DESC, direction, device";
   json list = json::array();
   if (!order.empty()) {
     if (link)
@@ -236,7 +252,10 @@ Section deviceCopiesSection(const RecordedWork& work) {
            sql});
     else
       section.sentences.push_back(
-          {{plain(work.run->devices.size() > 0
+          {{plain(is_exceeded
+                      ? "The share of the link is not given: copies were faster than PCIe can be, "
+                        "so another link carried them."
+                  : work.run->devices.size() > 0
                       ? "The share of the link is not given: NVML does not state the link, or the "
                         "GPUs have different ones."
                       : "The share of the link is not given: NVML was not there.")},
