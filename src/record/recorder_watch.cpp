@@ -175,7 +175,7 @@ void Recorder::urgent(const system_record& record) {
   bool watched = !lookAtLibraries(record.tgid, since).empty();
   if (at_gate) gates_.open(record.program, ticket, watched);
   if (record.stopped != STOPPED_BY_SIGNAL) return;
-  if (record.event == SYSTEM_EXEC && !probes_.hasLoader(record.tgid))
+  if (record.event == SYSTEM_EXEC && !Probes::hasLoader(record.tgid))
     gates_.know(fmt::format("/proc/{}/exe", record.tgid), watched);
   continueProcess(static_cast<pid_t>(record.tgid));
 }

@@ -82,6 +82,7 @@ int recordThroughSudo() {
     at = end;
   }
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   execv(sudo.c_str(), arguments.data());

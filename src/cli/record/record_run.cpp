@@ -248,7 +248,7 @@ struct Recording {
   }
 
   // What recording takes is kept; the file is created afterwards, so it is the user's own.
-  base::Status giveUpPrivileges(const std::string& path, const RecordOptions& options) {
+  base::Status giveUpPrivileges(const std::string& path, const RecordOptions& options) const {
     record::allowLockedMemory();
     return record::keepCapabilities(record::neededToRecord(options.link_each), identity.caller,
                                     path.substr(0, path.find_last_of('/') + 1));

@@ -30,13 +30,13 @@ std::string injectionBefore(const record::ChildSettings& settings) {
 
 void sayCost() {
   double ns = record::handlingCost_ns();
-  std::string own =
-      ns > 0 ? fmt::format("{:.0f} ns of a thread of CUPTI's (measured now, on this machine)", ns)
-             : "a time that could not be measured";
+  std::string own = ns > 0
+                        ? fmt::format("costs {:.0f} ns on a CUPTI thread (measured just now)", ns)
+                        : "costs a time that could not be measured";
   complain(fmt::format(
-      "tidegauge: --device-times takes, per kernel, copy or set, {}. CUPTI's own cost comes on "
-      "top: time per launch, and memory of each device that no call shows. It depends on the "
-      "driver and is not known here. A profiler inside the program (torch.profiler) uses CUPTI, "
+      "tidegauge: with --device-times, each kernel, copy or set {}. CUPTI's own cost comes on top: "
+      "time per launch, and memory of each device that no call shows. It depends on the driver and "
+      "is not known here. A profiler inside the program (torch.profiler) uses CUPTI, "
       "too: they disturb each other.",
       own));
 }

@@ -93,7 +93,7 @@ Child::~Child() {
   if (verdict_ >= 0) close(verdict_);
 }
 
-void Child::cancel() {
+void Child::cancel() const {
   if (gate_ >= 0) (void)!write(gate_, "", 1);
 }
 

@@ -39,7 +39,7 @@ class Child {
   base::Status go();
   // It ends instead of running the command. A signal would need a privilege where it has another
   // user, and would come too late where another process sends it.
-  void cancel();
+  void cancel() const;
   // Its wait() status once it has ended.
   std::optional<int> ended();
 

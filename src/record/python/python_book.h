@@ -38,7 +38,7 @@ class PythonBook {
   // Whether the frames of a stack have arrived.
   bool has(uint32_t stack) const { return stacks_.contains(stack); }
   // The stack with its Python frames; only once.
-  SeenStack take(uint32_t stack, std::vector<uint64_t> places, uint32_t space = 0);
+  SeenStack take(uint32_t id, std::vector<uint64_t> places, uint32_t space = 0);
 
  private:
   struct Code {

@@ -76,7 +76,8 @@ std::optional<PythonProgram> PythonProgram::of(const std::string& path, const El
   found.layout.code_type = *type;
   if (minor >= 13) {
     auto offset = file.offsetOfAddress(*runtime);
-    auto bytes = offset ? file.bytesAt(*offset, 8 * PYTHON_DEBUG_WORDS) : std::vector<uint8_t>();
+    auto bytes = offset ? file.bytesAt(*offset, sizeof(uint64_t) * PYTHON_DEBUG_WORDS)
+                        : std::vector<uint8_t>();
     found.problem = readDebugOffsets(bytes, found.layout);
   }
   found.loops = loopsOf(file);

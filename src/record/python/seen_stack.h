@@ -20,7 +20,7 @@ struct PythonFrame {
 };
 // Innermost first.
 struct SeenStack {
-  SeenStack(std::vector<uint64_t> native) : places(std::move(native)) {}
+  explicit SeenStack(std::vector<uint64_t> native) : places(std::move(native)) {}
   SeenStack(std::initializer_list<uint64_t> native) : places(native) {}
   std::vector<uint64_t> places;     // return addresses; of the current instruction its address + 1
   std::vector<PythonFrame> python;  // by `at`

@@ -1,6 +1,7 @@
 #include "wss/process/memory_scope.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -115,7 +116,7 @@ std::string MemoryScope::folder() const {
 }
 
 uint64_t chargedBytes(const std::string& cgroup, const std::string& root) {
-  for (const std::string& path : {root + "/sys/fs/cgroup" + cgroup + "/memory.current",
+  for (const std::string& path : {fmt::format("{}/sys/fs/cgroup{}/memory.current", root, cgroup),
                                   folderOfOne(cgroup, root) + "/memory.usage_in_bytes"})
     if (auto text = readKernelFile(path); text.ok()) return numberOf(text.value());
   return 0;

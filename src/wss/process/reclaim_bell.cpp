@@ -1,6 +1,7 @@
 #include "wss/process/reclaim_bell.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
@@ -38,8 +39,8 @@ ReclaimBell::ReclaimBell(const Process& process, const std::string& root) {
   close(file.value());
   if (path == "/") path.clear();
   for (size_t depth = 0; depth < kMaxDepth; ++depth) {
-    add(root + "/sys/fs/cgroup" + path + "/memory.events");
-    add(root + "/sys/fs/cgroup/memory" + path + "/memory.failcnt");
+    add(fmt::format("{}/sys/fs/cgroup{}/memory.events", root, path));
+    add(fmt::format("{}/sys/fs/cgroup/memory{}/memory.failcnt", root, path));
     if (!path.starts_with('/')) break;
     path.resize(path.rfind('/'));
   }
