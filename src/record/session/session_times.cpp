@@ -15,9 +15,9 @@ namespace tidegauge::record {
 namespace {
 
 constexpr size_t kMaxTimesWaiting = 200'000;
-constexpr size_t kMaxTimedPrograms = 10'000;     // that run
-constexpr size_t kMaxDeviceNames = 200'000;      // of a part
-constexpr int64_t kPatience_ns = 5'000'000'000;  // for the process of an image
+constexpr size_t kMaxTimedPrograms = 10'000;      // that run
+constexpr size_t kMaxDeviceNames = 200'000;       // of a part
+constexpr int64_t kPatience_ns = 60'000'000'000;  // for the process of an image
 constexpr size_t kMaxProblems = 20;
 constexpr uint32_t kFirstNamedVersion = 10'000;  // 130402 is 13.4, update 2
 
