@@ -6,12 +6,12 @@ namespace tidegauge::wss {
 
 bool Meanwhile::exceedsLimit() const {
   bool is_full = limit_bytes > 0 && charged_bytes >= limit_bytes / 10 * 9;
-  return is_full && shortageOf(pressure.counted, pressure.window_ns) == Shortage::kShort;
+  return is_full && shortageOf(within.counted, within.window_ns) == Shortage::kShort;
 }
 
 void add(Meanwhile& sum, const Meanwhile& more) {
   // Processes of one cgroup have the same counters, so the largest stand for all.
-  if (more.pressure.counted.scanned >= sum.pressure.counted.scanned) {
+  if (more.within.counted.scanned >= sum.within.counted.scanned) {
     Work work = sum.work;
     bool is_reclaimed = sum.is_reclaimed;
     sum = more;
@@ -37,8 +37,12 @@ void MeanwhileWatch::begin(int64_t now_ns) {
   is_reclaimed_ = false;
   work_ = process_.work();
   (void)bell_.rang();
+  began_ns_ = now_ns;
+  began_.reset();
+  if (auto now = scope_.look(); now.ok()) began_ = now.value();
+  if (counted_) return;
   looked_ns_ = now_ns;
-  if (auto now = scope_.look(); now.ok()) counted_ = now.value();
+  counted_ = began_;
 }
 
 Meanwhile MeanwhileWatch::look(int64_t now_ns) {
@@ -51,13 +55,15 @@ Meanwhile MeanwhileWatch::look(int64_t now_ns) {
   if (machine_.limit_bytes > 0)
     meanwhile.charged_bytes = chargedBytes(machine_.limit_of, scope_.root());
   meanwhile.pressure.window_ns = now_ns - std::exchange(looked_ns_, now_ns);
+  meanwhile.within.window_ns = now_ns - std::exchange(began_ns_, now_ns);
   // If it cannot be read: what became of the process is reported elsewhere.
   if (auto now = scope_.look(); now.ok()) {
     if (counted_) meanwhile.pressure.counted = now.value() - *counted_;
-    counted_ = now.value();
+    if (began_) meanwhile.within.counted = now.value() - *began_;
+    counted_ = began_ = now.value();
   }
   is_reclaimed_ |=
-      shortageOf(meanwhile.pressure.counted, meanwhile.pressure.window_ns) != Shortage::kNone;
+      shortageOf(meanwhile.within.counted, meanwhile.within.window_ns) != Shortage::kNone;
   meanwhile.is_reclaimed = is_reclaimed_;
   return meanwhile;
 }

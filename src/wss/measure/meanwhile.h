@@ -19,9 +19,10 @@
 namespace tidegauge::wss {
 
 struct Meanwhile {
-  // Since the clearing, or the row before if that is later: not of the time between two windows.
-  PressureWindow pressure{};
-  Work work{};                 // of the same time
+  PressureWindow pressure{};  // since the row before; of the first, since the clearing
+  // Since the clearing, or the row before if that is later: without the time between two windows.
+  PressureWindow within{};
+  Work work{};                 // of the same time as `within`
   std::string cgroup{};        // whose pressure it is; empty: the whole machine's
   bool scans_machine = false;  // MemoryScope::scansMachine()
   uint64_t limit_bytes = 0;    // the smallest limit that holds for the process; 0: none
@@ -53,9 +54,9 @@ class MeanwhileWatch {
   MemoryScope scope_;
   Machine machine_;
   ReclaimBell bell_;
-  std::optional<MemoryCounters> counted_{};
+  std::optional<MemoryCounters> counted_{}, began_{};  // at the row before; and at the clearing
   Work work_{};
-  int64_t looked_ns_ = 0;
+  int64_t looked_ns_ = 0, began_ns_ = 0;
   bool is_reclaimed_ = false;
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 // "the kernel reclaimed 253 MiB, and 255 MiB were read back"
 std::string countsText(const Meanwhile& meanwhile) {
-  const MemoryCounters& counted = meanwhile.pressure.counted;
+  const MemoryCounters& counted = meanwhile.within.counted;
   std::string text =
       counted.taken > 0
           ? fmt::format("the kernel reclaimed {}", base::humanBytes(counted.taken))
@@ -25,7 +25,7 @@ std::vector<std::string> limitSentences(const Meanwhile& meanwhile) {
   if (!meanwhile.exceedsLimit()) return {};
   return {fmt::format("What cgroup {} uses is larger than its limit of {}: {} were read back.",
                       base::printable(meanwhile.limit_of), base::humanBytes(meanwhile.limit_bytes),
-                      base::humanBytes(meanwhile.pressure.counted.refaulted()))};
+                      base::humanBytes(meanwhile.within.counted.refaulted()))};
 }
 
 }  // namespace

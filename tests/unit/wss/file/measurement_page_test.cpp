@@ -118,7 +118,7 @@ TEST(MeasurementPage, SaysWhatIsInNoFigure) {
   Measurement measurement = profileOf({4, 20}, 64);
   measurement.samples.back().row.unmapped_bytes = kMiB;
   Meanwhile& meanwhile = measurement.samples[0].row.meanwhile;
-  meanwhile.pressure = {{.scanned = 5 * kMiB}, 1'000'000'000};
+  meanwhile.within = {{.scanned = 5 * kMiB}, 1'000'000'000};
   meanwhile.scans_machine = true;
   meanwhile.is_reclaimed = true;
   measurement.samples[0].shortage = Shortage::kShort;

@@ -92,8 +92,10 @@ TEST_F(MeanwhileTest, IsReclaimedUntilThePagesAreClearedAgain) {
   watch.begin(6'000'000'000);
   Meanwhile cleared = watch.look(7'000'000'000);
   EXPECT_FALSE(cleared.is_reclaimed);
-  EXPECT_EQ(cleared.pressure.counted.scanned, 0U);
-  EXPECT_EQ(cleared.pressure.window_ns, 1'000'000'000);
+  EXPECT_EQ(cleared.within.counted.scanned, 0U);
+  EXPECT_EQ(cleared.within.window_ns, 1'000'000'000);
+  EXPECT_EQ(cleared.pressure.counted.scanned, 8000 * kPageBytes);  // since the row before
+  EXPECT_EQ(cleared.pressure.window_ns, 3'000'000'000);
 }
 
 TEST_F(MeanwhileTest, TheBellRingsOnceForEachChange) {
