@@ -104,7 +104,7 @@ void readMeanwhile(Fields& fields, const json& line, std::optional<Shortage> sho
                                   .scanned = fields.whole(bytes, "scanned"),
                                   .taken = fields.whole(bytes, "taken")};
     meanwhile.pressure.window_ns = fields.nanoseconds(pressure, "window_s");
-    meanwhile.within = meanwhile.pressure;  // a file does not tell them apart
+    meanwhile.within = meanwhile.pressure;  // a file does not distinguish them
     meanwhile.is_reclaimed = *shortage != Shortage::kNone;
     if (Fields::tells(pressure, "of_machine"))
       meanwhile.scans_machine = fields.flag(pressure, "of_machine");
