@@ -13,7 +13,7 @@ import sys
 import tempfile
 import unittest
 
-from wss_case import MIB, WssCase, running, wss
+from wss_case import MIB, WssCase, cgroup_with_limit, running, wss
 
 # Reads a byte of each page of a file, in a cgroup of its own.
 READER = """import mmap, pathlib, sys, time
@@ -24,29 +24,7 @@ print("ready", flush=True)
 while memory[::4096]:
     time.sleep(0.01)
 """
-CGROUPS = pathlib.Path("/sys/fs/cgroup")
 NEEDED, LIMIT = 100 * MIB, 64 * MIB
-
-
-@contextlib.contextmanager
-def cgroup_with_limit(case):
-    """A cgroup below the root, which is removed behind the block."""
-    name = f"tidegauge-limit-{os.getpid()}"
-    one, two = CGROUPS / "memory" / name, CGROUPS / name
-    controllers = CGROUPS / "cgroup.subtree_control"
-    is_two = controllers.exists() and "memory" in controllers.read_text()
-    if not is_two and not (CGROUPS / "memory/memory.limit_in_bytes").exists():
-        case.skipTest("no cgroup of this machine counts memory")
-    folder = two if is_two else one
-    try:
-        folder.mkdir()
-        (folder / ("memory.max" if is_two else "memory.limit_in_bytes")).write_text(str(LIMIT))
-    except OSError as error:
-        case.skipTest(f"no cgroup can be made, which needs root: {error}")
-    try:
-        yield folder
-    finally:
-        folder.rmdir()
 
 
 class Limit(WssCase):
@@ -54,7 +32,7 @@ class Limit(WssCase):
     def reading(self):
         """The pid of the reader, and the path of its file, no page of which is in memory before."""
         with tempfile.NamedTemporaryFile(dir=pathlib.Path(__file__).resolve().parent.parent.parent / "build") as file, \
-                cgroup_with_limit(self) as folder:
+                cgroup_with_limit(self, LIMIT) as folder:
             file.write(os.urandom(MIB) * (NEEDED // MIB))
             file.flush()
             os.fsync(file.fileno())

@@ -11,6 +11,7 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 BINARY = pathlib.Path(os.environ.get("TIDEGAUGE_BINARY", "build/dev/tidegauge")).resolve()
+CGROUPS = pathlib.Path("/sys/fs/cgroup")
 LIMIT_S = 120
 MIB = 2 ** 20
 
@@ -37,6 +38,27 @@ def running(words):
         process.wait()
         process.stdin.close()
         process.stdout.close()
+
+
+@contextlib.contextmanager
+def cgroup_with_limit(case, limit_bytes):
+    """A cgroup below the root, which is removed behind the block."""
+    name = f"tidegauge-wss-{os.getpid()}"
+    one, two = CGROUPS / "memory" / name, CGROUPS / name
+    controllers = CGROUPS / "cgroup.subtree_control"
+    is_two = controllers.exists() and "memory" in controllers.read_text()
+    if not is_two and not (CGROUPS / "memory/memory.limit_in_bytes").exists():
+        case.skipTest("no cgroup of this machine counts memory")
+    folder = two if is_two else one
+    try:
+        folder.mkdir()
+        (folder / ("memory.max" if is_two else "memory.limit_in_bytes")).write_text(str(limit_bytes))
+    except OSError as error:
+        case.skipTest(f"no cgroup can be made, which needs root: {error}")
+    try:
+        yield folder
+    finally:
+        folder.rmdir()
 
 
 class WssCase(unittest.TestCase):

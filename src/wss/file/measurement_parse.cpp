@@ -116,9 +116,23 @@ void readMeanwhile(Fields& fields, const json& line, std::optional<Shortage> sho
     meanwhile.limit_of = fields.text(limit, "cgroup");
     meanwhile.charged_bytes = fields.whole(limit, "charged_bytes");
   }
+  if (Fields::tells(line, "cgroup")) {
+    const json& cgroup = fields.object(line, "cgroup");
+    CgroupMemory memory;
+    meanwhile.cgroup = fields.text(cgroup, "path");
+    memory.charged = fields.whole(cgroup, "charged_bytes");
+    memory.inactive_file =
+        memory.charged - std::min(memory.charged, fields.whole(cgroup, "working_set_bytes"));
+    memory.cache = fields.whole(cgroup, "cache_bytes");
+    memory.mapped_cache =
+        memory.cache - std::min(memory.cache, fields.whole(cgroup, "unmapped_cache_bytes"));
+    meanwhile.memory = memory;
+  }
   if (!Fields::tells(line, "work")) return;
   const json& work = fields.object(line, "work");
   if (Fields::tells(work, "cpu_s")) meanwhile.work.ran_ns = fields.nanoseconds(work, "cpu_s");
+  if (Fields::tells(work, "minor_faults"))
+    meanwhile.work.minor_faults = fields.whole(work, "minor_faults");
 }
 
 }  // namespace

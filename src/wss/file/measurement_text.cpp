@@ -44,9 +44,10 @@ std::string measurementText(const Measurement& measurement, size_t top, size_t c
   const Row& last = samples.back().row;
   if (head.course == "profile") text += "\n" + profileText(profile, head.machine, columns);
   if (head.course == "single")
-    text += rowNotes(last, options) + (head.tells_writes
-                                           ? writesText(last, options)
-                                           : fitText(profile.back(), last, head.machine, columns));
+    text += rowNotes(last, options) +
+            (head.tells_writes ? writesText(last, options)
+                               : fitText(profile.back(), last, head.machine, columns)) +
+            cgroupText(last, columns);
   else
     for (const std::string& gap : gapsOf(last)) text += sentence(gap);
   if (!rolls && head.course != "snapshots") text += coldText(last, columns);

@@ -54,6 +54,7 @@ Meanwhile MeanwhileWatch::look(int64_t now_ns) {
   meanwhile.work = work - std::exchange(work_, work);
   if (machine_.limit_bytes > 0)
     meanwhile.charged_bytes = chargedBytes(machine_.limit_of, scope_.root());
+  meanwhile.memory = scope_.memory();
   meanwhile.pressure.window_ns = now_ns - std::exchange(looked_ns_, now_ns);
   meanwhile.within.window_ns = now_ns - std::exchange(began_ns_, now_ns);
   // If it cannot be read: what became of the process is reported elsewhere.

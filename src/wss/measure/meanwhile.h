@@ -22,12 +22,13 @@ struct Meanwhile {
   PressureWindow pressure{};  // since the row before; of the first, since the clearing
   // Since the clearing, or the row before if that is later: without the time between two windows.
   PressureWindow within{};
-  Work work{};                 // of the same time as `within`
-  std::string cgroup{};        // whose pressure it is; empty: the whole machine's
-  bool scans_machine = false;  // MemoryScope::scansMachine()
-  uint64_t limit_bytes = 0;    // the smallest limit that holds for the process; 0: none
-  std::string limit_of{};      // its cgroup
-  uint64_t charged_bytes = 0;  // to that cgroup, at the end
+  Work work{};                           // of the same time as `within`
+  std::string cgroup{};                  // whose pressure it is; empty: the whole machine's
+  bool scans_machine = false;            // MemoryScope::scansMachine()
+  uint64_t limit_bytes = 0;              // the smallest limit that holds for the process; 0: none
+  std::string limit_of{};                // its cgroup
+  uint64_t charged_bytes = 0;            // to that cgroup, at the end
+  std::optional<CgroupMemory> memory{};  // of `cgroup`, at the end
   // In this row or in one before it, back to the clearing: some of what was touched may be missing.
   bool is_reclaimed = false;
 

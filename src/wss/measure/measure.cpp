@@ -86,6 +86,8 @@ Touched touchedIn(const Row& row) {
           row.meanwhile.is_reclaimed};
 }
 
+uint64_t newMemory(const Row& row) { return row.meanwhile.work.minor_faults.value_or(0) * kPage; }
+
 Bounds boundsOf(const Row& row) { return boundsOf(touchedIn(row).bytes, row); }
 
 Bounds boundsOf(uint64_t touched_bytes, const Row& row) {
@@ -93,7 +95,7 @@ Bounds boundsOf(uint64_t touched_bytes, const Row& row) {
   auto error = static_cast<uint64_t>(row.error_bytes.value_or(0));
   Bounds bounds{.least_bytes = touched_bytes - std::min(touched_bytes, error)};
   bool misses_some = row.meanwhile.is_reclaimed || row.unread_bytes > 0 || row.sums.hugetlb > 0;
-  if (!misses_some) bounds.most_bytes = touched_bytes + error;
+  if (!misses_some) bounds.most_bytes = touched_bytes + error + newMemory(row);
   return bounds;
 }
 

@@ -74,6 +74,10 @@ struct Bounds {
   uint64_t least_bytes = 0;
   std::optional<uint64_t> most_bytes = std::nullopt;  // absent: not known
 };
+// Bytes of memory that was new to the process in the window, by its minor faults: some of it
+// may be freed already. In huge pages it may be more; 0 if the kernel's faults are unknown.
+uint64_t newMemory(const Row& row);
+
 Bounds boundsOf(const Row& row);
 // The same of windows that end with this one, in which `touched_bytes` were touched.
 Bounds boundsOf(uint64_t touched_bytes, const Row& row);

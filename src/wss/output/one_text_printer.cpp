@@ -66,6 +66,7 @@ std::string OneTextPrinter::window(const OneWindow& window) {
     text += rowNotes(row, text_) + (text_.tells_writes
                                         ? writesText(row, text_)
                                         : fitText(touched, row, machine_, text_.columns));
+    text += cgroupText(row, text_.columns);
   }
   if (minutes_) minutes_->add(row, rolling != nullptr ? &rolling->last() : nullptr);
   if (course == Course::kProfile) profile_.push_back(touched);

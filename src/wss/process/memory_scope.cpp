@@ -31,6 +31,17 @@ std::optional<int64_t> totalOf_ns(std::string_view pressure, std::string_view wo
       std::min<uint64_t>(numberOf(pressure.substr(at + kTotal.size())), uint64_t{1} << 53) * 1000);
 }
 
+// Rows "name 42".
+void eachRow(std::string_view text, const auto& visit) {
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    size_t space = line.find(' ');
+    if (space != std::string_view::npos)
+      visit(line.substr(0, space), numberOf(line.substr(space + 1)));
+  }
+}
+
 std::string folderOfOne(const std::string& cgroup, const std::string& root) {
   return root + "/sys/fs/cgroup/memory" + cgroup;
 }
@@ -65,13 +76,8 @@ void add(MemoryCounters& sum, const MemoryCounters& more) {
 MemoryCounters parseMemoryCounters(std::string_view stat, std::string_view pressure,
                                    uint64_t page_bytes) {
   MemoryCounters counters;
-  while (!stat.empty()) {
-    std::string_view line = stat.substr(0, stat.find('\n'));
-    stat.remove_prefix(std::min(line.size() + 1, stat.size()));
-    size_t space = line.find(' ');
-    if (space == std::string_view::npos) continue;
-    std::string_view name = line.substr(0, space);
-    uint64_t bytes = numberOf(line.substr(space + 1)) * page_bytes;
+  eachRow(stat, [&](std::string_view name, uint64_t value) {
+    uint64_t bytes = value * page_bytes;
     if (name.starts_with("total_")) name.remove_prefix(6);  // version 1: with the cgroups below
     if (name == "workingset_refault_file") counters.refaulted_file = bytes;
     if (name == "workingset_refault_anon") counters.refaulted_anonymous = bytes;
@@ -80,7 +86,7 @@ MemoryCounters parseMemoryCounters(std::string_view stat, std::string_view press
       if (name.substr(0, 6) == "pgscan" && name.substr(6) == of) counters.scanned += bytes;
       if (name.substr(0, 7) == "pgsteal" && name.substr(7) == of) counters.taken += bytes;
     }
-  }
+  });
   counters.some_ns = totalOf_ns(pressure, "some ");
   counters.full_ns = totalOf_ns(pressure, "full ");
   return counters;
@@ -134,6 +140,27 @@ base::Result<MemoryCounters> MemoryScope::look() const {
   // Without the file: a kernel that was built, or started, without PSI (psi=1).
   std::string_view text = pressure.ok() ? std::string_view(pressure.value()) : std::string_view();
   return parseMemoryCounters(stat, text, static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
+}
+
+std::optional<CgroupMemory> MemoryScope::memory() const {
+  if (cgroup_.empty()) return std::nullopt;
+  auto stat = readKernelFile(folder() + "/memory.stat");
+  auto charged =
+      readKernelFile(folder() + (is_version_1_ ? "/memory.usage_in_bytes" : "/memory.current"));
+  if (!stat.ok() || !charged.ok()) return std::nullopt;
+  CgroupMemory memory{.charged = numberOf(charged.value())};
+  const std::pair<std::string_view, uint64_t CgroupMemory::*>
+      kVersion1[] = {{"total_inactive_file", &CgroupMemory::inactive_file},
+                     {"total_cache", &CgroupMemory::cache},
+                     {"total_mapped_file", &CgroupMemory::mapped_cache}},
+      kVersion2[] = {{"inactive_file", &CgroupMemory::inactive_file},
+                     {"file", &CgroupMemory::cache},
+                     {"file_mapped", &CgroupMemory::mapped_cache}};
+  eachRow(stat.value(), [&](std::string_view name, uint64_t value) {
+    for (const auto& [row, member] : is_version_1_ ? kVersion1 : kVersion2)
+      if (name == row) memory.*member = value;
+  });
+  return memory;
 }
 
 }  // namespace tidegauge::wss

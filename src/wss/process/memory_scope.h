@@ -9,6 +9,7 @@
 // cgroup-v2.rst, cgroup-v1/memory.rst, accounting/psi.rst.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,6 +36,18 @@ MemoryCounters operator-(const MemoryCounters& now, const MemoryCounters& before
 
 void add(MemoryCounters& sum, const MemoryCounters& more);
 
+// What a cgroup has charged at one moment, with the cgroups below it. Bytes.
+struct CgroupMemory {
+  uint64_t charged = 0;
+  uint64_t inactive_file = 0;  // page cache that the kernel would reclaim first
+  uint64_t cache = 0;          // page cache, with shared memory and tmpfs
+  uint64_t mapped_cache = 0;   // of it, mapped by at least one process
+  // As cAdvisor and the kubelet compute it, which evict by it. Source: cAdvisor,
+  // container/libcontainer/handler.go, setMemoryStats().
+  uint64_t workingSet() const { return charged - std::min(charged, inactive_file); }
+  uint64_t unmappedCache() const { return cache - std::min(cache, mapped_cache); }
+};
+
 // What a cgroup has charged now: memory.current, or memory.usage_in_bytes. 0: unknown.
 uint64_t chargedBytes(const std::string& cgroup, const std::string& root = {});
 
@@ -55,6 +68,7 @@ class MemoryScope {
   const std::string& root() const { return root_; }
   std::string folder() const;  // of its files; only for a cgroup
   base::Result<MemoryCounters> look() const;
+  std::optional<CgroupMemory> memory() const;  // nullopt: for the machine, or it cannot be read
 
  private:
   MemoryScope(std::string cgroup, std::string root, bool is_version_1 = false)

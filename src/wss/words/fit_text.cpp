@@ -12,6 +12,8 @@
 namespace tidegauge::wss {
 namespace {
 
+constexpr uint64_t kFewFaults_bytes = uint64_t{1} << 20;
+
 std::string wordsOf(const Place& place) {
   return fmt::format("{} ({}{})", place.name, base::humanBytes(place.bytes), place.words);
 }
@@ -45,7 +47,14 @@ std::string fitText(const Touched& touched, const Row& row, const Machine& machi
   }
   if (below != nullptr) text += ", more than " + wordsOf(*below);
   if (above != nullptr) text += (below != nullptr ? " and within " : ", within ") + wordsOf(*above);
-  return base::wrapped(text + ".", columns, 0, 2);
+  text += ".";
+  // A few faults are usual. More is said where Ref would mislead.
+  if (uint64_t fresh = newMemory(row); fresh > std::max(touched.bytes / 4, kFewFaults_bytes))
+    text += fmt::format(
+        " About {} of memory were new in the window ({} minor page faults); what of it was freed "
+        "is in no figure.",
+        base::humanBytes(fresh), base::withCommas(*row.meanwhile.work.minor_faults));
+  return base::wrapped(text, columns, 0, 2);
 }
 
 std::string profileText(const std::vector<Touched>& rows, const Machine& machine, size_t columns) {

@@ -43,6 +43,16 @@ nlohmann::json limitJson(const Meanwhile& meanwhile) {
           {"charged_bytes", meanwhile.charged_bytes}};
 }
 
+nlohmann::json cgroupJson(const Meanwhile& meanwhile) {
+  if (!meanwhile.memory) return nullptr;
+  const CgroupMemory& memory = *meanwhile.memory;
+  return {{"path", meanwhile.cgroup},
+          {"charged_bytes", memory.charged},
+          {"working_set_bytes", memory.workingSet()},
+          {"cache_bytes", memory.cache},
+          {"unmapped_cache_bytes", memory.unmappedCache()}};
+}
+
 }  // namespace
 
 const char* sumName(const char* name, uint64_t MappingSums::*sum, bool tells_writes) {
@@ -82,6 +92,7 @@ nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
   json["pressure"] = pressureJson(row.meanwhile.pressure);
   json["pressure"]["of_machine"] = row.meanwhile.scans_machine;
   json["limit"] = limitJson(row.meanwhile);
+  json["cgroup"] = cgroupJson(row.meanwhile);
   json["work"] = workJson(row.meanwhile.work);
   json["window_s"]["asked"] = seconds(plan.duration_ns);
   nlohmann::json list = nlohmann::json::array();

@@ -137,6 +137,17 @@ std::string rowNotes(const Row& row, const TextOptions& options) {
   return text;
 }
 
+std::string cgroupText(const Row& row, size_t columns) {
+  if (!row.meanwhile.memory) return {};
+  const CgroupMemory& memory = *row.meanwhile.memory;
+  return base::wrapped(
+      fmt::format("Cgroup {}: {} charged; working set as the kubelet computes it {}; page cache "
+                  "that no process maps {}.",
+                  base::printable(row.meanwhile.cgroup), base::humanBytes(memory.charged),
+                  base::humanBytes(memory.workingSet()), base::humanBytes(memory.unmappedCache())),
+      columns, 0, 2);
+}
+
 std::string writesText(const Row& row, const TextOptions& options) {
   double window_s = seconds(row.window.mean_ns), all_s = allWrittenAfter_s(row);
   if (row.sums.referenced == 0) return fmt::format("Nothing was written in {:.3g} s.\n", window_s);

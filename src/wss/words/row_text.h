@@ -33,6 +33,8 @@ std::string rowNotes(const Row& row, const TextOptions& options);
 // For a row of written memory: the rate, and the time until all of it would be written. Windows may
 // write the same pages again, so it is a bound.
 std::string writesText(const Row& row, const TextOptions& options);
+// What the process's cgroup has charged; empty: unknown.
+std::string cgroupText(const Row& row, size_t columns);
 // At most `most` groups, and the sum of the rest.
 std::string groupsText(const std::vector<Group>& groups, Grouping grouping, size_t most,
                        const TextOptions& options);
