@@ -73,14 +73,15 @@ class Beside(WssCase):
                 cgroup = json.loads(wss("--json", process.pid, 0.3).stdout)["rows"][-1]["cgroup"]
                 text = " ".join(wss(process.pid, 0.3).stdout.split())
         self.assertEqual(cgroup["path"], f"/{folder.name}")
-        self.assertGreaterEqual(cgroup["unmapped_cache_bytes"], READ)
+        # Each processor counts in batches, and holds some pages that are on no list yet.
+        self.assertGreater(cgroup["unmapped_cache_bytes"], READ - MIB)
         self.assertLess(cgroup["unmapped_cache_bytes"], READ + 8 * MIB)
         # What was read once is the first to go: the kubelet does not count it.
-        self.assertGreaterEqual(cgroup["charged_bytes"] - cgroup["working_set_bytes"], READ)
-        self.assertGreaterEqual(cgroup["working_set_bytes"], OWN)
+        self.assertGreater(cgroup["charged_bytes"] - cgroup["working_set_bytes"], READ - MIB)
+        self.assertGreater(cgroup["working_set_bytes"], OWN - MIB)
         self.assertLess(cgroup["working_set_bytes"], OWN + 24 * MIB)  # Python's own
         self.assertRegex(text, rf"Cgroup /{folder.name}: \S+ MiB charged; working set as the kubelet computes it \S+ MiB; "
-                               r"page cache that no process maps 6[4-9]\.\d MiB\.")
+                               r"page cache that no process maps 6[3-9]\.\d MiB\.")
 
 
 if __name__ == "__main__":
