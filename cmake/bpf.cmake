@@ -42,21 +42,8 @@ if(TIDEGAUGE_PAGE_TABLES)
   # tidegauge_bpf_object(SOURCE SYMBOL): SOURCE.bpf.c as the bytes from SYMBOL to SYMBOL_end.
   function(tidegauge_bpf_object source symbol)
     set(object ${PROJECT_BINARY_DIR}/bpf/${source}.bpf.o)
-    set(assembly ${PROJECT_BINARY_DIR}/bpf/${source}.S)
     tidegauge_compile_bpf(${source} ${bpf_machine} ${object})
-    file(CONFIGURE OUTPUT ${assembly} @ONLY CONTENT
-"  .section .rodata
-  .balign 8
-  .global @symbol@
-@symbol@:
-  .incbin \"@object@\"
-  .global @symbol@_end
-@symbol@_end:
-  .byte 0
-  .section .note.GNU-stack,\"\",@progbits
-")
-    set_source_files_properties(${assembly} PROPERTIES OBJECT_DEPENDS ${object})
-    target_sources(tidegauge_bpf PRIVATE ${assembly})
+    tidegauge_embed(tidegauge_bpf ${object} ${symbol})
   endfunction()
   add_library(tidegauge_bpf STATIC)
   # As C, the archive is made anew each time; as assembly, members that are no more would stay in it.

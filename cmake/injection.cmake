@@ -15,19 +15,6 @@ target_link_options(tidegauge_cupti_times PRIVATE -static-libgcc -fno-sanitize=a
                     -Wl,-z,now -Wl,--no-undefined)
 target_link_libraries(tidegauge_cupti_times PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
 set(times_file ${PROJECT_BINARY_DIR}/preload/tidegauge_cupti_times.so)
-set(times_source ${PROJECT_BINARY_DIR}/preload/cupti_times.S)
-file(WRITE ${times_source}.in
-"  .section .rodata
-  .balign 8
-  .global tidegauge_times_library
-tidegauge_times_library:
-  .incbin \"${times_file}\"
-  .global tidegauge_times_library_end
-tidegauge_times_library_end:
-  .byte 0
-  .section .note.GNU-stack,\"\",@progbits
-")
-configure_file(${times_source}.in ${times_source} COPYONLY)
-set_source_files_properties(${times_source} PROPERTIES OBJECT_DEPENDS ${times_file})
-add_library(tidegauge_injection STATIC ${times_source} $<TARGET_OBJECTS:tidegauge_injection_records>)
+add_library(tidegauge_injection STATIC $<TARGET_OBJECTS:tidegauge_injection_records>)
+tidegauge_embed(tidegauge_injection ${times_file} tidegauge_times_library)
 add_dependencies(tidegauge_injection tidegauge_cupti_times)

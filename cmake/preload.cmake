@@ -13,19 +13,6 @@ target_link_options(tidegauge_shim PRIVATE -static-libgcc -fno-sanitize=all -Wl,
                     -Wl,--no-undefined)
 target_link_libraries(tidegauge_shim PRIVATE ${CMAKE_DL_LIBS})
 set(shim_file ${PROJECT_BINARY_DIR}/preload/tidegauge_shim.so)
-set(shim_source ${PROJECT_BINARY_DIR}/preload/library.S)
-file(WRITE ${shim_source}.in
-"  .section .rodata
-  .balign 8
-  .global tidegauge_preload_library
-tidegauge_preload_library:
-  .incbin \"${shim_file}\"
-  .global tidegauge_preload_library_end
-tidegauge_preload_library_end:
-  .byte 0
-  .section .note.GNU-stack,\"\",@progbits
-")
-configure_file(${shim_source}.in ${shim_source} COPYONLY)
-set_source_files_properties(${shim_source} PROPERTIES OBJECT_DEPENDS ${shim_file})
-add_library(tidegauge_preload STATIC ${shim_source})
+add_library(tidegauge_preload STATIC)
+tidegauge_embed(tidegauge_preload ${shim_file} tidegauge_preload_library)
 add_dependencies(tidegauge_preload tidegauge_shim)
