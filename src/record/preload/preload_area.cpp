@@ -13,39 +13,23 @@
 
 #include "record/kernel/functions.h"
 #include "record/process/errors.h"
+#include "record/process/memory_files.h"
 
 // The library, as bytes (cmake/preload.cmake).
 extern "C" const unsigned char tidegauge_preload_library[];
 extern "C" const unsigned char tidegauge_preload_library_end[];
 
 namespace tidegauge::record {
-namespace {
-
-bool writeAll(int file, const unsigned char* bytes, size_t size) {
-  while (size > 0) {
-    ssize_t written = write(file, bytes, size);
-    if (written <= 0) return false;
-    bytes += written;
-    size -= static_cast<size_t>(written);
-  }
-  return true;
-}
-
-}  // namespace
 
 base::Result<PreloadArea> PreloadArea::make(const PreloadOptions& options) {
   static_assert(static_cast<int>(FunctionGroup::kName) == PRELOAD_NAME);
-  int library = memfd_create(kPreloadName, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  int records = memfd_create("tidegauge-records", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   auto chunks = static_cast<uint32_t>(options.ring_bytes / PRELOAD_CHUNK_BYTES);
   uint64_t bytes = sizeof(preload_area) + uint64_t{chunks} * PRELOAD_CHUNK_BYTES;
+  int library =
+      libraryInMemory(kPreloadName, {tidegauge_preload_library, tidegauge_preload_library_end});
+  int records = sharedMemory("tidegauge-records", bytes);
   void* mapped = MAP_FAILED;
-  if (library >= 0 && records >= 0 &&
-      writeAll(library, tidegauge_preload_library,
-               static_cast<size_t>(tidegauge_preload_library_end - tidegauge_preload_library)) &&
-      ftruncate(records, static_cast<off_t>(bytes)) == 0 &&
-      // a program that cuts it would end the recorder, and other programs
-      fcntl(records, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+  if (library >= 0 && records >= 0)
     mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, records, 0);
   if (mapped == MAP_FAILED) {
     int why = errno;
@@ -53,7 +37,6 @@ base::Result<PreloadArea> PreloadArea::make(const PreloadOptions& options) {
     if (records >= 0) close(records);
     return unreadable(fmt::format("no memory to share with programs: {}", std::strerror(why)));
   }
-  (void)fcntl(library, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
   // without this, programs of the same user may not open these files
   (void)prctl(PR_SET_DUMPABLE, 1);
   PreloadArea area(library, records, static_cast<preload_area*>(mapped), bytes, chunks);

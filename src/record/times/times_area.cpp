@@ -17,6 +17,7 @@
 
 #include "record/process/capabilities.h"
 #include "record/process/errors.h"
+#include "record/process/memory_files.h"
 
 // The library, as bytes (cmake/injection.cmake).
 extern "C" const unsigned char tidegauge_times_library[];
@@ -24,16 +25,6 @@ extern "C" const unsigned char tidegauge_times_library_end[];
 
 namespace tidegauge::record {
 namespace {
-
-bool writeAll(int file, const unsigned char* bytes, size_t size) {
-  while (size > 0) {
-    ssize_t written = write(file, bytes, size);
-    if (written <= 0) return false;
-    bytes += written;
-    size -= static_cast<size_t>(written);
-  }
-  return true;
-}
 
 // In the new process: nothing but the two files and the line stays open.
 [[noreturn]] void holdOpen(int library, int records, int line, const std::optional<Caller>& user) {
@@ -76,20 +67,15 @@ base::Result<TimesArea> TimesArea::make(const std::optional<Caller>& user, uint6
   area.chunks_ = static_cast<uint32_t>(
       std::clamp<uint64_t>(ring_bytes / INJECTION_CHUNK_BYTES, 1, INJECTION_MOST_CHUNKS));
   area.bytes_ = sizeof(injection_area) + uint64_t{area.chunks_} * INJECTION_CHUNK_BYTES;
-  area.library_ = memfd_create("tidegauge-device-times", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  area.records_ = memfd_create("tidegauge-times", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  area.library_ = libraryInMemory("tidegauge-device-times",
+                                  {tidegauge_times_library, tidegauge_times_library_end});
+  area.records_ = sharedMemory("tidegauge-times", area.bytes_);
   void* mapped = MAP_FAILED;
-  if (area.library_ >= 0 && area.records_ >= 0 &&
-      writeAll(area.library_, tidegauge_times_library,
-               static_cast<size_t>(tidegauge_times_library_end - tidegauge_times_library)) &&
-      ftruncate(area.records_, static_cast<off_t>(area.bytes_)) == 0 &&
-      // a program that cuts it would end the recorder, and other programs
-      fcntl(area.records_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+  if (area.library_ >= 0 && area.records_ >= 0)
     mapped = mmap(nullptr, area.bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, area.records_, 0);
   if (mapped == MAP_FAILED)
     return unreadable(fmt::format("no memory to share with programs: {}", std::strerror(errno)));
   area.area_ = static_cast<injection_area*>(mapped);
-  (void)fcntl(area.library_, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
   area->head.magic = INJECTION_MAGIC;
   area->head.chunks = area.chunks_;
   area->head.next_image = 1;
