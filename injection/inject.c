@@ -159,7 +159,8 @@ static bool beginWith(void* library, struct injection_state* state) {
   if (has_own_clock) {
     if (!measureClock(&sender.offset_ns, &clock_error_ns))
       return refused(state, "cuptiActivityRegisterTimestampCallback", code);
-    // The clocks drift, so the difference is measured again and again: never worse than this.
+    // The clocks drift, so the difference is measured again and again. A result that is worse than
+    // this is left, and the one before holds on.
     clock_error_ns = 2 * clock_error_ns + 1000;
     state->clock_error_ns = clock_error_ns;
   }

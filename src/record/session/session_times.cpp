@@ -95,31 +95,30 @@ void SessionTimes::take(bool at_end) {
     return !at_end && waiting_.size() < kMaxTimesWaiting && program != programs_.end() &&
            !program->second.process && now_ns - program->second.since_ns < kPatience_ns;
   };
-  auto place = [&](const DeviceActivity& seen) {
+  auto place = [&](const DeviceActivity& seen) {  // false: it has to wait
     if (std::optional<uint32_t> process = processOf(seen.image, seen.pid))
       write(seen, *process);
     else if (mayWait(seen.image))
-      waiting_.push_back({seen, std::string(seen.name)});
+      return false;
     else
       reader_->lose(TimesLoss::kNobody);
+    return true;
   };
   for (Kept& it : before) {
     it.seen.name = it.name;
-    if (std::optional<uint32_t> process = processOf(it.seen.image, it.seen.pid))
-      write(it.seen, *process);
-    else if (mayWait(it.seen.image))
-      waiting_.push_back(std::move(it));
-    else
-      reader_->lose(TimesLoss::kNobody);
+    if (!place(it.seen)) waiting_.push_back(std::move(it));
   }
+  auto activityCame = [&](const DeviceActivity& seen) {
+    if (!place(seen)) waiting_.push_back({seen, std::string(seen.name)});
+  };
   auto stateCame = [&](const DeviceState& state) {
     (void)processOf(state.image, state.pid);
     auto program = programs_.find(state.image);
     if (program != programs_.end()) program->second.state = state;
   };
-  reader_->read(stateCame, place);
+  reader_->read(stateCame, activityCame);
   // Once more for names that came after their activities.
-  if (at_end) reader_->read(stateCame, place);
+  if (at_end) reader_->read(stateCame, activityCame);
   for (auto& [image, program] : programs_)
     if (program.state && !program.is_written && (at_end || processOf(image, program.state->pid)))
       writeState(program);

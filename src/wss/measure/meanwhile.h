@@ -4,7 +4,7 @@
 //   reclaimed 253 MiB, came back 255 MiB, ran 0.31 s  →  the figure is a lower bound
 //   nothing reclaimed, ran 0 s                        →  it shows nothing of what is needed
 //
-// Cost: a call and four small files for each window; while it passes, see reclaim_bell.h.
+// Cost: a call and some ten small files for each window; while it passes, see reclaim_bell.h.
 #pragma once
 
 #include <cstdint>
