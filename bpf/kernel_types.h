@@ -6,10 +6,12 @@
 #define CORE __attribute__((preserve_access_index))
 
 struct task_struct;
+#define SIGNAL_GROUP_EXIT 4
 struct signal_struct {
   struct {
     int counter;
   } live;
+  unsigned int flags;
 } CORE;
 // What a return probe has saved: the original address at `stack`.
 struct return_instance {

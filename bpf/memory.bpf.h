@@ -39,9 +39,9 @@ static __always_inline int memoryEnter(struct pt_regs* ctx, __u64 cookie) {
   struct thread_state* thread = watchedThread(thread_id);
   if (!thread) return 0;
   __u64 sp = PT_REGS_SP(ctx);
-  bool inside = isInFlight(ctx, thread, &thread->runtime);
+  bool inside = isMemoryCallOpen(ctx, thread, &thread->runtime);
   bool runtime = COOKIE_PLACE(cookie, COOKIE_RUNTIME);
-  if (runtime ? inside : isInFlight(ctx, thread, &thread->driver)) return 0;
+  if (runtime ? inside : isMemoryCallOpen(ctx, thread, &thread->driver)) return 0;
   struct memory_call* call = runtime ? &thread->runtime : &thread->driver;
   call->sp = sp;
   call->entry = PT_REGS_IP(ctx);

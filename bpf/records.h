@@ -137,7 +137,7 @@ struct system_record {
   __s32 code;    // SYSTEM_EXIT: the status of wait(); SYSTEM_LIBRARIES: the ticket of its gate
   __u8 stopped;  // SYSTEM_LIBRARIES, SYSTEM_EXEC: enum stopped
   __u8 reserved[3];
-  __u32 program;  // SYSTEM_FIRST_SEEN: its number; see launch_key. SYSTEM_LIBRARIES: the thread
+  __u32 program;  // SYSTEM_FIRST_SEEN: its number; see launch_key
   char text[64];  // name of the process
 };
 TIDEGAUGE_CHECK_SIZE(system_record, 104);

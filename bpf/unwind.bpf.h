@@ -45,17 +45,17 @@ static __always_inline struct unwind_space spaceOf(__u32 tgid) {
 
 // A child has the same code at the same addresses, but its stacks are sent as its own.
 static __always_inline void sharedSpace(__u32 from, __u32 to) {
+  struct python_layout* layout = bpf_map_lookup_elem(&pythons, &from);
+  if (layout) bpf_map_update_elem(&pythons, &to, layout, BPF_ANY);
   struct unwind_space* known = bpf_map_lookup_elem(&spaces, &from);
   if (!known) return;
   struct unwind_space shared = {known->code, nextNumber()};
   bpf_map_update_elem(&spaces, &to, &shared, BPF_ANY);
-  struct python_layout* layout = bpf_map_lookup_elem(&pythons, &from);
-  if (layout) bpf_map_update_elem(&pythons, &to, layout, BPF_ANY);
 }
 
 // If a return is watched, the kernel has replaced the address by its trampoline, the start of a
 // page, and saved the original. A call that jumped to another one has two entries for one place.
-static __noinline __u64 putAside(__u64 slot, __u64 word) {
+__noinline __u64 putAside(__u64 slot, __u64 word) {
   struct task_struct* task = (struct task_struct*)bpf_get_current_task();
   struct return_instance* aside = BPF_CORE_READ(task, utask, return_instances);
   for (int i = 0; i < 16 && aside; ++i) {
@@ -69,6 +69,15 @@ static __noinline __u64 putAside(__u64 slot, __u64 word) {
 }
 static __always_inline __u64 returnAddress(__u64 slot, __u64 word) {
   return word & 4095 ? word : putAside(slot, word);
+}
+
+// Where a walk begins.
+struct walk_start {
+  __u64 ip, sp, bp;
+  __u64 at_entry;  // of the function: its return address is at sp
+};
+static __always_inline struct walk_start walkStart(struct pt_regs* ctx, bool at_entry) {
+  return (struct walk_start){PT_REGS_IP(ctx), PT_REGS_SP(ctx), PT_REGS_FP(ctx), at_entry};
 }
 
 struct walk {
@@ -172,26 +181,26 @@ static __always_inline int walkFrameInto(__u32 i, struct walk* walk, __u32 room)
 static int walkFrame(__u32 i, struct walk* walk) { return walkFrameInto(i, walk, STACK_FRAMES); }
 static int walkFew(__u32 i, struct walk* walk) { return walkFrameInto(i, walk, STACK_FRAMES_FEW); }
 
-static __always_inline void startWalk(struct walk* walk, struct pt_regs* ctx, bool at_entry,
+static __always_inline void startWalk(struct walk* walk, const struct walk_start* start,
                                       struct unwind_space space, struct stack_record* into) {
-  walk->place = PT_REGS_IP(ctx) + 1;
-  walk->sp = PT_REGS_SP(ctx);
-  walk->bp = PT_REGS_FP(ctx);
+  walk->place = start->ip + 1;
+  walk->sp = start->sp;
+  walk->bp = start->bp;
   walk->hash = space.process;
   walk->code = space.code;
-  walk->at_entry = at_entry;
+  walk->at_entry = start->at_entry;
   walk->into = into;
 }
 
 // From the current instruction to the outermost frame, or to the first place without a rule.
-static __always_inline void walkStack(struct walk* walk, struct pt_regs* ctx, bool at_entry,
+static __always_inline void walkStack(struct walk* walk, const struct walk_start* start,
                                       struct unwind_space space, struct stack_record* into) {
-  startWalk(walk, ctx, at_entry, space, into);
+  startWalk(walk, start, space, into);
   bpf_loop(STACK_FRAMES, walkFrame, walk, 0);
 }
-static __always_inline void walkAFew(struct walk* walk, struct pt_regs* ctx, bool at_entry,
+static __always_inline void walkAFew(struct walk* walk, const struct walk_start* start,
                                      struct unwind_space space, struct stack_record* into) {
-  startWalk(walk, ctx, at_entry, space, into);
+  startWalk(walk, start, space, into);
   bpf_loop(STACK_FRAMES_FEW, walkFew, walk, 0);
 }
 
@@ -236,42 +245,45 @@ static __always_inline void describe(struct stack_record* record, const struct w
 
 // One record of a stack, with room for `most` bytes of copy. Number 0: the stack itself is not
 // needed, only the rules are.
-static __always_inline __s32 sendStack(struct pt_regs* ctx, bool at_entry, __u32 id, __u32 python,
+static __always_inline __s32 sendStack(const struct walk_start* start, __u32 id, __u32 python,
                                        __u32 most) {
+  if (!start) return -1;  // for the verifier
   struct unwind_space space = spaceOf(tgidNow());
   struct walk walk = {};
   struct stack_record* record = bpf_ringbuf_reserve(&stack_ring, sizeof(*record) + most, 0);
   if (!record) return -1;
-  walkStack(&walk, ctx, at_entry, space, record);
+  walkStack(&walk, start, space, record);
   describe(record, &walk, space, id, python);
   if (most && walk.end == STACK_UNKNOWN) copyStack(record, most, walk.sp);
   bool is_new = walk.end == STACK_UNKNOWN;
   bpf_ringbuf_submit(record, is_new ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
   return id;
 }
-static __noinline __s32 sendWhole(struct pt_regs* ctx, bool at_entry, __u32 id, __u32 python) {
-  return sendStack(ctx, at_entry, id, python, 0);
+// These, takeStackFrom(), putAside() and comesFrom() are not static: so the verifier checks each
+// once per program. For each path to it, that took most of a second for the programs together.
+__noinline __s32 sendWhole(const struct walk_start* start, __u32 id, __u32 python) {
+  return sendStack(start, id, python, 0);
 }
-static __noinline __s32 sendTiny(struct pt_regs* ctx, bool at_entry, __u32 id, __u32 python) {
-  return sendStack(ctx, at_entry, id, python, STACK_COPY_TINY);
+__noinline __s32 sendTiny(const struct walk_start* start, __u32 id, __u32 python) {
+  return sendStack(start, id, python, STACK_COPY_TINY);
 }
-static __noinline __s32 sendSmall(struct pt_regs* ctx, bool at_entry, __u32 id, __u32 python) {
-  return sendStack(ctx, at_entry, id, python, STACK_COPY_SMALL);
+__noinline __s32 sendSmall(const struct walk_start* start, __u32 id, __u32 python) {
+  return sendStack(start, id, python, STACK_COPY_SMALL);
 }
-static __noinline __s32 sendLarge(struct pt_regs* ctx, bool at_entry, __u32 id, __u32 python) {
-  return sendStack(ctx, at_entry, id, python, STACK_COPY_LARGE);
+__noinline __s32 sendLarge(const struct walk_start* start, __u32 id, __u32 python) {
+  return sendStack(start, id, python, STACK_COPY_LARGE);
 }
 
 // A stack of a few frames up to `end`. SEND_MORE: it has more.
 #define SEND_MORE (-2)
-static __noinline __s32 sendLeast(struct pt_regs* ctx, bool at_entry, __u32 id, __u32 python,
-                                  __u64 end) {
+__noinline __s32 sendLeast(const struct walk_start* start, __u32 id, __u32 python, __u64 end) {
+  if (!start) return -1;
   const __u32 head = offsetof(struct stack_record, frame) + 8 * STACK_FRAMES_FEW;
   struct unwind_space space = spaceOf(tgidNow());
   struct walk walk = {};
   struct stack_record* record = bpf_ringbuf_reserve(&stack_ring, head + STACK_COPY_LEAST, 0);
   if (!record) return -1;
-  walkAFew(&walk, ctx, at_entry, space, record);
+  walkAFew(&walk, start, space, record);
   __u64 bytes = end - walk.sp;
   if (walk.end != STACK_UNKNOWN || bytes == 0 || bytes > STACK_COPY_LEAST ||
       bpf_probe_read_user((__u8*)record + head, bytes, (const void*)walk.sp)) {
@@ -294,25 +306,25 @@ static __always_inline bool hasRoomForCopies(void) {
 
 // The stack from where `walk` found no rule up to `end`. Until there is a rule, every thread at
 // this place sends its own copy. Pages are copied whole, except the first.
-static __always_inline __s32 sendWithCopy(struct pt_regs* ctx, bool at_entry, __u32 number,
+static __always_inline __s32 sendWithCopy(const struct walk_start* start, __u32 number,
                                           __u32 python, const struct walk* walk, __u64 end) {
   __u64 bytes = end - walk->sp;
   if (bytes <= STACK_COPY_LEAST && walk->frames <= STACK_FRAMES_FEW) {
-    __s32 id = sendLeast(ctx, at_entry, number, python, end);
+    __s32 id = sendLeast(start, number, python, end);
     if (id != SEND_MORE) return id;
   }
-  if (bytes <= STACK_COPY_TINY - 4096) return sendTiny(ctx, at_entry, number, python);
-  if (bytes <= STACK_COPY_SMALL - 4096) return sendSmall(ctx, at_entry, number, python);
-  return sendLarge(ctx, at_entry, number, python);
+  if (bytes <= STACK_COPY_TINY - 4096) return sendTiny(start, number, python);
+  if (bytes <= STACK_COPY_SMALL - 4096) return sendSmall(start, number, python);
+  return sendLarge(start, number, python);
 }
 
 // The number of this thread's stack; −1 if it could not be sent.
-static __noinline __s32 takeStack(struct pt_regs* ctx, bool at_entry) {
-  if (!settings.take_stacks) return -1;
+__noinline __s32 takeStackFrom(const struct walk_start* start) {
+  if (!start || !settings.take_stacks) return -1;
   struct walk walk = {};
   __s32 id = -1;
   struct unwind_space space = spaceOf(tgidNow());
-  walkStack(&walk, ctx, at_entry, space, 0);
+  walkStack(&walk, start, space, 0);
   if (walk.end != STACK_UNKNOWN) {
     walk.hash = withPython(walk.hash, space.process);
     __u32* known = bpf_map_lookup_elem(&known_stacks, &walk.hash);
@@ -320,12 +332,16 @@ static __noinline __s32 takeStack(struct pt_regs* ctx, bool at_entry) {
   }
   __u32 number = nextNumber(), python = sendPython(number, space.process);
   if (walk.end != STACK_UNKNOWN || !hasRoomForCopies())
-    id = sendWhole(ctx, at_entry, number, python);
+    id = sendWhole(start, number, python);
   else
-    id = sendWithCopy(ctx, at_entry, number, python, &walk, walk.sp + stackBytes(walk.sp));
+    id = sendWithCopy(start, number, python, &walk, walk.sp + stackBytes(walk.sp));
   if (id < 0)
     count(LOSS_STACK);
   else if (walk.end != STACK_UNKNOWN && python != PYTHON_LOST)
     bpf_map_update_elem(&known_stacks, &walk.hash, &id, BPF_ANY);
   return id;
+}
+static __always_inline __s32 takeStack(struct pt_regs* ctx, bool at_entry) {
+  struct walk_start start = walkStart(ctx, at_entry);
+  return takeStackFrom(&start);
 }

@@ -46,8 +46,6 @@ if(TIDEGAUGE_PAGE_TABLES)
     tidegauge_embed(tidegauge_bpf ${object} ${symbol})
   endfunction()
   add_library(tidegauge_bpf STATIC)
-  # As C, the archive is made anew each time; as assembly, members that are no more would stay in it.
-  set_target_properties(tidegauge_bpf PROPERTIES LINKER_LANGUAGE C)
   tidegauge_bpf_object(page_tables tidegauge_page_tables_object)
   if(TIDEGAUGE_RECORDER)
     tidegauge_bpf_object(recorder tidegauge_bpf_object)

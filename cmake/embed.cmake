@@ -18,4 +18,6 @@ function(tidegauge_embed target file symbol)
 ")
   set_source_files_properties(${assembly} PROPERTIES OBJECT_DEPENDS ${file})
   target_sources(${target} PRIVATE ${assembly})
+  # As C, an archive is made anew each time; as assembly, members that are no more would stay in it.
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)
 endfunction()

@@ -1,11 +1,11 @@
 # Precompiled headers save a quarter of the compilers' time. clang-tidy's build does without
 # (`./dev tidy`), and so does the check that each header compiles alone (suite headers).
 #
-#   tidegauge_precompile(TARGET SET)   SET: std, json, cli or test, each with all of std
+#   tidegauge_precompile(TARGET SET [LEVEL])   SET: std, json, cli or test, each with all of std
 #
 # Whoever takes a set must compile as it does: no target has flags of its own but warnings, the level of
-# optimisation, and macros that no header asks for. -O0 is no level to GCC, so the tests have a set of
-# their own.
+# optimisation, and macros that no header asks for. -O0, and with clang
+# any LEVEL that is not the build's own, needs sets of its own.
 option(TIDEGAUGE_PRECOMPILED "Use precompiled headers" OFF)
 if(TIDEGAUGE_PRECOMPILED)
   add_compile_options(-pthread)  # some libraries ask for it, so all must
@@ -25,13 +25,14 @@ function(tidegauge_precompile target set)
   if(NOT TIDEGAUGE_PRECOMPILED)
     return()
   endif()
-  if(NOT TARGET precompiled_${set})
+  set(precompiled precompiled_${set}${ARGN})
+  if(NOT TARGET ${precompiled})
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "// carries precompiled headers\n")
-    add_library(precompiled_${set} OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
-    target_link_libraries(precompiled_${set} PRIVATE fmt::fmt Threads::Threads Boost::headers
+    add_library(${precompiled} OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
+    target_link_libraries(${precompiled} PRIVATE fmt::fmt Threads::Threads Boost::headers
                           nlohmann_json::nlohmann_json ${precompiled_libraries_${set}})
-    target_compile_options(precompiled_${set} PRIVATE ${precompiled_options_${set}})
-    target_precompile_headers(precompiled_${set} PRIVATE ${precompiled_${set}})
+    target_compile_options(${precompiled} PRIVATE ${ARGN})
+    target_precompile_headers(${precompiled} PRIVATE ${precompiled_${set}})
   endif()
-  target_precompile_headers(${target} REUSE_FROM precompiled_${set})
+  target_precompile_headers(${target} REUSE_FROM ${precompiled})
 endfunction()

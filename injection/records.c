@@ -58,13 +58,19 @@ static void giveBack(struct injection_sender* sender) {
   sender->chunk = NULL;
 }
 
+// Other programs write there, too.
+static bool hasRoom(uint32_t written, uint32_t bytes) {
+  const size_t all = sizeof(((struct injection_chunk*)NULL)->bytes);
+  return written <= all && bytes <= all - written;
+}
+
 static void* room(struct injection_sender* sender, uint32_t type, uint32_t bytes) {
   uint32_t whole = (uint32_t)sizeof(struct injection_entry) + ((bytes + 7) & ~7u);
-  if (sender->chunk != NULL && sender->chunk->written + whole > sizeof(sender->chunk->bytes))
-    giveBack(sender);
+  if (sender->chunk != NULL && !hasRoom(sender->chunk->written, whole)) giveBack(sender);
   if (sender->chunk == NULL && (sender->chunk = takeChunk(sender)) == NULL) return NULL;
-  struct injection_entry* entry =
-      (struct injection_entry*)(sender->chunk->bytes + sender->chunk->written);
+  uint32_t written = sender->chunk->written;
+  if (!hasRoom(written, whole)) return NULL;
+  struct injection_entry* entry = (struct injection_entry*)(sender->chunk->bytes + written);
   *entry = (struct injection_entry){type, bytes};
   return entry + 1;
 }

@@ -18,6 +18,7 @@
 __thread struct thread own;
 struct preload_area* area;
 uint32_t own_tgid, own_image;
+static uint32_t area_chunks;  // as it was opened: other programs write there, too
 
 enum { NOT_TRIED, BEING_TRIED, READY, IMPOSSIBLE };
 static uint32_t state;
@@ -34,8 +35,11 @@ uint64_t monotonicNow(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static bool isClosed(void) { return __atomic_load_n(&area->head.is_closed, __ATOMIC_RELAXED) != 0; }
+
 void count(uint32_t what) {
-  if (area != NULL) __atomic_fetch_add(&area->head.losses[what], 1, __ATOMIC_RELAXED);
+  if (area != NULL && !isClosed())
+    __atomic_fetch_add(&area->head.losses[what], 1, __ATOMIC_RELAXED);
 }
 
 // ---- chunks -------------------------------------------------------------------------------------
@@ -55,7 +59,8 @@ static void prepareThread(void) {
 }
 
 static struct preload_chunk* takeChunk(void) {
-  uint32_t chunks = area->head.chunks, tries = chunks < 256 ? chunks : 256;
+  if (isClosed()) return NULL;
+  uint32_t chunks = area_chunks, tries = chunks < 256 ? chunks : 256;
   for (uint32_t i = 0; i < tries; ++i) {
     uint32_t at = __atomic_fetch_add(&area->head.next_chunk, 1, __ATOMIC_RELAXED) % chunks;
     struct preload_chunk* chunk = &area->chunks[at];
@@ -75,15 +80,22 @@ static struct preload_chunk* takeChunk(void) {
   return NULL;
 }
 
+static bool hasRoom(uint32_t written, uint32_t bytes) {
+  size_t all = sizeof(own.chunk->bytes);
+  return written <= all && bytes <= all - written;
+}
+
 void* room(uint32_t type, uint32_t bytes) {
   uint32_t whole = (uint32_t)sizeof(struct preload_entry) + ((bytes + 7) & ~7u);
   if (!own.prepared) prepareThread();
-  if (own.chunk != NULL && own.chunk->written + whole > sizeof(own.chunk->bytes)) {
+  if (own.chunk != NULL && !hasRoom(own.chunk->written, whole)) {
     giveBack(own.chunk);
     own.chunk = NULL;
   }
   if (own.chunk == NULL && (own.chunk = takeChunk()) == NULL) return NULL;
-  struct preload_entry* entry = (struct preload_entry*)(own.chunk->bytes + own.chunk->written);
+  uint32_t written = own.chunk->written;
+  if (!hasRoom(written, whole)) return NULL;
+  struct preload_entry* entry = (struct preload_entry*)(own.chunk->bytes + written);
   *entry = (struct preload_entry){type, bytes};
   return entry + 1;
 }
@@ -273,6 +285,7 @@ static bool openArea(void) {
     return false;
   }
   area = mapped;
+  area_chunks = area->head.chunks;
   opened_area = status;
   if (area->head.take_stacks) {
     stacks = mmap(NULL, STACKS * sizeof(*stacks), PROT_READ | PROT_WRITE,
@@ -320,11 +333,11 @@ __attribute__((destructor)) static void end(void) {
   if (state != READY) return;
   giveBack(own.chunk);
   own.chunk = NULL;
-  if (stacks_sent == 0) return;
+  if (stacks_sent == 0 || isClosed()) return;
   uint32_t rounds = __atomic_load_n(&area->head.rounds, __ATOMIC_ACQUIRE);
   for (int i = 0; i < 100; ++i) {
     if (__atomic_load_n(&area->head.rounds, __ATOMIC_ACQUIRE) - rounds >= 2) return;
-    if (i % 10 == 0 && kill((pid_t)area->head.recorder_tgid, 0) != 0) return;
+    if (isClosed() || (i % 10 == 0 && kill((pid_t)area->head.recorder_tgid, 0) != 0)) return;
     struct timespec pause = {0, 1000000};
     nanosleep(&pause, NULL);
   }

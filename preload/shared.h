@@ -122,6 +122,8 @@ struct preload_head {
   __u32 next_chunk;     // start of the next search
   __u32 rounds;         // how often the recorder has read everything
   __u32 most_chunks;    // upper bound of the chunks ever taken
+  __u32 is_closed;      // the recording is over: nothing more is read
+  __u32 padding;
   __u64 losses[COUNT_KINDS];
 };
 

@@ -4,7 +4,7 @@
 #include <linux/types.h>
 
 // How many may wait at a time for probes: each takes a processor for the few milliseconds.
-#define HOLD_LEAST 4
+#define HOLD_LEAST 1
 #define HOLD_MOST 8
 // And how many until their mappings were read, for which nothing is placed in their memory.
 #define HOLD_KNOWN 64
@@ -15,11 +15,10 @@ enum stopped {
   STOPPED_BY_SIGNAL,  // it waits for SIGCONT
   STOPPED_AT_GATE,    // its thread waits until its gate opens
   STOPPED_LATER,      // it runs, and its loader will wait: nothing was missed
+  NOT_HELD,           // it runs on with a file of CUDA that was never examined: there was no room
 };
-// The gate of a thread is kept by its number: its ticket and, in the low bits, its state. A thread
-// that waited too long may be at another gate when its first one is to open; so each has a ticket.
-#define GATE_BITS 2
-#define GATE_TICKETS ((1u << (32 - GATE_BITS)) - 1)
+// The state of a gate, by its ticket. A thread that waited too long may be at another gate when its
+// first one is to open; so each wait has a ticket of its own.
 enum gate {
   GATE_CLOSED = 1,
   GATE_OPEN,          // the files that it maps were examined: none has watched functions
@@ -31,9 +30,8 @@ enum known_file {
   FILE_WATCHED = 2,  // it may have watched functions
   FILE_LOADER = 4,   // a dynamic loader that has a probe
 };
-static inline __u32 gateWith(__u32 ticket, __u32 state) { return ticket << GATE_BITS | state; }
 // `taken`: an even number that grows by 2 with each. Odd, so never 0.
-static inline __u32 ticketOf(__u32 taken) { return (taken + 1) & GATE_TICKETS; }
+static inline __u32 ticketOf(__u32 taken) { return taken + 1; }
 // The hash of a file: of the epoch, its inode, the kernel's number of its device, its size and
 // the time of its last change (seconds << 30 ^ nanoseconds).
 static inline __u64 holdMixed(__u64 hash, __u64 word) {

@@ -79,7 +79,7 @@ int BPF_PROG(process_exec, struct task_struct* task, __s32 old_pid) {
   if (flags && (*flags & TARGET_MAY_STOP)) {
     if (!mustStop(task))
       record->stopped = STOPPED_LATER;
-    else if (!bpf_send_signal(19))  // SIGSTOP
+    else if (mayHold() && !bpf_send_signal(19))  // SIGSTOP
       record->stopped = STOPPED_BY_SIGNAL;
   }
   record->parent = BPF_CORE_READ(task, real_parent, tgid);
@@ -94,8 +94,12 @@ int BPF_PROG(process_exit, struct task_struct* task) {
   __u32 tgid = task->tgid;
   __u64 thread_id = ((__u64)tgid << 32) | (__u32)task->pid;
   bpf_map_delete_elem(&threads, &thread_id);
-  if (task->signal->live.counter != 0) return 0;
-  if (tgid == settings.recorder_tgid) openAllGates();
+  bool is_last = task->signal->live.counter == 0;
+  // If the recorder is killed while one of its threads takes probes back, that thread waits for the
+  // programs that are held, and ends after them.
+  bool is_killed = task->signal->flags & SIGNAL_GROUP_EXIT;
+  if (tgid == settings.recorder_tgid && (is_last || is_killed)) openAllGates();
+  if (!is_last) return 0;
   bpf_map_delete_elem(&spaces, &tgid);
   bpf_map_delete_elem(&pythons, &tgid);
   bool known = bpf_map_delete_elem(&seen, &tgid) == 0;
@@ -107,6 +111,22 @@ int BPF_PROG(process_exit, struct task_struct* task) {
   bpf_probe_read_kernel_str(record->text, 16, task->comm);
   bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
   return 0;
+}
+
+// False: the ring has no room.
+static __noinline bool reportLibraries(__u32 ticket, __u32 files, bool is_own) {
+  struct system_record* record = systemRecord(SYSTEM_LIBRARIES, tgidNow());
+  if (!record) return false;
+  record->code = (__s32)ticket;
+  bpf_get_current_comm(record->text, 16);
+  if (ticket)
+    record->stopped = STOPPED_AT_GATE;
+  else if (is_own && files & FILES_UNKNOWN && mayHold() && !bpf_send_signal(19))  // SIGSTOP
+    record->stopped = STOPPED_BY_SIGNAL;
+  else if (files & FILES_CUDA)
+    record->stopped = NOT_HELD;
+  bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
+  return true;
 }
 
 // The dynamic loader calls _dl_debug_state() after it mapped libraries and before it runs their
@@ -128,21 +148,14 @@ int libraries_changed(struct pt_regs* ctx) {
   if (state != 0) return 0;  // RT_ADD, RT_DELETE: about to change
   __u32 files = filesOf(debug, 0);
   __u32 room = files & FILES_UNKNOWN ? ROOM_FOR_PROBES : ROOM_FOR_MAPPINGS;
-  __u32 ticket = files ? takeRoom((__u32)bpf_get_current_pid_tgid(), room) : 0;
-  struct system_record* record = systemRecord(SYSTEM_LIBRARIES, tgid);
-  if (!record) {
-    if (ticket) leaveRoom((__u32)bpf_get_current_pid_tgid(), room);
+  __u32 ticket = files ? takeRoom(room) : 0;
+  if (!reportLibraries(ticket, files, is_own)) {
+    if (ticket) leaveRoom(ticket, room);
     return 0;
   }
-  record->program = (__u32)bpf_get_current_pid_tgid();
-  record->code = (__s32)ticket;
-  if (ticket)
-    record->stopped = STOPPED_AT_GATE;
-  else if (is_own && files & FILES_UNKNOWN && !bpf_send_signal(19))  // SIGSTOP
-    record->stopped = STOPPED_BY_SIGNAL;
-  bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
   if (!ticket) return 0;
-  __u32 gate = waitAtGate(PT_REGS_SP(ctx), is_own ? OWN_WAIT_NS : OTHERS_WAIT_NS, room);
+  __u64 most_ns = is_own ? OWN_WAIT_NS : OTHERS_WAIT_NS;
+  __u32 gate = waitAtGate(PT_REGS_SP(ctx), most_ns, room, ticket);
   if (gate != GATE_OPEN && gate != GATE_OPEN_WATCHED) return 0;
   filesOf(debug, gate == GATE_OPEN ? FILE_PLAIN : FILE_WATCHED);
   markLoader(PT_REGS_IP(ctx));

@@ -71,6 +71,10 @@ FigureSet find(const std::pair<std::string_view, FigureSet> (&table)[N], std::st
 
 }  // namespace
 
+bool losesMemoryCalls(std::string_view reason) {
+  return reason != "return without entry" && figuresOfLoss(reason).has(Figures::kMemory);
+}
+
 std::string_view name(Figures figures) { return kNames[static_cast<size_t>(figures)]; }
 
 std::vector<std::string_view> FigureSet::names() const {
@@ -102,7 +106,8 @@ std::string wordsOf(const Unwatched& unwatched) {
   std::string where = unwatched.function.empty() ? library
                       : library.empty()          ? unwatched.function
                                                  : unwatched.function + " of " + library;
-  return where.empty() ? unwatched.reason : where + ": " + unwatched.reason;
+  std::string words = where.empty() ? unwatched.reason : where + ": " + unwatched.reason;
+  return unwatched.pid == 0 ? words : fmt::format("pid {}: {}", unwatched.pid, words);
 }
 
 void Incomplete::add(FigureSet figures, std::string words, bool is_older) {
@@ -139,10 +144,12 @@ std::vector<Unwatched> unwatchedOf(const RecordedWork& work) {
   };
   for (size_t i = 0; i < rows.size(); ++i) {
     // For a process without a recorded call: it has no figures.
-    bool of_nobody = rows.process_id[i] == kNotRecorded && rows.pid[i] != kNotRecorded;
+    bool of_silent_process = rows.process_id[i] == kNotRecorded && rows.pid[i] != kNotRecorded;
     bool of_other = rows.process_id[i] != kNotRecorded && rows.process_id[i] != work.process_id;
-    if (of_nobody || of_other) continue;
+    bool none_has_calls = work.process_id < 0;
+    if ((of_silent_process && !none_has_calls) || of_other) continue;
     Unwatched it;
+    if (of_silent_process) it.pid = static_cast<uint32_t>(rows.pid[i]);
     it.begin_ns = maybe(rows.begin_ns[i]);
     it.end_ns = maybe(rows.end_ns[i]);
     it.library = run.strings.text(rows.library[i]);
@@ -155,6 +162,22 @@ std::vector<Unwatched> unwatchedOf(const RecordedWork& work) {
 }
 
 namespace {
+
+bool hasDeviceTimes(const RecordedWork& work) {
+  const RecordedDevicePrograms& programs = work.run->device_programs;
+  for (size_t i = 0; i < programs.size(); ++i)
+    if (programs.process_id[i] == work.process_id &&
+        work.run->strings.text(programs.outcome[i]) == "timed")
+      return true;
+  return false;
+}
+
+bool wasKilled(const RecordedWork& work) {
+  std::optional<size_t> row = ownRow(work);
+  if (!row) return false;
+  int64_t status = work.run->processes.exit_status[*row];
+  return status != kNotRecorded && (status & 0x7f) != 0;  // as of wait()
+}
 
 Incomplete missingOf(const RecordedWork& work, bool with_older) {
   Incomplete incomplete;
@@ -171,7 +194,7 @@ Incomplete missingOf(const RecordedWork& work, bool with_older) {
                    fmt::format("lost: {} × {}", base::withCommas(count), reason));
   for (const Unwatched& it : unwatchedOf(work))
     if (with_older || !isOlder(it))
-      incomplete.add(it.figures, "not watched: " + wordsOf(it), isOlder(it));
+      incomplete.add(it.figures, "not watched: " + wordsOf(it), lacksTheBeginning(it));
   for (const UnreadTable& table : run.unread)
     incomplete.add(figuresOfTable(table.table),
                    fmt::format("not read: table {}: {}", table.table, table.why));
@@ -179,10 +202,14 @@ Incomplete missingOf(const RecordedWork& work, bool with_older) {
     incomplete.add(figuresOfTable(it.table),
                    fmt::format("not read: {} of {} that contradict{} the rest",
                                base::counted(it.rows, "row"), it.table, it.rows == 1 ? "s" : ""));
+  if (hasDeviceTimes(work) && wasKilled(work))
+    incomplete.add({Figures::kDeviceTimes},
+                   "a signal ended the program: what CUPTI had not delivered by then is missing");
   if (run.was_killed)
-    incomplete.add({Figures::kLaunches, Figures::kCopies},
-                   "the recorder was killed, or the file was copied while it ran: launches and "
-                   "copies of the last seconds are missing");
+    incomplete.add(FigureSet::all(),
+                   "the recording has no end, because its recorder was killed, the disk was full, "
+                   "or the file was copied while it ran: what came later is missing, and launches "
+                   "and copies of the last seconds before");
   if (run.is_cut_short)
     incomplete.add(FigureSet::all(), "not read: the file is cut short, its last page is not whole");
   return incomplete;
@@ -193,6 +220,11 @@ Incomplete missingOf(const RecordedWork& work, bool with_older) {
 bool isOlder(const Unwatched& unwatched) {
   return !unwatched.begin_ns && unwatched.end_ns && unwatched.library.empty() &&
          unwatched.function.empty();
+}
+
+bool lacksTheBeginning(const Unwatched& unwatched) {
+  return isOlder(unwatched) ||
+         (unwatched.begin_ns && unwatched.end_ns && unwatched.function.empty());
 }
 
 Incomplete incompleteOf(const RecordedWork& work) { return missingOf(work, true); }

@@ -62,6 +62,11 @@ std::string listOf(FigureSet figures);
 
 // The figures that a loss of this reason affects; for an unknown reason: all.
 FigureSet figuresOfLoss(std::string_view reason);
+// Whether allocations or frees between recorded ones are missing. Then a free without its
+// allocation does not show memory older than the recording, and no figure of memory is a lower
+// bound: a lost free makes it too high. (A return without its entry was entered before the
+// recording.)
+bool losesMemoryCalls(std::string_view reason);
 // The figures that need a table of the recording.
 FigureSet figuresOfTable(std::string_view table);
 
@@ -80,7 +85,7 @@ std::string wordsOf(const Unwatched& unwatched);
 struct Missing {
   FigureSet figures;
   std::string words;
-  bool is_older = false;  // memory from before it was watched: figures can only be too low
+  bool is_older = false;  // lacksTheBeginning(): figures can only be too low
 };
 
 class Incomplete {
@@ -109,5 +114,8 @@ Incomplete incompleteOf(const RecordedWork& work);
 Incomplete gapsOf(const RecordedWork& work);
 // The time from the start of the whole process until it was watched.
 bool isOlder(const Unwatched& unwatched);
+// That time, or the one from the moment it mapped a library until the library was watched. All
+// later calls were recorded, so figures can only be too low.
+bool lacksTheBeginning(const Unwatched& unwatched);
 
 }  // namespace tidegauge::model

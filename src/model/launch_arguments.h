@@ -12,10 +12,14 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tidegauge::model {
 
 inline constexpr int64_t kUnknownParameters = -1;
+
+// The sizes in "0:4 4:4 8:8"; as many as can be read.
+std::vector<uint64_t> parameterSizes(std::string_view layout);
 
 // `parameters`: how many there are in `bytes`, of those in `layout`; below 0: not known.
 std::string argumentsText(std::span<const uint8_t> bytes, int64_t parameters,

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "bpf/processes/hold_records.h"
 #include "record/decode.h"
@@ -58,8 +59,11 @@ Recorder::Recorder(Programs programs, const RecorderOptions& options, RecorderSi
       walks_python_(options.python && options.programs.take_stacks),
       let_go_unused_(options.programs.watch_all || options.let_go_unused) {}
 
+Recorder::~Recorder() { letGo(); }
+
 // No program may stay stopped: first no more are stopped, then the stopped ones continue.
-Recorder::~Recorder() {
+void Recorder::letGo() {
+  if (std::exchange(has_let_go_, true)) return;
   gates_.shut();
   probes_.detach();
   pythons_.detach();
@@ -92,9 +96,17 @@ void Recorder::inOrder(const system_record& record) {
     case SYSTEM_EXEC:
       end(record.tgid, record.time_ns, std::nullopt);
       // If the whole machine is watched, a process is reported at its first call.
-      if (!watch_all_) (void)running(record.tgid, &record);
+      if (!watch_all_ || incomplete_.erase(record.tgid) > 0) (void)running(record.tgid, &record);
+      break;
+    case SYSTEM_LIBRARIES:
+      if (incomplete_.erase(record.tgid) > 0) {
+        system_record late = record;
+        late.stopped = NOT_STOPPED;  // it may have waited, but not until its libraries were watched
+        (void)running(record.tgid, &late);
+      }
       break;
     case SYSTEM_EXIT:
+      incomplete_.erase(record.tgid);
       end(record.tgid, record.time_ns, record.code);
       break;
     default:
@@ -111,9 +123,18 @@ Recorder::Running& Recorder::running(uint32_t tgid, const system_record* seen) {
   process.command = commandOf(tgid);
   process.name = nameOf(tgid);
   // A program that waited at its start until its libraries were watched is recorded from there on.
-  process.from_start = from_start_.contains(tgid) ||
-                       (seen != nullptr && (seen->event == SYSTEM_FORK || seen->stopped != 0));
-  fresh.from_start = process.from_start;
+  process.from_start =
+      from_start_.contains(tgid) ||
+      (seen != nullptr &&
+       (seen->event == SYSTEM_FORK || (seen->stopped != NOT_STOPPED && seen->stopped != NOT_HELD)));
+  fresh.from_start = fresh.names_were_seen = process.from_start;
+  if (seen != nullptr && seen->event == SYSTEM_FORK) {
+    auto parent = running_.find(seen->parent);
+    bool is_known = parent != running_.end() && !parent->second.left_out;
+    if (is_known) process.forked_from = parent->second.index;
+    fresh.names_were_seen = is_known && parent->second.names_were_seen;
+  }
+  process.names_were_seen = fresh.names_were_seen;
   process.first_ns = toEpoch(seen != nullptr ? seen->time_ns : evenClock().kernelNow_ns());
   if (seen != nullptr) {
     process.parent = seen->parent;
@@ -131,6 +152,10 @@ void Recorder::end(uint32_t tgid, uint64_t time_ns, std::optional<int> status) {
   auto found = running_.find(tgid);
   if (found == running_.end()) return;
   if (found->second.program != 0) book_.end(found->second.program);
+  for (uint64_t kernel : found->second.sized_kernels) {
+    parameter_key key{kernel, found->second.program, 0};
+    (void)bpf_map_delete_elem(programs_.mapDescriptor("parameters_of"), &key);
+  }
   if (found->second.left_out) {
     running_.erase(found);
     return;
@@ -214,16 +239,17 @@ Losses Recorder::losses() const {
 }
 
 void Recorder::setParameters(uint32_t process, uint64_t kernel,
-                             const std::vector<uint32_t>& sizes) {
+                             const std::vector<uint64_t>& sizes) {
   if (sizes.size() > WHOLE_PARAMETERS) return;
   parameter_sizes value{};
   value.count = static_cast<uint16_t>(sizes.size());
   for (size_t i = 0; i < sizes.size(); ++i)
-    value.size[i] = static_cast<uint16_t>(std::min<uint32_t>(sizes[i], UINT16_MAX));
-  for (const auto& [pid, running] : running_) {
+    value.size[i] = static_cast<uint16_t>(std::min<uint64_t>(sizes[i], UINT16_MAX));
+  for (auto& [pid, running] : running_) {
     if (running.left_out || running.index != process || running.program == 0) continue;
     parameter_key key{kernel, running.program, 0};
-    bpf_map_update_elem(programs_.mapDescriptor("parameters_of"), &key, &value, BPF_ANY);
+    if (bpf_map_update_elem(programs_.mapDescriptor("parameters_of"), &key, &value, BPF_ANY) == 0)
+      running.sized_kernels.push_back(kernel);
   }
 }
 
@@ -271,6 +297,7 @@ void Recorder::finish() {
   order_.endAt(evenClock().kernelNow_ns());
   for (int i = 0; i < 1000 && !order_.isAtEnd(); ++i) (void)poll(0);
   (void)poll(0);  // stacks of the last calls
+  letGo();        // writing the rest may take seconds, in which a new program must not wait
 }
 
 void Recorder::tellCounts() {

@@ -57,8 +57,10 @@ class Recorder final : public Source {
                                                        RecorderSink& sink);
   ~Recorder() override;
 
-  base::Status watch(uint32_t pid);                                           // a running process
-  base::Status watchCommand(const Child& child, const std::string& program);  // before go()
+  base::Status watch(uint32_t pid);  // a running process
+  // Before go(). `library_path`: LD_LIBRARY_PATH, as the command has it.
+  base::Status watchCommand(const Child& child, const std::string& program,
+                            const std::string& library_path);
   base::Status watchAllRunning();  // with watch_all: the libraries in use, and those at hand
 
   size_t poll(int timeout_ms) override;
@@ -66,7 +68,7 @@ class Recorder final : public Source {
   void tellCounts() override;
   Losses losses() const override;
   void setParameters(uint32_t process, uint64_t kernel,
-                     const std::vector<uint32_t>& sizes) override;
+                     const std::vector<uint64_t>& sizes) override;
   // Whether one link holds the probes of a library; if not, its end takes seconds.
   bool linksMany() const { return programs_.linksMany(); }
   const Probes& probes() const { return probes_; }
@@ -81,10 +83,12 @@ class Recorder final : public Source {
   struct Running {
     uint32_t index = 0;
     uint32_t program = 0;  // its number in the kernel; 0: no call yet
-    bool from_start = false;
-    bool left_out = false;     // by name_glob
-    std::set<int32_t> stacks;  // that the sink knows
+    bool from_start = false, names_were_seen = false;
+    bool left_out = false;                // by name_glob
+    std::set<int32_t> stacks;             // that the sink knows
+    std::vector<uint64_t> sized_kernels;  // of which the kernel knows the parameters
   };
+  void letGo();  // removes the probes; programs that wait continue
   void takeUrgent();
   void urgent(const system_record& record);   // handled at once: a process may be stopped for it
   void inOrder(const system_record& record);  // handled in order of time among the calls
@@ -94,10 +98,11 @@ class Recorder final : public Source {
   void launched(const SeenLaunch& record);
   Running& running(uint32_t tgid, const system_record* seen = nullptr);
   void end(uint32_t tgid, uint64_t time_ns, std::optional<int> status);
-  // `since`: it has been running since then; absent: it waits. Returns the kinds of libraries that
-  // it maps.
+  // `since`: it has been running since then; absent: it waits. Returns the watched libraries
+  // that it maps.
   using Since = std::function<std::optional<int64_t>()>;  // called once the probes are there
-  std::vector<Library> lookAtLibraries(uint32_t tgid, const Since& since);
+  std::vector<WatchedLibrary> lookAtLibraries(uint32_t tgid, const Since& since);
+  void notExamined(uint32_t tgid, int64_t since_ns);
   void learnCode(uint32_t tgid);
   void learnPython(uint32_t tgid);
   void releaseUnused();
@@ -120,10 +125,13 @@ class Recorder final : public Source {
   ProgramBook book_;
   std::map<uint32_t, Running> running_;  // by pid
   std::set<uint32_t> from_start_;
+  // These lack calls. Each gets a row, even if the whole machine is watched and no call follows.
+  std::set<uint32_t> incomplete_;
   std::string name_glob_;
   bool watch_all_ = false;
   bool walks_python_ = false;
   bool let_go_unused_ = false;
+  bool has_let_go_ = false;
   // With watch_all_: processes whose code was learnt; true: gone at the last check. The end of a
   // process without calls is not reported.
   std::map<uint32_t, bool> learnt_;

@@ -24,6 +24,7 @@ namespace {
 constexpr int64_t kLookEvery_ns = 20'000'000'000;
 constexpr int64_t kUnused_ns = 60'000'000'000;
 constexpr const char* kUsedBefore = "it was in use before it was watched";
+constexpr const char* kNotExamined = "it ended before its libraries were examined";
 constexpr const char* kRanBefore = "it ran before it was watched, and may hold memory from then";
 
 bool isOfCuda(std::string_view path) { return libraryKind(path).has_value(); }
@@ -41,7 +42,8 @@ base::Status Recorder::watch(uint32_t pid) {
   return base::okStatus();
 }
 
-base::Status Recorder::watchCommand(const Child& child, const std::string& program) {
+base::Status Recorder::watchCommand(const Child& child, const std::string& program,
+                                    const std::string& library_path) {
   auto pid = static_cast<uint32_t>(child.pid());
   TG_RETURN_IF_ERROR(programs_.watchProcess(pid, true));
   from_start_.insert(pid);
@@ -53,8 +55,7 @@ base::Status Recorder::watchCommand(const Child& child, const std::string& progr
   }
   auto own = static_cast<uint32_t>(getpid());
   watchAtHand(own);
-  const char* folders = std::getenv("LD_LIBRARY_PATH");
-  if (folders != nullptr) probes_.watchFiles(own, filesOfPath(folders, isOfCuda));
+  if (!library_path.empty()) probes_.watchFiles(own, filesOfPath(library_path, isOfCuda));
   return base::okStatus();
 }
 
@@ -91,28 +92,40 @@ bool Recorder::anyTargetRuns() const {
 
 // Learns its mappings before its functions are watched, so that their first calls have stacks; and
 // again, since it may have continued meanwhile.
-std::vector<Library> Recorder::lookAtLibraries(uint32_t tgid, const Since& since) {
+std::vector<WatchedLibrary> Recorder::lookAtLibraries(uint32_t tgid, const Since& since) {
   // If all processes of a machine are watched, only those with CUDA matter.
   bool has_cuda = !watch_all_ || running_.contains(tgid) || probes_.mapsLibraries(tgid);
   if (has_cuda) learnCode(tgid);
   LibrariesOf found = probes_.watchLibrariesOf(tgid);
   std::optional<int64_t> since_ns = since();
   bool is_new = !found.added.empty();
-  if (!has_cuda && !is_new && found.unwatched.empty()) return found.kinds;
+  if (!has_cuda && !is_new && found.unwatched.empty()) return {};
   if (!has_cuda || is_new) learnCode(tgid);
   int64_t now_ns = evenClock().now_ns();
   int64_t at_ns = since_ns.value_or(now_ns);
-  for (const WatchedLibrary& library : found.added) {
-    sink_.libraryWatched(library);
-    if (since_ns && library.functions > 0 && !library.was_at_hand)
-      sink_.unwatched(
-          {since_ns, now_ns, tgid, library.path, {}, figuresOf(library.kind), kUsedBefore}, at_ns);
+  for (const WatchedLibrary& library : found.added) sink_.libraryWatched(library);
+  // Also if another process was the first to map it: its probes may have been under way.
+  for (const WatchedLibrary& library : found.mapped) {
+    if (!since_ns || library.placed_ns <= *since_ns) continue;
+    incomplete_.insert(tgid);
+    sink_.unwatched(
+        {since_ns, library.placed_ns, tgid, library.path, {}, figuresOf(library.kind), kUsedBefore},
+        at_ns);
   }
   for (model::Unwatched& unwatched : found.unwatched) {
     unwatched.pid = tgid;
     sink_.unwatched(unwatched, at_ns);
   }
-  return found.kinds;
+  return found.mapped;
+}
+
+// A program that nothing held, and that ended before its mappings could be read.
+void Recorder::notExamined(uint32_t tgid, int64_t since_ns) {
+  if (!probes_.anyPlacedSince(since_ns)) return;
+  incomplete_.insert(tgid);
+  sink_.unwatched(
+      {since_ns, evenClock().now_ns(), tgid, {}, {}, model::FigureSet::all(), kNotExamined},
+      since_ns);
 }
 
 void Recorder::learnCode(uint32_t tgid) {
@@ -156,8 +169,9 @@ void Recorder::forgetGone() {
 // What it holds already is unknown.
 void Recorder::watchRunning(uint32_t tgid) {
   model::FigureSet older;
-  for (Library kind : lookAtLibraries(tgid, [] { return std::nullopt; }))
-    older.add(kind == Library::kFramework ? model::Figures::kBlocks : model::Figures::kMemory);
+  for (const WatchedLibrary& library : lookAtLibraries(tgid, [] { return std::nullopt; }))
+    older.add(library.kind == Library::kFramework ? model::Figures::kBlocks
+                                                  : model::Figures::kMemory);
   int64_t now_ns = evenClock().now_ns();
   if (!older.empty()) sink_.unwatched({{}, now_ns, tgid, {}, {}, older, kRanBefore}, now_ns);
 }
@@ -169,11 +183,14 @@ void Recorder::urgent(const system_record& record) {
   bool at_gate = record.stopped == STOPPED_AT_GATE;
   auto ticket = static_cast<uint32_t>(record.code);
   auto since = [&]() -> std::optional<int64_t> {
-    bool waits = at_gate ? gates_.isClosed(record.program, ticket) : record.stopped != NOT_STOPPED;
+    bool waits = at_gate ? gates_.isClosed(ticket)
+                         : record.stopped != NOT_STOPPED && record.stopped != NOT_HELD;
     return waits ? std::nullopt : std::optional(evenClock().ofKernel_ns(record.time_ns));
   };
   bool watched = !lookAtLibraries(record.tgid, since).empty();
-  if (at_gate) gates_.open(record.program, ticket, watched);
+  if (at_gate) gates_.open(ticket, watched);
+  if (record.stopped == NOT_HELD && !watched)
+    notExamined(record.tgid, evenClock().ofKernel_ns(record.time_ns));
   if (record.stopped != STOPPED_BY_SIGNAL) return;
   if (record.event == SYSTEM_EXEC && !Probes::hasLoader(record.tgid))
     gates_.know(fmt::format("/proc/{}/exe", record.tgid), watched);

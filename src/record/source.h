@@ -27,6 +27,9 @@ struct SeenProcess {
   uint64_t cgroup = 0;
   int64_t first_ns = 0;     // since the epoch
   bool from_start = false;  // recorded from its first instruction
+  // By fork, of a process that is recorded: that one's kernels are its own, too.
+  std::optional<uint32_t> forked_from;
+  bool names_were_seen = false;  // all kernels that it has were registered while it was watched
 };
 
 struct KernelName {
@@ -120,7 +123,7 @@ class Source {
   // The sizes of a kernel's parameters: from now on its launches come with all of them. Ignored
   // unless asked for (ProgramSettings::whole_arguments).
   virtual void setParameters(uint32_t process, uint64_t kernel,
-                             const std::vector<uint32_t>& sizes) {
+                             const std::vector<uint64_t>& sizes) {
     (void)process;
     (void)kernel;
     (void)sizes;

@@ -217,7 +217,9 @@ base::Result<int> beginRecordingFile(const std::string& path, const WriterOption
   int file = ::open(unnamed.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
   if (file < 0 && errno == EEXIST)
     return base::Error{base::ErrorKind::kUsage, unnamed + " already exists", std::nullopt,
-                       "A recording begins under this name: remove it, or give another name."};
+                       isRecording(unnamed)
+                           ? "Another recorder begins a recording under this name: give another."
+                           : "A recording begins under this name: remove it, or give another."};
   if (file < 0) return systemError("cannot create " + path, errno);
   lockByte(file, model::kWriterLockByte, true);
   lockByte(file, model::kEndingLockByte, true);

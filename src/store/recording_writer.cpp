@@ -20,6 +20,11 @@
 namespace tidegauge::store {
 namespace {
 
+int64_t wallClock_ns() {
+  auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count();
+}
+
 constexpr size_t kMaxTextBytes = size_t{1} << 16;
 
 // Names come from other processes: invalid UTF-8 would make the whole column unreadable for other
@@ -146,6 +151,8 @@ class RecordingWriter::Impl {
   }
   base::Error fail();
   base::Status stillThere();
+  base::Status stillWhole();
+  void endAway(bool is_name_taken);
   void close() {
     statements = {};
     sqlite3_close(db_);
@@ -160,6 +167,7 @@ class RecordingWriter::Impl {
   int lock_;           // the same file: its locks show that it is being written
   bool open_ = false;  // a transaction is open
   uint64_t rows_ = 0;
+  int64_t bytes_ = 0;  // the most that the file had
   std::optional<base::Error> failure_;
 };
 
@@ -201,10 +209,37 @@ base::Status RecordingWriter::Impl::prepare() {
 base::Status RecordingWriter::Impl::commit() {
   if (failure_) return *failure_;
   if (!open_) return base::okStatus();
+  TG_RETURN_IF_ERROR(stillWhole());  // before SQLite may make it longer again
   TG_RETURN_IF_ERROR(execute("COMMIT"));
   open_ = false;
   rows_ = 0;
+  TG_RETURN_IF_ERROR(stillWhole());
   return stillThere();
+}
+
+// The file was moved: most of its rows are in a journal, which still has the old name. They go into
+// the file, wherever that is, and the rest that nobody can use is removed.
+void RecordingWriter::Impl::endAway(bool is_name_taken) {
+  std::string end =
+      fmt::format("INSERT OR REPLACE INTO meta VALUES ('ended_ns', '{}')", wallClock_ns());
+  sqlite3_exec(db_, end.c_str(), nullptr, nullptr, nullptr);
+  sqlite3_exec(db_, "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
+  if (is_name_taken) return;  // these may be another recording's
+  ::unlink((path_ + "-wal").c_str());
+  ::unlink((path_ + "-shm").c_str());
+}
+
+// SQLite makes it longer only: a shorter one was cut by another program ("> run.sqlite").
+base::Status RecordingWriter::Impl::stillWhole() {
+  struct stat mine {};
+  if (::fstat(lock_, &mine) != 0) return base::okStatus();
+  bool is_whole = mine.st_size >= bytes_;
+  bytes_ = std::max<int64_t>(bytes_, mine.st_size);
+  if (is_whole) return base::okStatus();
+  failure_ = base::Error{base::ErrorKind::kUnreadable,
+                         path_ + ": another program cut the file while it was recorded",
+                         std::nullopt, "The recorded data is lost."};
+  return *failure_;
 }
 
 // A removed file accepts rows while it is open, but nobody would ever see them.
@@ -215,6 +250,7 @@ base::Status RecordingWriter::Impl::stillThere() {
   bool is_there = ::stat(path_.c_str(), &named) == 0;
   if (is_there && mine.st_dev == named.st_dev && mine.st_ino == named.st_ino)
     return base::okStatus();
+  endAway(is_there);
   failure_ = base::Error{base::ErrorKind::kUnreadable,
                          fmt::format("{}: the file was {} while it was recorded", path_,
                                      is_there ? "replaced by another one" : "moved or removed"),
@@ -225,11 +261,9 @@ base::Status RecordingWriter::Impl::stillThere() {
 }
 
 base::Status RecordingWriter::Impl::finish(std::optional<int64_t> ended_ns) {
-  auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-  int64_t now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count();
   TG_RETURN_IF_ERROR(insert(statements.meta, "INSERT OR REPLACE INTO meta VALUES (?, ?)",
                             std::string_view("ended_ns"),
-                            std::string_view(std::to_string(ended_ns.value_or(now_ns)))));
+                            std::string_view(std::to_string(ended_ns.value_or(wallClock_ns())))));
   TG_RETURN_IF_ERROR(commit());
   // While there are readers, the journal stays beside the file, which works as well.
   sqlite3_exec(db_, "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);

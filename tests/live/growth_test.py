@@ -30,7 +30,8 @@ class Growth(live.LiveTest):
         self.assertEqual(row["retained_bytes"], 300 * 16 * KIB)
         self.assertEqual(row["given_back_bytes"], 300 * 16 * KIB)
         self.assertEqual(row["blocks"], 300)
-        self.assertIn("freed only in the clean-up", growth["sentences"][0]["text"])
+        self.assertIn("freed it only in the clean-up", growth["sentences"][0]["text"])
+        self.assertRegex(row["label"], r"^ends_well\.py:\d+ [\w.]*__init__")
 
     def test_one_that_frees_at_its_end_what_it_needed_is_not_blamed(self):
         growth = self.grown("behaves")

@@ -2,8 +2,10 @@
 """Step 1 of the ladder: programs on the stand-in GPU, exact ledgers. Each program counts its own
 requests (programs/expect.h), the stand-in's driver logs each call, and twin.py works the same numbers
 out of the recording: all three must be equal, byte for byte and call by call."""
+import contextlib
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -120,6 +122,14 @@ class Ledgers(LiveTest):
         self.assertEqual(found["two(float*)", "cudaLaunchKernel"], (100, 2, 3, 4, 32, 2, 1))
         self.assertEqual(found["one(float*)", "cudaLaunchKernelExC"], (1, 2, 3, 4, 32, 2, 1))
         self.assertEqual(found["two(float*)", "cuLaunchKernel"], (1, 1, 2, 3, 4, 5, 6))
+
+    def test_a_forked_program_has_the_kernels_of_its_parent(self):
+        run = self.record(program("forked"))
+        rows = run.twin.rows("SELECT k.process_id, k.name FROM launches JOIN kernels k USING(kernel_id) ORDER BY 1, 2")
+        first, second = sorted({row["process_id"] for row in rows})
+        names = {process: [row["name"] for row in rows if row["process_id"] == process] for process in (first, second)}
+        self.assertEqual(names[second], ["one(float*)", "two(float*)"])
+        self.assertEqual(names[first], [None, "one(float*)"])
 
     def test_stacks_lead_to_the_program(self):
         run = self.record(program("plain"))
@@ -400,27 +410,58 @@ class Processes(LiveTest):
         self.assertEqual(report["devices"][0]["final"]["active_bytes"], 16 * 20 * 4096)
         self.assertLessEqual(report["devices"][0]["peak"]["active"]["bytes"], 16 * 21 * 4096)
 
-    def test_of_the_whole_machine_only_those_that_call(self):
+    def names_recorded(self, *options, group=None):
+        """The programs in a recording of the machine beside which some run; `plain` in the group."""
         folder = self.folder()
-        recorder = subprocess.Popen(self.command(folder, "--all"), stderr=subprocess.PIPE, text=True)
+        recorder = subprocess.Popen(self.command(folder, *options), stderr=subprocess.PIPE, text=True)
+        enter = ["sh", "-c", f"echo $$ > {group}/cgroup.procs; exec \"$0\""] if group else []
         try:
             while not (folder / "run.sqlite").exists():
                 time.sleep(0.01)
-            for _ in range(600):  # until the probes are there
-                subprocess.run(["true"], check=True)
-                subprocess.run([program("plain")], env=self.environment(folder), check=True)
+            def run_all():
+                for words in (["true"], [program("driver")], [*enter, program("plain")]):
+                    subprocess.run(words, env=self.environment(folder), check=True)
+
+            for _ in range(600):
+                run_all()
                 time.sleep(0.1)
                 if calls_in(folder / "run.sqlite"):
                     break
+            run_all()  # now that the probes are there
             recorder.send_signal(signal.SIGINT)
             _, err = recorder.communicate(timeout=60)
         finally:
             if recorder.poll() is None:
                 recorder.kill()
         self.assertEqual(recorder.returncode, 0, err)
-        names = {p.row["name"] for p in Run(folder, recorder).twin.processes.values()}
-        self.assertIn("plain", names)
+        return {p.row["name"] for p in Run(folder, recorder).twin.processes.values()}
+
+    def test_of_the_whole_machine_only_those_that_call(self):
+        names = self.names_recorded("--all")
+        self.assertLessEqual({"plain", "driver"}, names)
         self.assertNotIn("true", names)
+
+    def test_of_a_name_only_its_programs(self):
+        self.assertEqual(self.names_recorded("--comm", "plain"), {"plain"})
+
+    def test_of_a_group_only_its_programs(self):
+        with cgroup(self) as group:
+            self.assertEqual(self.names_recorded("--cgroup", group, group=group), {"plain"})
+
+
+@contextlib.contextmanager
+def cgroup(case):
+    """A cgroup below the root, which is removed after the block."""
+    root = pathlib.Path("/sys/fs/cgroup")
+    folder = (root if (root / "cgroup.procs").exists() else root / "unified") / f"tidegauge-live-{os.getpid()}"
+    try:
+        folder.mkdir()
+    except OSError as error:
+        case.skipTest(f"no cgroup of version 2 can be made, which needs root: {error}")
+    try:
+        yield folder
+    finally:
+        folder.rmdir()
 
 
 def calls_in(path):

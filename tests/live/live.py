@@ -6,6 +6,7 @@
 import functools
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -143,6 +144,8 @@ def main():
     """Exit code 77 if everything was skipped, so that CTest says so."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     ended = unittest.main(module="__main__", exit=False, verbosity=2).result
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"processor time of the programs: {spent.ru_utime + spent.ru_stime:.0f} s")
     if not ended.wasSuccessful():
         sys.exit(1)
     sys.exit(77 if ended.skipped and len(ended.skipped) == ended.testsRun else 0)

@@ -51,7 +51,7 @@ class Older(live.LiveTest):
                                     stderr=subprocess.PIPE)
         self.addCleanup(recorder.stderr.close)
         self.addCleanup(recorder.kill)
-        path = folder / "run.sqlite"
+        self.path = path = folder / "run.sqlite"
         end = time.monotonic() + live.LIMIT_S
         while not self.seen(path):
             self.assertLess(time.monotonic(), end, "the recorder never saw a call")
@@ -102,6 +102,10 @@ class Older(live.LiveTest):
         self.assertEqual(kinds, {"older_than_recording", "unknown_device", "incomplete_recording"})
         self.assertEqual(device["label"], "device not known")
         self.assertNotIn("cuda:", text)
+        for table in ("devices", "incomplete"):
+            asked = subprocess.run([live.BINARY, "query", self.path, f"SELECT DISTINCT at_least FROM {table}", "--format",
+                                    "json"], capture_output=True, text=True, check=True)
+            self.assertEqual(json.loads(asked.stdout), [{"at_least": 1}], table)
         process = report["recording"]["process"]
         self.assertTrue(process["ran_before"])
         self.assertLess(process["watched_from_ns"], process["watched_to_ns"])

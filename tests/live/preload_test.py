@@ -2,6 +2,7 @@
 """`record --preload`, as an ordinary user: the programs of step 1 with the same truth (what each counted
 itself, what the stand-in's driver logged, what twin.py works out of the recording), and what may happen
 to either side. Where it runs as root it becomes `nobody` first."""
+import json
 import os
 import pathlib
 import shutil
@@ -56,6 +57,12 @@ class Ledgers(PreloadTest):
             with self.subTest(name):
                 self.assertAsExpected(self.record(program(name)))
 
+    def test_memory_is_charged_to_the_device_that_a_pool_a_stream_or_a_location_names(self):
+        ledger_test.Ledgers.test_memory_is_charged_to_the_device_that_a_pool_a_stream_or_a_location_names(self)
+
+    def test_a_program_that_the_loader_was_started_for(self):
+        self.assertAsExpected(self.record("/lib64/ld-linux-x86-64.so.2", program("plain")))
+
     def test_failures_are_failures_and_never_live(self):
         run = self.record(program("failures"), FAKE_GPU_BYTES="64m", FAKE_GPU_FAIL=ledger_test.FAILURES)
         self.assertAsExpected(run)
@@ -104,6 +111,9 @@ class Ledgers(PreloadTest):
         self.assertEqual(found["one(float*)", "cudaLaunchKernel"], (2, 3, 4, 32, 100))
         self.assertEqual(found["one(float*)", "cudaLaunchKernelExC"], (2, 3, 4, 32, 1))
         self.assertEqual(found["two(float*)", "cuLaunchKernel"], (1, 2, 3, 4, 1))
+
+    def test_a_forked_program_has_the_kernels_of_its_parent(self):
+        ledger_test.Ledgers.test_a_forked_program_has_the_kernels_of_its_parent(self)
 
     def test_every_launch_if_asked_for(self):
         run = self.record(program("launches"), options=("--launch-events",))
@@ -200,6 +210,13 @@ class Libraries(PreloadTest):
         run = self.record(path, 4, 3)
         self.assertEqual(run.twin.calls, [])
         self.assertIn("linked statically", run.err)
+        # Though it ended before a look could find it, the file names it, too.
+        row, = run.twin.rows("SELECT p.pid, p.name, p.exit_status, u.reason FROM unwatched u JOIN processes p "
+                             "USING(process_id)")
+        self.assertEqual((row["name"], row["exit_status"]), ("static_all", 0))
+        self.assertIn("did not load the library", row["reason"])
+        report = subprocess.run([BINARY, "report", run.path], capture_output=True, text=True, check=True).stdout
+        self.assertIn(f"static_all (pid {row['pid']})", report)
 
     def test_a_program_without_the_library_is_named(self):
         """Its caller has emptied LD_PRELOAD: it uses CUDA, and sends nothing."""
@@ -223,6 +240,22 @@ class Libraries(PreloadTest):
 
 
 class Processes(PreloadTest):
+    def test_python_in_forked_children_that_end_at_once(self):
+        """They have ended when the recorder looks: Python's frames are where their parent's are, not behind `_start`."""
+        python, self.ordinary = stacks_test.python_with_names(self, ORDINARY, [])
+        run = self.record(python, source_of("forked_children.py"), "libcudart.so.13")
+        self.assertEqual(len({c["process_id"] for c in run.twin.calls}), 4)
+        for pick in ("1", "2", "3", "4"):
+            done = subprocess.run([BINARY, "query", "--pick", pick, "--format", "json", run.path,
+                                   "SELECT DISTINCT text FROM stacks WHERE text LIKE '%<module>%'"],
+                                  capture_output=True, text=True, check=True, timeout=LIMIT_S)
+            (stack,) = json.loads(done.stdout)
+            names = [frame.rsplit(" ", 1)[-1] for frame in stack["text"].split("\n")]
+            self.assertLess(names.index("allocate"), names.index("<module>"), names)
+            self.assertLess(names.index("<module>"), len(names) - 1, names)
+            self.assertNotIn("_PyEval_EvalFrameDefault", names)
+            self.assertEqual("forked" in names, pick != "1")
+
     def test_fork_and_exec_in_children(self):
         run = self.record(program("forks"))
         self.assertIn(" calls of 3 processes in ", run.err)  # who becomes another program by exec is no new one
@@ -272,6 +305,10 @@ class Processes(PreloadTest):
         recorder.stderr.close()
         names = {c["name"] for c in Twin(folder / "run.sqlite").calls}  # checks the file's integrity
         self.assertLessEqual({"cudaMalloc", "cuMemFree_v2"}, names)
+        asked = subprocess.run([BINARY, "query", folder / "run.sqlite", "SELECT figures, reason FROM incomplete",
+                                "--format", "json"], capture_output=True, text=True, check=True).stdout
+        self.assertIn("its recorder was killed", asked)
+        self.assertIn("launches", asked)
 
     def test_a_stopped_recorder_loses_and_says_how_much(self):
         folder = self.folder()

@@ -94,6 +94,9 @@ class Privileges(LiveTest):
         self.assertRecorder(recorder, UID, GID, [str(GID), str(MORE_GID)], FOUR)
         self.assertRecording(UID, GID)
         self.assertIn(f"the command runs as {NAME} (uid {UID})", err)
+        viewed = self.account.run(BINARY, "report", "run.sqlite")  # without root
+        self.assertEqual(viewed.returncode, 0, viewed.stderr)
+        self.assertIn("plain", viewed.stdout)
         self.assertIn("sudo did not pass on CONDA_PREFIX, LD_LIBRARY_PATH, VIRTUAL_ENV, and replaced PATH", err)
 
     def test_sudo_as_root_runs_it_as_root(self):

@@ -5,6 +5,7 @@ import collections
 import json
 import re
 import sqlite3
+import stat
 import subprocess
 import threading
 import time
@@ -68,6 +69,7 @@ class Ring(live.LiveTest):
         parts = sorted(folder.glob("run.*.sqlite"), key=number)
         numbers = [number(part) for part in parts]
         self.assertGreater(len(numbers), 1)
+        self.assertEqual({stat.S_IMODE(path.stat().st_mode) for path in folder.glob("run*")}, {0o600})
         self.assertGreater(numbers[0], 1, "the oldest part is still there")
         self.assertEqual(numbers, list(range(numbers[0], numbers[-1] + 1)))
         own = sqlite3.connect(run.path).execute("SELECT count(*) - (SELECT value FROM meta WHERE key = 'carried_calls')"

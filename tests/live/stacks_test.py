@@ -60,6 +60,22 @@ class Stacks(live.LiveTest):
                 for stack in self.stacks(self.record(program, "x", 3)):
                     self.assert_whole(stack, "main")
 
+    def test_of_a_program_with_hundreds_of_libraries(self):
+        """Python with its packages has as many; each has rules of its own, in a file that is kept open."""
+        folder = self.folder()
+        first = folder / "0.so"
+        live.standin.run("gcc", "-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls", "-shared", "-fPIC", "-o",
+                         first, "-I", live.HERE.parent / "standin", "-L", live.libraries(), live.source_of("plugin.c"),
+                         "-l:libcudart.so.13", f"-Wl,-rpath,{live.libraries()}")
+        for number in range(1, 400):
+            shutil.copy(first, folder / f"{number}.so")
+        run = self.record(live.program("loads"), *(folder / f"{number}.so" for number in range(400)))
+        stacks = self.stacks(run)
+        self.assertEqual(len(stacks), 2 * 400)
+        for stack in stacks:
+            self.assertEqual(stack[:3], ["cudaMalloc", "plugin_run", "main"])
+        self.assertEqual(self.cut(run), 0)
+
     def cut(self, run):
         return int(run.twin.rows("SELECT value FROM meta WHERE key = 'stacks_cut'")[0]["value"])
 

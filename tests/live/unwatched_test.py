@@ -2,10 +2,13 @@
 """What a recorder could not watch is in the file, and marks the figures that it touches, of the
 processes that have it, and nothing else."""
 import json
+import shutil
+import signal
 import sqlite3
 import subprocess
 import time
 
+import twin
 from live import BINARY, LIMIT_S, LiveTest, libraries, main, program
 
 MEMORY_SECTIONS = ("initial", "final", "holders_at_peak")
@@ -87,6 +90,45 @@ class Unwatched(LiveTest):
         row, = run.twin.unwatched()
         self.assertIn("stripped", row["reason"])
         self.assertIn("stripped", run.err)
+
+
+class AtOnce(LiveTest):
+    """Programs that map a library at the same time, which nobody has mapped before: one may wait, the others do not.
+    Each is recorded as a whole, or the file says that it is not; also if it ends before it can be examined."""
+
+    def test_each_is_whole_or_marked(self):
+        folder = self.folder()
+        new = shutil.copytree(libraries(), folder / "new", symlinks=True)  # files of which nothing is known
+        path = folder / "run.sqlite"
+        recorder = subprocess.Popen([str(BINARY), "record", "-o", path, "--no-summary", "--all"],
+                                    stderr=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: (recorder.kill(), recorder.wait(), recorder.stderr.close()))
+        deadline = time.monotonic() + LIMIT_S
+        while not path.exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        time.sleep(1)
+        programs = [subprocess.Popen([program("plain")], stdout=subprocess.DEVNULL,
+                                     env=self.environment(folder, LD_LIBRARY_PATH=str(new)))
+                    for _ in range(6)]
+        for one in programs:
+            self.assertEqual(one.wait(timeout=LIMIT_S), 0)
+        time.sleep(1)
+        recorder.send_signal(signal.SIGINT)
+        self.assertEqual(recorder.wait(timeout=LIMIT_S), 0)
+        found = twin.Twin(path)
+        wanted = {one["pid"]: one for one in twin.expectations(folder / "expected.json")}
+        marked = {row["pid"] for row in found.unwatched()}
+        for one in programs:
+            with self.subTest(pid=one.pid):
+                process = found.process(pid=one.pid)
+                if one.pid not in marked:
+                    self.assertProcess(found, process, wanted[one.pid])
+        said = self.report_of(path)
+        for pid in marked & set(wanted):
+            self.assertIn(f"{pid}", said)
+
+    def report_of(self, path):
+        return " ".join(ask("report", "--full", path).split())
 
 
 class Attached(LiveTest):

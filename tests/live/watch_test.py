@@ -13,6 +13,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 import urllib.parse
@@ -125,7 +126,7 @@ class Watch(MonitorTest):
         for it in holders:
             self.step(it, 3)
         value = lambda line: float(self.get(port, Authorization=f"Bearer {token}")[1].split(f"\n{line} ", 1)[1].split("\n")[0])
-        text = lambda: self.get(port, Authorization=f"Bearer {token}")[1]
+        text = lambda: self.get(port, Authorization=f"bearer {token}")[1]  # RFC 9110: any capitals
         until(lambda: 'kind="device"} ' in text() and value('tidegauge_device_memory_bytes{device="unknown",kind="device"}') == 12 * MIB,
               "the memory of both, on a device that was chosen before")
         until(lambda: "\ntidegauge_kernel_launches_total " in text() and value("tidegauge_kernel_launches_total") == 60, "launches")
@@ -140,9 +141,15 @@ class Watch(MonitorTest):
         for kind in ("CapPrm", "CapEff"):
             self.assertIn(f"{kind}:\t{four:016x}\n", status)
         file.chmod(0o644)
-        refused = subprocess.run([BINARY, "monitor", "--listen", "127.0.0.1:0", "--metrics-token", file],
-                                 capture_output=True, text=True, timeout=LIMIT_S, check=False)
-        self.assertEqual((refused.returncode, "chmod 600" in refused.stderr), (2, True), refused.stderr)
+        # Whatever the file is: it is not said to change its mode.
+        for wrong, why in ((file, "other users may read"), ("/dev/null", "not a regular file"), ("/", "not a regular file"),
+                           ("/etc/passwd", "other users may read")):
+            refused = subprocess.run([BINARY, "monitor", "--listen", "127.0.0.1:0", "--metrics-token", wrong],
+                                     capture_output=True, text=True, timeout=LIMIT_S, check=False)
+            self.assertEqual(refused.returncode, 2, refused.stderr)
+            self.assertIn(why, refused.stderr)
+            self.assertIn("umask 077", refused.stderr)
+            self.assertNotIn("chmod", refused.stderr)
 
     def test_of_all_processes_it_keeps_only_what_those_with_cuda_need(self):
         monitor, port = self.monitor("--all")  # which sees what else runs on this machine, too
@@ -284,12 +291,13 @@ class Watch(MonitorTest):
         self.assertIn("LIVE*", run.stdout)
         self.assertLessEqual(max(map(len, run.stdout.splitlines())), 80)
 
-    def test_top_takes_keys_and_leaves_the_terminal_as_it_was(self):
-        holder = self.holder()
+    def top_of(self, pid):
+        """A `top` in a terminal of its own, and shows(PART, KEYS): it shows PART after KEYS."""
         ours, theirs = pty.openpty()
-        top = self.start([BINARY, "top", "-p", holder.pid, "--every", "0.2"], stdin=theirs,
-                         stdout=theirs, stderr=subprocess.DEVNULL)
+        top = self.start([BINARY, "top", "-p", pid, "--every", "0.2"], stdin=theirs, stdout=theirs,
+                         stderr=subprocess.DEVNULL)
         os.close(theirs)
+        self.addCleanup(os.close, ours)
         screen = ""
 
         def shows(part, keys=b""):
@@ -306,6 +314,23 @@ class Watch(MonitorTest):
                         break
             self.assertIn(part, screen)
 
+        return top, shows
+
+    def test_top_names_the_line_of_python(self):
+        holder = self.start([sys.executable, HERE / "programs/python/holds.py"], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, env=self.environment(self.folder()))
+        self.assertEqual(holder.stdout.readline(), "ready\n")
+        top, shows = self.top_of(holder.pid)
+        shows("LIVE*")
+        self.step(holder)
+        shows("2.0 MiB")
+        shows("holds.py:10 grab", b"\r")
+        shows("\x1b[?1049l", b"q")
+        self.assertEqual(top.wait(LIMIT_S), 0)
+
+    def test_top_takes_keys_and_leaves_the_terminal_as_it_was(self):
+        holder = self.holder()
+        top, shows = self.top_of(holder.pid)
         shows("LIVE*")
         self.step(holder)
         shows("2.0 MiB")
@@ -318,7 +343,6 @@ class Watch(MonitorTest):
         shows("sort (peak)", b"\x1b")
         shows("\x1b[?1049l", b"q")
         self.assertEqual(top.wait(LIMIT_S), 0)
-        os.close(ours)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 
     TIDEGAUGE_BINARY=build/dev/tidegauge tests/real/report_sql_test.py
 
-Files: examples, generated ones, and the shared real ones if they are there.
+Files: examples, generated ones, and the shared small ones if they are there. The suite `sentences` reads
+the real ones, too.
 """
 import importlib.machinery
 import importlib.util
@@ -68,17 +69,6 @@ class Report(unittest.TestCase):
                             sentences.check_text(database, *given)
                             sentences.check_text(database, "--full", *given)
                             sentences.check_json(database, *given)
-
-    def test_real_files(self):
-        if not SHARED.is_dir():
-            self.skipTest(f"no real snapshots at {SHARED} (set TIDEGAUGE_SHARED)")
-        paths = sorted((SHARED / "snapshots").glob("*.zst"))
-        paths += sorted((SHARED / "oracle").glob("*__tight.pickle.zst"))
-        paths += [*sorted((SHARED / "oracle").glob("F_oom*")), *sorted((SHARED / "oracle/extra").glob("*"))]
-        for path in paths:
-            if path.suffix == ".zst":
-                with self.subTest(path.name):
-                    self.check(path)
 
     def test_field_files(self):
         if not SHARED.is_dir():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """tools/gpu_check without a GPU: what it compares, the page that it writes, and how it refuses.
 
-The check itself runs on the stand-in GPU in tests/live/gpu_check_test.py."""
+The check itself runs on the stand-in GPU in tests/live/hardware/gpu_check_test.py."""
 import ctypes
 import os
 import pathlib

@@ -34,10 +34,11 @@ class Twin:
         self.passed = 0
 
     def run(self, path, *options):
-        return subprocess.run([self.dump, str(path), *options], capture_output=True)
+        lines = ["--no-lines"] if self.only_read else []
+        return subprocess.run([self.dump, str(path), *options, *lines], capture_output=True)
 
     def compare(self, label, path, data):
-        expected = None if self.only_read else slow_reader.lines(data)
+        expected = None if self.only_read else "".join(f"{line}\n" for line in slow_reader.lines(data))
         self.compare_lines(label, path, expected)
         self.compare_lines(f"{label}, careful", path, expected, "--careful")
 
@@ -48,13 +49,15 @@ class Twin:
         if expected is None:
             self.passed += 1
             return None
+        if result.stdout.decode() == expected:
+            self.passed += 1
+            return None
         actual = result.stdout.decode().split("\n")[:-1]
+        expected = expected.split("\n")[:-1]
         for number, (want, got) in enumerate(zip(expected, actual)):
             if want != got:
                 return self.fail(label, f"line {number}:\n  want {want[:300]}\n  got  {got[:300]}")
-        if len(expected) != len(actual):
-            return self.fail(label, f"want {len(expected)} lines, got {len(actual)}")
-        self.passed += 1
+        return self.fail(label, f"want {len(expected)} lines, got {len(actual)}")
 
     def fail(self, label, why):
         self.failed += 1
@@ -82,8 +85,9 @@ class Twin:
 
     def hostile(self, count):
         rng = random.Random(7)
+        whole = [random_snapshot.make(1000 + seed)[1] for seed in range(14)]
         for seed in range(count):
-            _, data = random_snapshot.make(1000 + seed % 14)
+            data = whole[seed % len(whole)]
             cut = rng.randrange(1, len(data))
             code, message = self.survive(f"cut {seed} at {cut}", data[:cut])
             if code == 0:

@@ -4,6 +4,7 @@ Writes the lines that tests/twin/reader_dump writes. Loads nothing but data: a p
 class or function is refused.
 """
 
+import functools
 import io
 import json
 import pickle
@@ -55,6 +56,7 @@ def lines(data):
     return SlowReader(load(data)).lines
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def escaped(text):
     text = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     text = text.replace("\\", "\\\\").replace("\n", "\\n").replace(" ", "\\s")
@@ -113,7 +115,7 @@ class SlowReader:
     def __init__(self, top):
         self.lines = []
         self.stacks = {}  # tuple of frames -> number
-        self.frames_seen = set()
+        self.frames_seen = {}  # id of a frame -> what its line holds
         self.unknown_keys = 0
         self.unknown_actions = 0
         self.unordered = 0
@@ -131,15 +133,20 @@ class SlowReader:
     # ---- stacks
 
     def frame(self, frame):
-        if id(frame) not in self.frames_seen:
-            self.frames_seen.add(id(frame))  # stays alive as long as the top level does
-            self.count_unknown(frame, FRAME_KEYS)
+        known = self.frames_seen.get(id(frame))  # stays alive as long as the top level does
+        if known is None:
+            known = self.frames_seen[id(frame)] = self.described_frame(frame)
+        return known
+
+    def described_frame(self, frame):
+        self.count_unknown(frame, FRAME_KEYS)
         note = ""
         for key in ("fx_node_op", "fx_node_name", "fx_node_target", "fx_original_trace"):
             if frame.get(key) is not None:
                 note += ("\n" if key == "fx_original_trace" else " ") if note else ""
                 note += described(frame[key])
         return (
+            "f",
             escaped(frame.get("filename", "")),
             address(frame.get("line", 0)),
             escaped(frame.get("name", "")),
@@ -153,7 +160,7 @@ class SlowReader:
                 for file, line, name, code in reversed(found)]
 
     def stack(self, frames, forward=None, region=None):
-        content = [("f", *self.frame(frame)) for frame in frames or []] + self.forward(forward)
+        content = [self.frame(frame) for frame in frames or []] + self.forward(forward)
         if not content and region not in (None, "", "N/A"):
             content = [("f", "\\e", 0, escaped(region), EMPTY)]
         if not content:

@@ -135,11 +135,30 @@ run unit tidegauge wss --backend shrink --experiment --cgroup / 0.5
 """
 
 
-# This kernel has soft-dirty bits, so wss does not flush the TLB; another program on each processor does, which a
-# program that is alone on one would wait for.
+# 100 MiB that it touches, in a cgroup that may have 64: the rest is in the compressed swap.
+LIMITED = """
+mkdir -p /sys/fs/cgroup/limited; echo 64M >/sys/fs/cgroup/limited/memory.max
+echo $$ >/sys/fs/cgroup/limited/cgroup.procs
+hot limited 100 100
+echo $$ >/sys/fs/cgroup/cgroup.procs
+for backend in pte smaps; do
+  run limited.$backend tidegauge wss --json --by vma --backend $backend $pid 10
+  run limited.$backend.text tidegauge wss --backend $backend $pid 5
+done
+kill $pid
+"""
+
+
+# This kernel has soft-dirty bits: wss flushes the TLB by switches of processes. A small set, which stays in it.
+SMALL = """
+grep -c la57 /proc/cpuinfo >/out/levels
+hot small 64 1
+for backend in pte smaps; do measure small.$backend --by vma --backend $backend; done
+kill $pid
+"""
+# DAMON does not flush; another program on each processor does, which a program that is alone on one would wait for.
 RIVALS = """
 for mask in 1 2; do taskset $mask sh -c 'while usleep 20000; do :; done' & done
-grep -c la57 /proc/cpuinfo >/out/levels
 """
 KDAMONDS = "/sys/kernel/mm/damon/admin/kdamonds"
 # What is there of DAMON, after each; and one that is not ours, which nothing may be written to.
@@ -169,9 +188,9 @@ run damon.gone tidegauge wss --backend damon $pid 2; left damon.gone
 
 MODULES = "lz4_compress", "lz4hc_compress", "zsmalloc", "zram"
 GUESTS = {  # name: (more of the kernel's command line, modules, job)
-    "four levels": ("no5lvl hugepages=8", (), RIVALS + PAGES + ODD + WRITTEN),
-    "five levels": ("", (), RIVALS + PAGES),
-    "memory": ("no5lvl", MODULES, RIVALS + GENERATIONS + SAMPLED + TAKEN),
+    "four levels": ("no5lvl hugepages=8", (), SMALL + PAGES + ODD + WRITTEN),
+    "five levels": ("", (), SMALL + PAGES),
+    "memory": ("no5lvl", MODULES, GENERATIONS + RIVALS + SAMPLED + TAKEN + LIMITED),
 }
 
 
@@ -236,6 +255,17 @@ class Linux612(unittest.TestCase):
     def test_five_levels_of_page_tables(self):
         self.assertEqual(five_levels().text("levels"), "2\n")
         self.assertPages(five_levels())
+
+    def test_a_small_set_that_stays_in_the_tlb(self):
+        for results in (four_levels(), five_levels()):
+            for backend in ("pte", "smaps"):
+                with self.subTest(backend=backend):
+                    mine = results.mine(f"small.{backend}", "small")
+                    self.assertEqual(mine["referenced"], MIB)
+                    row = results.row(f"small.{backend}")
+                    self.assertTrue(row["error"]["flushed"])
+                    self.assertFalse(row["error"]["at_least"])
+                    self.assertIn("switches of processes", results.json(f"small.{backend}")["how"])
 
     def test_what_is_no_memory_of_its_own(self):
         """The page tables alone say what the kernel says of huge pages of zeros and of reserved ones."""
@@ -333,6 +363,27 @@ class Linux612(unittest.TestCase):
         answer = memory().json("pressure")
         self.assertEqual(answer["all"]["cgroup"], "/taken")
         self.assertEqual(answer["all"]["shortage"], "none")
+
+    def test_more_than_the_limit_of_a_cgroup(self):
+        """With swap. In version 2 the cgroup itself counts what was reclaimed, and what came back."""
+        results = memory()
+        for backend in ("pte", "smaps"):
+            with self.subTest(backend=backend):
+                row = results.row(f"limited.{backend}")
+                mine = results.mine(f"limited.{backend}", "limited")
+                counted = row["pressure"]["bytes"]
+                self.assertTrue(row["error"]["at_least"])
+                self.assertGreater(counted["refaulted_anonymous"], 36 * MIB)
+                self.assertGreater(counted["taken"], 36 * MIB)
+                self.assertEqual((row["limit"]["bytes"], row["limit"]["cgroup"]), (64 * MIB, "/limited"))
+                self.assertLessEqual(mine["referenced"], 64 * MIB)
+                if backend == "pte":
+                    self.assertGreater(mine["referenced"] + row["error"]["reclaimed_bytes"], 64 * MIB)
+                    self.assertLessEqual(mine["referenced"] + row["error"]["reclaimed_bytes"], 101 * MIB)
+                text = " ".join(results.text(f"limited.{backend}.text.json").split())
+                self.assertIn("What cgroup /limited uses is larger than its limit of 64.0 MiB", text)
+                for claim in ("within", "not touched"):
+                    self.assertNotIn(claim, text)
 
 
 if __name__ == "__main__":

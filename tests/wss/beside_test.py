@@ -12,19 +12,19 @@ import unittest
 
 from wss_case import MIB, WssCase, cgroup_with_limit, running, wss
 
-# Maps, touches and frees 20 MiB of 4 KiB pages, again and again; counts how often.
+# Maps, touches and frees 20 MiB of 4 KiB pages, again and again. Writes one byte each time: the file's size is the
+# count at every moment, whereas a number written anew is not there between truncation and write.
 CHURN = """import mmap, sys, time
-count = 0
+count = open(sys.argv[1], "wb", buffering=0)
 while True:
     memory = mmap.mmap(-1, 20 << 20, flags=mmap.MAP_PRIVATE)
     memory.madvise(mmap.MADV_NOHUGEPAGE)
     for at in range(0, 20 << 20, 4096):
         memory[at] = 1
     memory.close()
-    count += 1
-    open(sys.argv[1], "w").write(str(count))
-    if count == 1:
+    if count.tell() == 0:
         print("ready", flush=True)
+    count.write(b".")
     time.sleep(0.02)
 """
 # Reads a file without mapping it, and keeps 20 MiB of its own, in a cgroup of its own.
@@ -45,9 +45,9 @@ class Beside(WssCase):
         count = pathlib.Path(self.folder.name, "count")
         with running([sys.executable, "-c", CHURN, str(count)]) as process:
             self.assertEqual(process.stdout.readline(), "ready\n")
-            before = int(count.read_text())
+            before = count.stat().st_size
             done = wss("--json", "-o", pathlib.Path(self.folder.name, "churn.jsonl"), process.pid, 1)
-            least = int(count.read_text()) - before - 2  # that began and ended in the window
+            least = count.stat().st_size - before - 2  # that began and ended in the window
             row = json.loads(done.stdout)["rows"][-1]
             self.assertGreater(least, 0)
             self.assertGreaterEqual(row["work"]["minor_faults"] * 4096, least * CHURNED)

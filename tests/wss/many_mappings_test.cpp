@@ -169,7 +169,7 @@ class Many : public testing::Test {
   // Discards what a processor has cached of it, or no bit would be set again before the flush.
   void flush() {
     ActingClock clock;
-    EXPECT_TRUE(flushTlb(*process_, clock).ok());
+    EXPECT_TRUE(flushTlb(*process_, Flush::kFree, clock).ok());
   }
   std::optional<ManyMappings> clearOrNot(Clock& clock, uint32_t many = kMany) {
     Clearing told;

@@ -9,10 +9,17 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
 from wss_case import BINARY, HERE, LIMIT_S, MIB, WssCase, running, wss
+
+
+def in_mounts(script):
+    """Runs a shell as root in a mount namespace of its own."""
+    return subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", script], capture_output=True,
+                          text=True, timeout=LIMIT_S, check=False)
 
 
 class Processes(WssCase):
@@ -258,6 +265,63 @@ class Processes(WssCase):
         done = subprocess.run([*inside, "--json", "1", "0.001"], capture_output=True, text=True, timeout=LIMIT_S,
                               check=False)
         self.assertEqual(json.loads(done.stdout)["backend"], "smaps")
+
+    def test_what_proc_does_not_show(self):
+        """hidepid of each kind, for processes of other users; and no /proc at all."""
+        pid = os.getpid()
+        nobody = "setpriv --reuid 65534 --regid 65534 --clear-groups"
+        for hide in (1, 2):
+            with self.subTest(hidepid=hide):
+                mount = f"mount -t proc -o hidepid={hide} proc /proc"
+                done = in_mounts(f"{mount}; {nobody} '{BINARY}' wss {pid} 0.01")
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertIn(f"process {pid} exists, but /proc hides it from this user (mount option hidepid). "
+                              "Run with sudo.", done.stderr)
+                done = in_mounts(f"{mount}; {nobody} '{BINARY}' wss --comm {os.path.basename(sys.executable)} 0.01")
+                self.assertIn("is visible: /proc hides the processes of other users", done.stderr)
+                done = in_mounts(f"{mount}; {nobody} '{BINARY}' wss {2 ** 22} 0.01")
+                self.assertIn("there is no process", done.stderr)
+                done = in_mounts(f"{mount}; '{BINARY}' wss --json {pid} 0.01")  # root sees it
+                self.assertEqual(done.returncode, 0, done.stderr)
+        done = in_mounts(f"while umount /proc 2>/dev/null; do :; done; '{BINARY}' wss {pid} 0.01")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("/proc is not mounted", done.stderr)
+
+    def test_memory_that_is_mapped_more_than_once(self):
+        """Three mappings of 64 MiB, of which 20 are touched, in a parent and in its child."""
+        program = pathlib.Path(self.folder.name, "repeats")
+        subprocess.run(["gcc", "-O1", "-Wall", "-Werror", "-o", program, HERE / "repeats.c"], check=True)
+        near = 3 * MIB  # libraries, stacks
+        backends = list(self.backends())
+        with running([program, "3", "64", "20"]) as process:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            for backend in backends:
+                with self.subTest(backend=backend):
+                    row = json.loads(wss("--json", "--backend", backend, process.pid, 1).stdout)["rows"][-1]
+                    self.assertGreaterEqual(row["bytes"]["rss"], 192 * MIB)
+                    self.assertGreaterEqual(row["bytes"]["referenced"], 60 * MIB)
+                    self.assertEqual(row["error"]["repeated_bytes"], 128 * MIB)
+                    text = " ".join(wss("--backend", backend, process.pid, 1).stdout.split())
+                    if backend == "pte":
+                        self.assertAlmostEqual(row["once"]["rss"], 64 * MIB, delta=near)
+                        self.assertAlmostEqual(row["once"]["referenced"], 20 * MIB, delta=near)
+                        self.assertRegex(text, r"Counted once, RSS is 6[4-6]\.\d MiB and Ref 2[0-2]\.\d MiB\.")
+                        self.assertRegex(text, r" 2[0-2]\.\d MiB were touched in ")
+                    else:
+                        self.assertIsNone(row["once"])
+                        self.assertIn("Up to 128 MiB are mapped more than once, and counted each time, but in PSS.", text)
+                        self.assertRegex(text, r"At most 6\d\.\d MiB were touched in ")
+                        self.assertNotIn("more than L2", text)
+            if "pte" not in backends:
+                return
+            file = pathlib.Path(self.folder.name, "repeats.jsonl")
+            both = json.loads(wss("--json", "--children", process.pid, 1).stdout)["rows"][-1]
+            wss("-o", file, process.pid, 1)
+        self.assertEqual(len(both["processes"]), 2)
+        self.assertAlmostEqual(both["all"]["rss"], 64 * MIB, delta=near)
+        self.assertAlmostEqual(both["all"]["referenced"], 20 * MIB, delta=near)
+        self.assertLessEqual(both["all"]["referenced"], both["all"]["rss"])
+        self.assertRegex(" ".join(wss(file).stdout.split()), r"Counted once, RSS is 6[4-6]\.\d MiB")
 
     def test_no_such_process_and_none_to_measure(self):
         done = wss(2 ** 22, 1, check=False)  # above the last that there can be

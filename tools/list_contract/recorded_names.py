@@ -44,7 +44,7 @@ def environment(_):
              for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".c", ".cpp", ".h")]
     found = set()
     for text in texts:
-        for word in re.findall(r"\bgetenv\(([^)]+)\)", text):
+        for word in re.findall(r"\b(?:getenv\(|variableOf\([\w.]+, )([^)]+)\)", text):
             if word[0] == '"':
                 found.add(word.strip('"'))
                 continue

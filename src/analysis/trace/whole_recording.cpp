@@ -56,6 +56,7 @@ ProcessSum sumOf(const AnalysedTrace& analysed, size_t index) {
     sum.at_least |= model::isAtLeast(analysed.trace, device->device.ordinal);
     if (sum.at_least) sum.memory = std::max(sum.memory, Sureness::kAtLeast);
   }
+  sum.at_least |= sum.memory == Sureness::kAtLeast;
   for (size_t i = 0; i < work.held.size(); ++i) {
     if (work.held.kind[i] == model::MemoryKind::kBlock)
       addTo(sum.block_live_bytes, work.held.bytes[i]);

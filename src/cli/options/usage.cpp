@@ -77,7 +77,7 @@ std::string inOurWords(const CLI::Error& error) {
                        text.substr(kNotConverted.size(), is - kNotConverted.size()),
                        text.substr(is + kIs.size()));
   }
-  size_t colon = text.find(": must be ");
+  size_t colon = std::min(text.find(": must be "), text.find(": must not be "));
   if (colon != std::string::npos) text.erase(colon, 1);
   return text;
 }
@@ -168,12 +168,8 @@ std::string unexpectedArguments(const CLI::App& app) {
   std::string& first = words.front();
   if (first.size() < 2 || first[0] != '-' || first == "--") return rest;
   first.resize(std::min(first.find('='), first.size()));
-  std::string unknown = &command == &app
-                            ? fmt::format("there is no option {}", first)
-                            : fmt::format("{} has no option {}", command.get_name(), first);
-  if (words.size() == 1) return unknown;
-  rest[0] = 'T';
-  return withFullStop(unknown) + ' ' + rest;
+  return &command == &app ? fmt::format("there is no option {}", first)
+                          : fmt::format("{} has no option {}", command.get_name(), first);
 }
 
 // The cause of an error of the command line.
@@ -184,6 +180,18 @@ std::string causeOf(const CLI::App& app, const CLI::Error& error) {
     if (std::string words = unexpectedArguments(app); !words.empty()) return words;
   }
   return no_command ? "a command is missing" : inOurWords(error);
+}
+
+// A variable of the shell that is not set must not become "no filter" or a default. An option may
+// have no value at all, or one like PYTORCH_CUDA_ALLOC_CONF, for which empty is one more value.
+void refuseEmptyValues(CLI::App& command) {
+  for (CLI::Option* option : command.get_options([](CLI::Option* it) {
+         return !it->get_positional() && it->get_items_expected_min() > 0 &&
+                !it->check_lname("set");
+       }))
+    option->check([](const std::string& text) {
+      return text.empty() ? std::string("must not be empty") : std::string();
+    });
 }
 
 }  // namespace
@@ -253,7 +261,10 @@ int runCommandLine(CLI::App& app, int argc, char** argv, const int& exit_code) {
   if (argc < 2) return usageError("a command is missing", "The commands are: " + commands);
   auto help = std::make_shared<HelpFormatter>(pageColumns());
   app.formatter(help);
-  for (CLI::App* command : app.get_subcommands(nullptr)) command->formatter(help);
+  for (CLI::App* command : app.get_subcommands(nullptr)) {
+    command->formatter(help);
+    refuseEmptyValues(*command);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version

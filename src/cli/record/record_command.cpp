@@ -105,12 +105,15 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
       ->add_option("--cgroup", options->cgroup,
                    "Record the processes of this cgroup (v2), e.g. of a container")
       ->type_name("FOLDER");
-  command->add_option("--duration", options->duration_s, "Stop after this many seconds")
+  command
+      ->add_option("--duration", options->duration_s,
+                   "Stop after this many seconds; then wait for the command")
       ->check(number(0.001, 1e9))
       ->type_name("S");
   command
-      ->add_option("--idle-timeout", options->idle_timeout_s,
-                   "Stop after this many seconds without a call, launch or copy")
+      ->add_option(
+          "--idle-timeout", options->idle_timeout_s,
+          "Stop after this many seconds without a call, launch or copy; then wait for the command")
       ->check(number(0.001, 1e9))
       ->type_name("S");
   command->add_flag(
@@ -122,7 +125,7 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
                     "(under sudo) Run the command as root, not as the user who called sudo");
   command->add_flag("--no-framework", options->no_framework, "Do not record PyTorch's own blocks");
   command->add_flag("--launch-events", options->launch_events,
-                    "Record every kernel launch with its stack, not only counts");
+                    "Record every kernel launch with its stack, instead of counts only");
   command->add_flag(
       "--device-times", options->device_times,
       "Record when the device ran each kernel, copy and set, through CUPTI inside the "
@@ -172,7 +175,8 @@ void addRecordCommand(CLI::App& app, int& exit_code) {
       std::optional<uint64_t> most = view::bytesOf(base::lowerAscii(*max_size));
       if (!most || *most < kMinSize || *most > base::kMaxSizeBytes) {
         exit_code = usageError(
-            fmt::format("--max-size must be at least 16MiB, e.g. 2GiB, not “{}”", *max_size));
+            fmt::format("--max-size must be at least 16MiB and at most {}TiB, e.g. 2GiB, not “{}”",
+                        base::kMaxSizeBytes >> 40, *max_size));
         return;
       }
       options->max_bytes = *most;

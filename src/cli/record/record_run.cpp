@@ -31,6 +31,7 @@
 #include "record/process/helper.h"
 #include "record/recorder.h"
 #include "record/session/session.h"
+#include "report/shell/shell_line.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -54,7 +55,9 @@ class Signals {
     sigemptyset(&set_);
     for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2})
       sigaddset(&set_, signal);
-    sigprocmask(SIG_BLOCK, &set_, nullptr);
+    sigprocmask(SIG_BLOCK, &set_, &before_.blocked);
+    // Ignored, the kernel would keep no exit status of the command.
+    before_.ignores_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
     descriptor_ = signalfd(-1, &set_, SFD_NONBLOCK | SFD_CLOEXEC);
   }
   ~Signals() {
@@ -63,6 +66,8 @@ class Signals {
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
+  // As the caller had set them.
+  const record::CallersSignals& before() const { return before_; }
   // The next signal. The terminal sends its own to the command directly.
   struct Signal {
     int number = 0;
@@ -76,6 +81,7 @@ class Signals {
 
  private:
   sigset_t set_{};
+  record::CallersSignals before_;
   int descriptor_ = -1;
 };
 
@@ -235,9 +241,9 @@ struct Recording {
     identity.child.more = std::move(environment);
     std::string program = record::findProgram(options.command[0]);
     if (program.empty())
-      return usageError(fmt::format("{} cannot be run: no such program", options.command[0]));
+      return usageError(fmt::format("“{}” cannot be run: no such program", options.command[0]));
     if (access(program.c_str(), X_OK) != 0)
-      return usageError(fmt::format("{} cannot be run: {}", options.command[0],
+      return usageError(fmt::format("“{}” cannot be run: {}", options.command[0],
                                     errno == ENOENT ? "no such program" : std::strerror(errno)));
     if (base::Status status = times.prepare(options, identity.child); !status.ok())
       return reportError(status.error());
@@ -286,7 +292,8 @@ struct Recording {
           "(Linux 6.6 and newer attach all at once).");
     base::Status status = base::okStatus();
     if (child) {
-      status = it.watchCommand(*child, record::findProgram(options.command[0]));
+      status = it.watchCommand(*child, record::findProgram(options.command[0]),
+                               record::variableOf(identity.child, "LD_LIBRARY_PATH"));
       if (status.ok())
         status = child->go();
       else
@@ -316,7 +323,7 @@ struct Recording {
     if (int code = startCommand(options, area.value().environment()); code != 0) return code;
     if (int code = makeSession(path, options); code != 0) return code;
     auto recorder = std::make_unique<record::PreloadRecorder>(std::move(area.value()), *session);
-    recorder->watchCommand(*child);
+    recorder->watchCommand(*child, options.command[0]);
     source = std::move(recorder);
     base::Status status = child->go();
     if (status.ok()) return 0;
@@ -334,9 +341,9 @@ const record::SessionProcess* strangerOf(const record::Session& session) {
 
 std::string whyNothing(const RecordOptions& options, const Recording& recording) {
   if (!options.preload)
-    return "No call of the CUDA driver, the runtime or PyTorch was recorded. The programs made "
-           "none, or CUDA is linked into them without symbols (stripped), so that no probe can be "
-           "placed.";
+    return "No call of the CUDA driver, the runtime or PyTorch was recorded. The watched programs "
+           "made none while the recording ran, or CUDA is linked into them without symbols "
+           "(stripped), so that no probe can be placed.";
   const record::SessionProcess* stranger = strangerOf(*recording.session);
   if (recording.session->processes().size() == 0 || stranger != nullptr)
     return fmt::format(
@@ -347,8 +354,24 @@ std::string whyNothing(const RecordOptions& options, const Recording& recording)
                             ? fmt::format("{} (pid {})", stranger->seen.name, stranger->seen.pid)
                             : options.command[0]));
   return "No call of the CUDA driver or runtime was recorded. The programs made none, or the "
-         "runtime and the driver are linked into them. PyTorch's own blocks need eBPF (without "
+         "runtime and the driver are linked into them, or a program that ended within a second did "
+         "not load the library (LD_PRELOAD was changed). PyTorch's own blocks need eBPF (without "
          "--preload).";
+}
+
+// "not all calls of train (pid 4711), eval (pid 4712) and 3 more were recorded"; empty: all were.
+std::string incompleteWords(const record::Session& session) {
+  constexpr size_t kMostNames = 3;
+  std::string names;
+  size_t count = 0;
+  for (const record::SessionProcess& it : session.processes()) {
+    if (it.unwatched.empty() || ++count > kMostNames) continue;
+    names += fmt::format("{}{} (pid {})", names.empty() ? "" : ", ", base::printable(it.seen.name),
+                         it.seen.pid);
+  }
+  if (count == 0) return {};
+  if (count > kMostNames) names += fmt::format(" and {} more", count - kMostNames);
+  return fmt::format("not all calls of {} were recorded", names);
 }
 
 // "12,345 calls of 2 processes in run.sqlite (3 MiB)", "…, in 5 parts; the last, run.sqlite (3
@@ -389,10 +412,24 @@ void sayParts(const record::PartRing& ring, uint64_t newest_bytes) {
         "repeats the live memory, and a part that a reader has open is not rotated.");
 }
 
+// After --duration or --idle-timeout: a command is not left alone.
+int waitForCommand(record::Child& child, const Signals& signals) {
+  complain("tidegauge: the recording has ended; record waits for its command.");
+  while (!child.ended()) {
+    while (auto signal = signals.take())
+      if (!signal->from_keyboard) record::signalCommand(child.pid(), signal->number);
+    usleep(kDrainEvery_ms * 1000);
+  }
+  return exitCodeOf(*child.ended());
+}
+
 int recordTo(const std::string& path, const RecordOptions& options) {
+  if (base::Status caller = record::checkCaller(); !caller.ok() && !options.as_root)
+    return reportError(caller.error());
   Signals signals;
   Recording recording;
   recording.identity = identityFor(options);
+  recording.identity.child.signals = signals.before();
   int begun = options.preload ? recording.beginInPrograms(path, options)
                               : recording.beginInKernel(path, options);
   if (begun != 0) return begun;
@@ -406,7 +443,11 @@ int recordTo(const std::string& path, const RecordOptions& options) {
   bool had_stopped = !session.status().ok();
   it.finish();
   base::Status written = session.finish(it, [&] {
-    while (auto signal = signals.take()) was_told_to_end |= endsRecordings(signal->number);
+    while (auto signal = signals.take()) {
+      was_told_to_end |= endsRecordings(signal->number);
+      if (child && !child->ended() && !signal->from_keyboard)
+        record::signalCommand(child->pid(), signal->number);
+    }
     return was_told_to_end && record::evenClock().now_ns() - ended_ns > kNamesLimit_ns;
   });
   if (uint64_t unnamed = session.unnamedFrames(); unnamed > 0)
@@ -419,17 +460,28 @@ int recordTo(const std::string& path, const RecordOptions& options) {
   if (!ended.ok() || !written.ok()) {
     const base::Error& error = ended.ok() ? written.error() : ended.error();
     int code = had_stopped && ended.ok() ? kNotWritten : reportWriting(error);  // said before
+    if (child && !child->ended()) exit_code = waitForCommand(*child, signals);
     return exit_code != 0 ? exit_code : code;
   }
   complain(fmt::format("tidegauge: {}. See them with: tidegauge view {}",
-                       whatWasRecorded(session, path), base::printable(path)));
+                       whatWasRecorded(session, path),
+                       report::quotedForShell(base::printable(path))));
   if (const record::PartRing* ring = session.ring()) sayParts(*ring, session.fileBytes());
   if (options.stacks != "none" && session.calls() > 0) sayPython(session);
-  if (session.calls() == 0) complain(whyNothing(options, recording));
-  if (!options.no_summary && session.calls() > 0) {
+  std::string words = child ? "" : incompleteWords(session);
+  if (!words.empty())
+    complain(fmt::format("tidegauge: {}. Reasons: tidegauge report {}", words,
+                         report::quotedForShell(base::printable(path))));
+  else if (session.calls() == 0)
+    complain(whyNothing(options, recording));
+  // The command's output may be the input of another program.
+  bool is_of_command = child && isatty(STDOUT_FILENO) == 0;
+  if (!options.no_summary && session.calls() > 0 && !is_of_command) {
     int code = reportFile(path);
     if (exit_code == 0) exit_code = code;
   }
+  if (child && !child->ended())
+    if (int code = waitForCommand(*child, signals); code != 0) exit_code = code;
   return exit_code;
 }
 

@@ -16,18 +16,6 @@
 namespace tidegauge::cli {
 namespace {
 
-// The value that the command would have; empty: none.
-std::string injectionBefore(const record::ChildSettings& settings) {
-  std::string prefix = std::string(record::kInjectionVariable) + "=";
-  if (settings.variables.empty()) {
-    const char* value = std::getenv(record::kInjectionVariable);
-    return value == nullptr ? "" : value;
-  }
-  for (const std::string& variable : settings.variables)
-    if (variable.starts_with(prefix)) return variable.substr(prefix.size());
-  return {};
-}
-
 void sayCost() {
   double ns = record::handlingCost_ns();
   std::string own = ns > 0
@@ -45,7 +33,8 @@ void sayCost() {
 
 base::Status RecordTimes::prepare(const RecordOptions& options, record::ChildSettings& settings) {
   if (!options.device_times) return base::okStatus();
-  if (std::string before = injectionBefore(settings); !before.empty()) {
+  if (std::string before = record::variableOf(settings, record::kInjectionVariable);
+      !before.empty()) {
     complain(fmt::format(
         "tidegauge: {} is set already, to {}, and stays so: device times are not recorded. Unset "
         "it to record them.",

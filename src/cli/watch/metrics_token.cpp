@@ -23,11 +23,14 @@ base::Result<std::string> metricsToken(const std::string& path) {
                        fmt::format("{} cannot be read: {}", path, std::strerror(errno)),
                        {},
                        "--metrics-token needs a file with a token in its first line"};
+  constexpr const char* kMake = "Make a file for it: (umask 077; openssl rand -hex 16 >NAME)";
+  if (!S_ISREG(status.st_mode))
+    return base::Error{base::ErrorKind::kUsage, path + " is not a regular file", {}, kMake};
   if ((status.st_mode & (S_IROTH | S_IWOTH | S_IWGRP)) != 0)
     return base::Error{base::ErrorKind::kUsage,
                        path + " holds a token, and other users may read or change it",
                        {},
-                       fmt::format("Run: chmod 600 {}", path)};
+                       kMake};
   std::string token;
   std::getline(file, token);
   while (!token.empty() && (token.back() == '\r' || token.back() == ' ')) token.pop_back();
@@ -40,7 +43,7 @@ base::Result<std::string> metricsToken(const std::string& path) {
                     "spaces",
                     path, kShortest, kLongest),
         {},
-        fmt::format("Make one: openssl rand -hex 16 >{}", path)};
+        kMake};
   return token;
 }
 

@@ -32,7 +32,8 @@ void RealClock::sleep(int64_t ns) {
   for (int64_t left = ns; left > 0 && !is_ending_; left = end_ns - now_ns()) {
     timespec time{left / 1'000'000'000, left % 1'000'000'000};
     pollfd news{signals_, POLLIN, 0};
-    is_ending_ = ppoll(&news, 1, &time, nullptr) > 0;
+    // Kernels in QEMU sometimes return from ppoll() with nothing to read: then this sleeps on.
+    is_ending_ = ppoll(&news, 1, &time, nullptr) > 0 && (news.revents & POLLIN) != 0;
   }
 }
 

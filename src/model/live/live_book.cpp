@@ -166,6 +166,7 @@ void LiveBook::addLoss(const std::string& reason, uint64_t count) {
   bool full = losses_.size() >= kMaxReasons && !losses_.contains(reason);
   losses_[full ? std::string(kOther) : reason] += count;
   of_all_.add(figuresOfLoss(reason));
+  has_lost_calls_ |= losesMemoryCalls(reason);
 }
 
 void LiveBook::addUnwatched(std::optional<uint32_t> process, const Unwatched& what) {
@@ -173,7 +174,7 @@ void LiveBook::addUnwatched(std::optional<uint32_t> process, const Unwatched& wh
     of_all_.add(what.figures);
   } else if (Account* account = accountOf(*process)) {
     account->unwatched.add(what.figures);
-    account->is_older |= isOlder(what) && what.figures.has(Figures::kMemory);
+    account->is_older |= lacksTheBeginning(what) && what.figures.has(Figures::kMemory);
   }
   if (unwatched_.size() < kMaxUnwatched) {
     unwatched_.push_back({process, what});

@@ -94,7 +94,7 @@ class LiveBook {
     LiveProcess is;
     std::optional<int64_t> ended_ns;
     FigureSet unwatched;
-    bool is_older = false;  // it ran before it was watched
+    bool is_older = false;  // lacksTheBeginning()
     uint64_t live_bytes = 0, peak_bytes = 0, allocations = 0, frees = 0;
     uint64_t launches = 0, failures = 0, copies = 0;
     LevelHistory minute{100'000'000, LevelHistory::Keeps::kRecent};
@@ -124,6 +124,7 @@ class LiveBook {
   std::vector<LiveUnwatched> unwatched_;
   uint64_t more_unwatched_ = 0;
   FigureSet of_all_;  // figures affected by losses, and by what belongs to no single process
+  bool has_lost_calls_ = false;     // losesMemoryCalls()
   uint64_t dropped_processes_ = 0;  // processes without space, or dropped
   int64_t first_ns_ = 0, newest_ns_ = 0;
 };

@@ -172,7 +172,7 @@ void LiveBook::addRows(LiveSnapshot& snapshot, const Scope& scope) const {
       row.line = scope.line(account, columns);
       ++lines;
     }
-    row.at_least = account.is_older;
+    row.at_least = account.is_older && !has_lost_calls_;
     const ProcessLedger* ledger = scope.ledger.find(row.process);
     if (ledger == nullptr) continue;
     uint64_t blocks = 0, used = 0;
@@ -186,7 +186,7 @@ void LiveBook::addRows(LiveSnapshot& snapshot, const Scope& scope) const {
       used += ledger->sum(device, MemoryKind::kBlock).bytes;
     }
     row.unfreed_bytes = ledger->unfreedBytes();
-    row.at_least |= ledger->counts().showOlder();
+    row.at_least |= ledger->counts().showOlder() && !has_lost_calls_;
     if (blocks == 0) continue;
     row.framework_used_bytes = used;
     row.framework_reserved_bytes = 0;

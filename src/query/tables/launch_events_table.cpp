@@ -82,8 +82,9 @@ Table launchEventsTable(const AnalysedTrace& analysed) {
   });
   addMadeText(
       table, "parameters",
-      "offset:size in bytes of each parameter of the kernel, \"0:8 8:4\"; unknown: its code "
-      "was not found; NULL: arguments were not recorded (--args)",
+      "offset:size in bytes of each parameter of the kernel, \"0:8 8:4\", in one of the "
+      "architectures of its code; unknown: its code was not found; NULL: arguments were not "
+      "recorded (--args)",
       asked_for, [&work, layouts](int64_t row) {
         auto at = static_cast<size_t>(row);
         return parametersOf(work, at, layouts[at]);

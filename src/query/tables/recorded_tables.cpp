@@ -66,7 +66,8 @@ Table processesTable(const AnalysedTrace& analysed) {
   addNumbers(table, "ended_ns", "NULL: it still ran at the end", p.ended_ns);
   addNumbers(
       table, "exit_status",
-      "status that wait() returns; NULL: it still ran at the end, or started another program with "
+      "status that wait() returns: 256 × the exit status, or the signal that ended it; NULL: it "
+      "still ran at the end, or started another program with "
       "exec",
       p.exit_status);
   addTexts(table, "end_reason", "exit, exec; NULL: it still ran at the end", p.end_reason,
@@ -162,8 +163,8 @@ Table kernelsTable(const AnalysedTrace& analysed) {
            *work.run);
   addTexts(
       table, "parameters",
-      "offset:size in bytes of each parameter, \"0:8 8:4\"; NULL: unknown, or arguments were not "
-      "recorded (--args)",
+      "offset:size in bytes of each parameter, \"0:8 8:4\", in one of the architectures of its "
+      "code; NULL: unknown, or arguments were not recorded (--args)",
       k.parameters, *work.run);
   return table;
 }

@@ -86,7 +86,8 @@ Table allProcessesTable(const Whole& whole) {
   rows.number("ended_ns", "NULL: it still ran at the end", [](auto& p) { return p.ended_ns; });
   rows.number(
       "exit_status",
-      "status that wait() returns; NULL: it still ran at the end, or started another program with "
+      "status that wait() returns: 256 × the exit status, or the signal that ended it; NULL: it "
+      "still ran at the end, or started another program with "
       "exec",
       [](auto& p) { return p.exit_status; });
   rows.text(
@@ -116,8 +117,8 @@ Table allProcessesTable(const Whole& whole) {
              [](auto& p) { return p.initial_bytes; });
   rows.number(
       "at_least",
-      "1: the recording shows only part of the memory allocated before it, so the bytes are lower "
-      "bounds",
+      "1: only part of the memory allocated before the process was watched is known, so the bytes "
+      "are lower bounds",
       [](auto& p) { return int64_t{p.at_least}; });
   auto count = [](uint64_t value) { return keyOfBytes(value); };
   rows.number("refused", "number of memory calls that were refused",

@@ -12,6 +12,7 @@
 #include "model/incomplete.h"
 #include "model/ledger/ledger.h"
 #include "readers/recording/drivers_figure.h"
+#include "readers/recording/open_recording.h"
 #include "readers/recording/tables/driver_rows.h"
 #include "readers/recording/tables/event_rows.h"
 
@@ -76,7 +77,7 @@ class TraceBuilder {
       device.known = rows_.knownOf(device.ordinal);
       device.has_allocator = rows_.hasAllocator(device.ordinal);
       model::PeakSlack slack = rows_.peakSlackOf(device.ordinal);
-      if (slack.moment_bytes > 0) work_.peak_slacks.push_back(slack);
+      if (slack.moment_bytes > 0 && !has_lost_calls_) work_.peak_slacks.push_back(slack);
     }
     markLowerBounds();
     writeDriversWords();
@@ -140,6 +141,7 @@ class TraceBuilder {
   void noteLosses() {
     for (const auto& [reason, count] : tables_.losses) {
       note(IssueKind::kIncompleteRecording, count, 0, "lost: " + reason);
+      has_lost_calls_ |= model::losesMemoryCalls(reason);
     }
     model::RecordedWork work;
     work.run = tables_.run;
@@ -401,6 +403,7 @@ class TraceBuilder {
 
   // If some memory is older than the recording, there may be more of it.
   void markLowerBounds() {
+    if (has_lost_calls_) return;
     for (const model::Device& device : trace_.devices) {
       bool of_host = device.kind == model::DeviceKind::kPinnedHost;
       bool at_least = of_host ? host_is_older_ : rows_.sawOlder() || is_older_;
@@ -453,7 +456,11 @@ class TraceBuilder {
     blocks.stack.push_back(stackOf(stack));
   }
 
-  void writeSource() { trace_.source.name = fmt::format("pid {} {}", process_.pid, process_.name); }
+  void writeSource() {
+    trace_.source.name = process_.id == kNoProcess
+                             ? "no recorded call"
+                             : fmt::format("pid {} {}", process_.pid, process_.name);
+  }
 
   const RecordedTables& tables_;
   const RecordedProcess& process_;
@@ -469,6 +476,7 @@ class TraceBuilder {
   bool last_has_blocks_ = false;
   bool is_older_ = false, host_is_older_ = false;  // shown by frees
   bool began_late_ = false;                        // it ran before it was watched
+  bool has_lost_calls_ = false;                    // so figures may be too high, too
   // Function, code, size, stack, device, kind.
   using RefusalKey = std::tuple<uint16_t, int32_t, uint64_t, uint32_t, int32_t, model::MemoryKind>;
   std::map<RefusalKey, size_t> refusals_;

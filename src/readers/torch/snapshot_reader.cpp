@@ -194,7 +194,8 @@ base::Result<std::vector<model::Trace>> readSnapshots(std::span<const uint8_t> i
                                                       const ReadOptions& options) {
   if (input.empty())
     return Error{ErrorKind::kUnreadable, "the file is empty", 0,
-                 "Write the snapshot again; perhaps the program was stopped before it wrote it."};
+                 "Write the snapshot or recording again; perhaps the program was stopped before it "
+                 "wrote it."};
   if (!isPickleOrJson(input)) return unknownFormat(input);
   try {
     std::vector<model::Trace> traces;

@@ -257,6 +257,11 @@ bool ElfFile::hasNote(std::string_view section_name, std::string_view owner) con
 }
 
 std::vector<uint8_t> ElfFile::bytesAt(uint64_t offset, size_t size) const {
+  struct stat file {};
+  if (fstat(handle_->descriptor, &file) != 0) return {};
+  auto whole = static_cast<uint64_t>(file.st_size);
+  if (offset >= whole) return {};
+  size = std::min<uint64_t>(size, whole - offset);  // a header may claim more
   std::vector<uint8_t> bytes(size);
   ssize_t got = pread(handle_->descriptor, bytes.data(), size, static_cast<off_t>(offset));
   bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);

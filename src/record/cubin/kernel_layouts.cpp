@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
+#include "model/launch_arguments.h"
 #include "record/code/elf_file.h"
 
 namespace tidegauge::record {
@@ -20,12 +22,14 @@ constexpr uint32_t kMagic = 0xba55ed50;
 constexpr uint64_t kMaxContainerBytes = uint64_t{1} << 30;
 constexpr uint64_t kPaddingStep = 8;
 constexpr uint64_t kMaxPadding = uint64_t{1} << 20;  // then the rest is no fat binary
+constexpr std::chrono::milliseconds kLookEvery{50};
 
 // A section may have a gigabyte, so it is read container by container.
 void readSection(const ElfFile& file, ElfFile::Section section, Cubins which,
-                 LayoutsByName& layouts, CodeCounts& counts) {
+                 LayoutsByName& layouts, CodeCounts& counts, const std::atomic<bool>* stop) {
   uint64_t padding = 0;
-  for (uint64_t at = 0; at + kHeaderBytes <= section.size_bytes;) {
+  auto goes_on = [&] { return stop == nullptr || !*stop; };
+  for (uint64_t at = 0; at + kHeaderBytes <= section.size_bytes && goes_on();) {
     std::vector<uint8_t> header = file.bytesAt(section.offset + at, kHeaderBytes);
     if (header.size() < kHeaderBytes) return;
     uint32_t magic = 0;
@@ -63,18 +67,20 @@ CubinCounts addLayouts(std::span<const uint8_t> cubin, LayoutsByName& layouts) {
     auto known = layouts.find(name);
     if (known == layouts.end())
       layouts.emplace(name, std::move(text));
-    else if (known->second != text)
+    else if (known->second && *known->second != text &&
+             model::parameterSizes(*known->second) != model::parameterSizes(text))
       known->second.reset();
   });
 }
 
-LayoutsByName layoutsIn(const std::string& path, Cubins which, CodeCounts* counts) {
+LayoutsByName layoutsIn(const std::string& path, Cubins which, CodeCounts* counts,
+                        const std::atomic<bool>* stop) {
   LayoutsByName layouts;
   CodeCounts held;
   if (auto file = ElfFile::open(path); file.ok())
     for (const char* name : kSections)
       for (ElfFile::Section section : file.value().sections(name))
-        readSection(file.value(), section, which, layouts, held);
+        readSection(file.value(), section, which, layouts, held, stop);
   if (counts != nullptr) *counts = held;
   return layouts;
 }
@@ -125,9 +131,12 @@ std::optional<std::string> KernelLayouts::find(uint32_t module, std::string_view
   return findLayout(answer->second.layouts, name, is_cut);
 }
 
-void KernelLayouts::finish() {
+bool KernelLayouts::finish(const std::function<bool()>& must_end) {
   std::unique_lock lock(mutex_);
-  idle_.wait(lock, [this] { return questions_.empty() && !busy_; });
+  auto is_idle = [this] { return questions_.empty() && !busy_; };
+  while (!idle_.wait_for(lock, kLookEvery, is_idle))
+    if (must_end()) return false;
+  return true;
 }
 
 void KernelLayouts::work() {
@@ -141,7 +150,8 @@ void KernelLayouts::work() {
     lock.unlock();
     LayoutsByName layouts;
     if (question.descriptor >= 0) {
-      layouts = layoutsIn(fmt::format("/proc/self/fd/{}", question.descriptor));
+      layouts = layoutsIn(fmt::format("/proc/self/fd/{}", question.descriptor), Cubins::kSmallest,
+                          nullptr, &stop_);
       close(question.descriptor);
     }
     lock.lock();

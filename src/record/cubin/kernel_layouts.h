@@ -7,9 +7,11 @@
 // kernel. A module is read once.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -23,7 +25,10 @@
 
 namespace tidegauge::record {
 
-// By mangled name; empty optional: kernels of that name contradict each other.
+// By mangled name; empty optional: kernels of that name have other sizes in another cubin. Offsets
+// are those of the first cubin: a parameter's alignment counts from address 0 of the constant bank,
+// and the first one is at 0x160 there for sm_80, at 0x210 for sm_90. So the offset of a parameter
+// that is aligned to more than 16 bytes depends on the architecture.
 using LayoutsByName = std::map<std::string, std::optional<std::string>, std::less<>>;
 
 // What a file held.
@@ -31,9 +36,9 @@ struct CodeCounts {
   FatBinaryCounts code;
   CubinCounts kernels;  // of all cubins that were unpacked
 };
-// Reads a whole program or library.
+// Reads a whole program or library. `stop` ends it after the present container.
 LayoutsByName layoutsIn(const std::string& path, Cubins which = Cubins::kSmallest,
-                        CodeCounts* counts = nullptr);
+                        CodeCounts* counts = nullptr, const std::atomic<bool>* stop = nullptr);
 // Adds the kernels of a cubin.
 CubinCounts addLayouts(std::span<const uint8_t> cubin, LayoutsByName& layouts);
 // A name that may have been cut is found by its beginning, if only one has that beginning.
@@ -51,7 +56,8 @@ class KernelLayouts {
   void ask(uint32_t module, int descriptor);
   bool isRead(uint32_t module);
   std::optional<std::string> find(uint32_t module, std::string_view name, bool is_cut);
-  void finish();  // waits until all are read
+  // Waits until all are read. False: `must_end` came first.
+  bool finish(const std::function<bool()>& must_end);
 
  private:
   struct Question {
@@ -68,7 +74,8 @@ class KernelLayouts {
   std::condition_variable news_, idle_;
   std::deque<Question> questions_;
   std::map<uint32_t, Answer> answers_;  // by module
-  bool busy_ = false, stop_ = false;
+  bool busy_ = false;
+  std::atomic<bool> stop_ = false;
   std::thread thread_;
 };
 

@@ -130,14 +130,23 @@ CubinCounts eachKernel(Bytes cubin,
     ++counts.damaged;
     return counts;
   }
+  uint64_t name_bytes = 0;
   for (uint64_t i = 0; i < sections; ++i) {
     auto it = section(i);
     if (!it) {
       ++counts.damaged;
       break;
     }
+    auto prefix = part(*names, it->sh_name, kInfo.size());
+    if (!prefix || std::memcmp(prefix->data(), kInfo.data(), kInfo.size()) != 0) continue;
     std::string_view name = textAt(*names, it->sh_name);
-    if (!name.starts_with(kInfo) || name.size() == kInfo.size()) continue;
+    if (name.size() == kInfo.size()) continue;
+    // Names of a table are distinct: more than it has bytes is a crafted one.
+    name_bytes += name.size();
+    if (name_bytes > names->size()) {
+      ++counts.damaged;
+      break;
+    }
     auto bytes = part(cubin, it->sh_offset, it->sh_size);
     Info info;
     std::optional<KernelParameters> parameters;

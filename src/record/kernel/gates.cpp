@@ -44,16 +44,15 @@ void Gates::set() const {
   (void)bpf_map_update_elem(programs_.mapDescriptor("hold_settings"), &only, &settings, BPF_ANY);
 }
 
-void Gates::open(uint32_t thread, uint32_t ticket, bool watched) const {
-  if (!isClosed(thread, ticket)) return;
-  uint32_t gate = gateWith(ticket, watched ? GATE_OPEN_WATCHED : GATE_OPEN);
-  (void)bpf_map_update_elem(programs_.mapDescriptor("gates"), &thread, &gate, BPF_EXIST);
+void Gates::open(uint32_t ticket, bool watched) const {
+  uint32_t gate = watched ? GATE_OPEN_WATCHED : GATE_OPEN;
+  (void)bpf_map_update_elem(programs_.mapDescriptor("gates"), &ticket, &gate, BPF_EXIST);
 }
 
-bool Gates::isClosed(uint32_t thread, uint32_t ticket) const {
+bool Gates::isClosed(uint32_t ticket) const {
   uint32_t gate = 0;
-  return bpf_map_lookup_elem(programs_.mapDescriptor("gates"), &thread, &gate) == 0 &&
-         gate == gateWith(ticket, GATE_CLOSED);
+  return bpf_map_lookup_elem(programs_.mapDescriptor("gates"), &ticket, &gate) == 0 &&
+         gate == GATE_CLOSED;
 }
 
 void Gates::know(const std::string& path, bool watched) const {
@@ -74,8 +73,8 @@ void Gates::shut() {
   set();
   int gates = programs_.mapDescriptor("gates"), number = programs_.mapDescriptor("waiting");
   for (int i = 0; i < kTurns; ++i) {
-    uint32_t thread = 0, left = 0;
-    while (bpf_map_get_next_key(gates, nullptr, &thread) == 0) bpf_map_delete_elem(gates, &thread);
+    uint32_t ticket = 0, left = 0;
+    while (bpf_map_get_next_key(gates, nullptr, &ticket) == 0) bpf_map_delete_elem(gates, &ticket);
     for (uint32_t room = 0; room < ROOMS; ++room) {
       uint32_t waiting = 0;
       if (bpf_map_lookup_elem(number, &room, &waiting) == 0) left += waiting;
@@ -85,8 +84,21 @@ void Gates::shut() {
   }
 }
 
-Hurry::Hurry() : before_(getpriority(PRIO_PROCESS, 0)) { hurry(); }
+namespace {
 
-Hurry::~Hurry() { (void)setpriority(PRIO_PROCESS, 0, before_); }
+// What this thread had at first.
+int normalNice() {
+  thread_local const int normal = getpriority(PRIO_PROCESS, 0);
+  return normal;
+}
+
+}  // namespace
+
+Hurry::Hurry() {
+  (void)normalNice();
+  setNice(kFirstNice);
+}
+
+Hurry::~Hurry() { setNice(normalNice()); }
 
 }  // namespace tidegauge::record

@@ -2,8 +2,7 @@
 // file which was never examined waits at its gate, in the kernel, until the probes are placed; one
 // of which all files are known, until its mappings were read.
 //
-//   SYSTEM_LIBRARIES, thread 42, ticket 7 ─► probes ─► open(42, 7, …) ─► it continues, its files
-//                                                                       are known
+//   SYSTEM_LIBRARIES, ticket 7 ─► probes ─► open(7, …) ─► its thread continues, its files are known
 //
 // The kernel keeps what is known of files, by number, size and time of change. Each gate must be
 // open before a probe is removed: a program that is held in a probe keeps it from going. If the
@@ -21,8 +20,8 @@ class Gates {
  public:
   explicit Gates(const Programs& programs);
   // `watched`: it maps files with functions that are watched.
-  void open(uint32_t thread, uint32_t ticket, bool watched) const;
-  bool isClosed(uint32_t thread, uint32_t ticket) const;  // it has waited until now
+  void open(uint32_t ticket, bool watched) const;
+  bool isClosed(uint32_t ticket) const;  // its thread has waited until now
   // A program without a loader was examined.
   void know(const std::string& path, bool watched) const;
   // Probes were removed from files that are known: examine all again.
@@ -46,9 +45,6 @@ class Hurry {
   ~Hurry();
   Hurry(const Hurry&) = delete;
   Hurry& operator=(const Hurry&) = delete;
-
- private:
-  int before_;
 };
 
 }  // namespace tidegauge::record

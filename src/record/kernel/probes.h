@@ -5,8 +5,9 @@
 // is released, and watched again when it returns. A file that was rewritten, or that has the number
 // of a deleted one, is examined again.
 //
-//   libcuda.so.1, 61 functions ─► memory_enter, memory_exit, context_…, copy_…, launch_enter: one
-//   uprobe_multi link each, about 10 ms for all; a link per function takes minutes to detach.
+//   4711 maps libcudart.so.13 (8:1, inode 77) ─► new: LibraryProbes places its probes
+//   4712 maps the same file                   ─► known: one more user
+//   both are gone                             ─► released after a minute
 #pragma once
 
 #include <cstdint>
@@ -18,31 +19,17 @@
 #include <vector>
 
 #include "model/incomplete.h"
-#include "record/kernel/functions.h"
+#include "record/kernel/library_probes.h"
 #include "record/kernel/programs.h"
 #include "record/process/process_maps.h"
 
 namespace tidegauge::record {
 
-// The result for one library: for messages, `doctor` and the recording.
-struct WatchedLibrary {
-  FileId file;
-  std::string path;  // as the process saw it
-  std::string build_id;
-  Library kind = Library::kDriver;
-  size_t functions = 0;               // found and watched
-  size_t after_stub = 0;              // of these, probed after the stub (see probeSkip)
-  bool was_at_hand = false;           // watched before a process mapped it
-  std::vector<std::string> problems;  // "no symbols: it is stripped"
-  // The parts that are not watched, the same for every process that maps it.
-  std::vector<model::Unwatched> unwatched;
-};
-
 // The libraries among a process's mappings.
 struct LibrariesOf {
   std::vector<WatchedLibrary> added;        // watched from now on
   std::vector<model::Unwatched> unwatched;  // everything that it maps, whenever that was found
-  std::vector<Library> kinds;               // that are watched
+  std::vector<WatchedLibrary> mapped;       // that are watched, since then or before
 };
 
 class Probes {
@@ -61,6 +48,8 @@ class Probes {
   // Whether it maps a CUDA library, watched or not yet. Programs with the runtime linked in count
   // once they are watched.
   bool mapsLibraries(uint32_t tgid) const;
+  // Whether some were placed since then.
+  bool anyPlacedSince(int64_t time_ns) const;
   // Watches the loader of a program that is about to run, so that it reports when it maps
   // libraries.
   base::Status watchLoader(const std::string& path);
@@ -75,13 +64,11 @@ class Probes {
   // A file's probes in the kernel, and the processes that mapped it.
   struct Attached {
     std::string path;
-    std::vector<int> links;
-    std::vector<uint32_t> places;  // of static probes, in the map probe_places
+    PlacedProbes probes;
     std::set<uint32_t> users;
     std::optional<int64_t> unused_since_ns;
     // Without users, as long as the recorder's root has the file: its next user misses nothing.
     bool stays = false;
-    void detach(const Programs& programs);
   };
   // Identifies the content of a file, to detect that it changed.
   struct Stamp {
@@ -100,36 +87,27 @@ class Probes {
                                         bool is_program);
   // Absent if the process is gone.
   std::optional<WatchedLibrary> watch(uint32_t tgid, const Mapping& mapping, Library kind);
-  void attachFunctions(const std::string& path, WatchedLibrary& library, Attached& attached);
-  void attachFramework(const std::string& path, WatchedLibrary& library, Attached& attached);
   void watchLoaderOf(uint32_t tgid);
   // The loader itself was started, with the name of a program: "ld-linux-x86-64.so.2 ./train".
   bool runsLoader(uint32_t tgid) const;
 
   Programs& programs_;
+  LibraryProbes library_probes_;
   bool framework_;
   std::map<FileId, Examined> known_;  // files that may have watched functions: by name, or programs
   std::set<FileId> loaders_;
   // For libraries, not for loaders.
-  std::map<FileId, Library> watched_;
+  std::map<FileId, WatchedLibrary> watched_;
   std::map<FileId, std::vector<model::Unwatched>> unwatched_;
   std::map<FileId, Attached> attached_;
   std::map<FileId, WatchedLibrary> at_hand_;  // not reported yet
   // They stay: without them, new libraries go unnoticed. One per C library, not per program.
   std::vector<int> loader_links_;
   std::vector<WatchedLibrary> libraries_;
-  uint32_t last_place_ = 0;
 };
 
 // By the name of the file: "ld-linux-x86-64.so.2". A static program has no loader, but may contain
 // the functions of one.
 bool isLoader(std::string_view path);
-
-// The figures that need the functions of a library.
-model::FigureSet figuresOf(Library library);
-
-// By the name of the file: "libcudart.so.13", "libcudart-a1b2c3.so.12", "libcuda.so.1"; absent for
-// any other file, which is watched only if it is the program itself and has the runtime linked in.
-std::optional<Library> libraryKind(std::string_view path);
 
 }  // namespace tidegauge::record

@@ -49,7 +49,7 @@ base::Error whyNot(int code) {
   if (code == EPERM || code == EACCES)
     return missing(
         "the kernel does not let this user load BPF programs",
-        "run as root (`record --sudo`), or with CAP_BPF and CAP_PERFMON; `tidegauge doctor` "
+        "Run as root (`record --sudo`), or with CAP_BPF and CAP_PERFMON; `tidegauge doctor` "
         "says what is missing; `record --preload` needs no privilege");
   if (std::string version = kernelIfTooOld(); !version.empty())
     return missing(fmt::format("Linux {} is too old to record with eBPF, which needs 6.1; here "
@@ -135,7 +135,7 @@ base::Result<Programs> Programs::load(const ProgramSettings& wanted) {
       bpf_map__set_max_entries(map, 4096);
   }
   bool links_many = !wanted.link_each && kernelLinksMany();
-  if (!links_many) base::allowManyFiles();  // each link is a file; a command was started before
+  base::allowManyFiles();  // links, and files of code; a command was started before
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, handle->object) {
     if (links_many && std::string_view(bpf_program__section_name(program)).starts_with("uprobe"))

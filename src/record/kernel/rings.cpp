@@ -126,6 +126,7 @@ void Rings::wait(int timeout_ms) {
 }
 
 void Rings::takeSystem(std::vector<system_record>& into) {
+  if (!system_places_.isOpen()) return;
   uint64_t now_ns = evenClock().kernelNow_ns();
   if (readAll(system_, system_places_)) system_read_at_ = now_ns;
   moveAll(system_records_, into);

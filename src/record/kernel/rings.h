@@ -32,6 +32,7 @@ class RingPlaces {
   RingPlaces(const RingPlaces&) = delete;
   RingPlaces& operator=(const RingPlaces&) = delete;
   bool open(int map);  // false: errno
+  bool isOpen() const { return read_ != nullptr && written_ != nullptr; }
   uint64_t written() const { return __atomic_load_n(written_, __ATOMIC_ACQUIRE); }
   uint64_t read() const { return __atomic_load_n(read_, __ATOMIC_ACQUIRE); }
 

@@ -26,9 +26,11 @@ constexpr size_t kMaxStacks = 1'000'000;             // whose call has not arriv
 constexpr size_t kMaxLinesBytes = size_t{64} << 20;  // of code objects that have not arrived
 constexpr size_t kMaxNames = 1'000'000;              // of programs that are not known yet
 
+constexpr uint64_t kAhead_ns = 1'000'000'000;  // a later time is no record's
 constexpr uint64_t kBetweenLooks_ns = 1'000'000'000;
 constexpr const char* kWithoutLibrary =
-    "it did not load the library of --preload (linked statically, or LD_PRELOAD was changed)";
+    "it did not load the library of --preload (it is static or setuid, has a root or namespace of "
+    "its own, or LD_PRELOAD was changed)";
 constexpr const char* kUnreadable =
     "it runs with other rights (setuid), so it may use CUDA without the library of --preload";
 
@@ -128,15 +130,22 @@ PreloadRecorder::Program& PreloadRecorder::program(uint32_t image, uint32_t tgid
   process.pid = tgid;
   process.command = commandOf(tgid);
   process.name = nameOf(tgid);
-  process.from_start = true;
+  process.from_start = process.names_were_seen = true;
   process.first_ns = toEpoch(time_ns);
   if (seen != nullptr) {
     process.parent = seen->parent;
     if (process.name.empty()) process.name.assign(seen->text, strnlen(seen->text, 16));
+    auto parent = seen->event == SYSTEM_FORK ? image_of_.find(seen->parent) : image_of_.end();
+    if (parent != image_of_.end()) {
+      const Program& from = programs_.at(parent->second);
+      process.forked_from = from.index;
+      fresh.python = from.python;  // if it has ended before it can be looked at
+    }
   }
   sink_.processSeen(process);
   sink_.mappingsChanged(tgid);
-  if (area_->head.walk_python) fresh.python = python_files_.look(tgid);
+  if (area_->head.walk_python)
+    if (auto python = python_files_.look(tgid)) fresh.python = std::move(python);
   if (fresh.python) python_.setLoops(image, fresh.python->loops());
   return fresh;
 }
@@ -324,7 +333,9 @@ size_t PreloadRecorder::poll(int timeout_ms) {
                    [](const Batch::Row& a, const Batch::Row& b) { return a.time_ns < b.time_ns; });
   size_t calls = 0;
   for (const Batch::Row& row : batch.rows) {
-    if (row.time_ns > until_ns) {
+    if (row.time_ns > until_ns + kAhead_ns) {
+      damaged_ += 1;
+    } else if (row.time_ns > until_ns) {
       if (row.kind == 0)
         waiting_->add(waiting_->system, 0, row.time_ns, row.image, batch.system[row.place]);
       else if (row.kind == 1)
@@ -333,6 +344,7 @@ size_t PreloadRecorder::poll(int timeout_ms) {
         waiting_->add(waiting_->launches, 2, row.time_ns, row.image, batch.launches[row.place]);
     } else if (row.kind == 0) {
       const system_record& record = batch.system[row.place];
+      if (record.event == SYSTEM_FORK) takeNames(batch);  // it has those of its parent
       (void)program(row.image, record.tgid, &record);
     } else if (row.kind == 1) {
       const memory_record& record = batch.memory[row.place];
@@ -431,10 +443,27 @@ void PreloadRecorder::endThese(const std::vector<uint32_t>& gone) {
   }
 }
 
+// Nothing was loaded into any program: the command is a stranger that ended before a look.
+void PreloadRecorder::nameCommand() {
+  if (child_ == nullptr || next_index_ > 0) return;
+  SeenProcess process;
+  process.index = next_index_++;
+  process.pid = static_cast<uint32_t>(child_->pid());
+  process.name = command_.substr(command_.rfind('/') + 1);
+  process.command = command_;
+  process.first_ns = began_ns_;
+  sink_.processSeen(process);
+  sink_.unwatched({{}, {}, process.pid, {}, {}, model::FigureSet::all(), kWithoutLibrary},
+                  process.first_ns);
+  if (child_->ended()) sink_.processEnded(process.index, evenClock().now_ns(), *child_->ended());
+}
+
 void PreloadRecorder::finish() {
   poll(0);  // everything until now: running programs may write as fast as this reads
   poll(0);
   poll(0);  // and the programs found to be gone meanwhile
+  nameCommand();
+  stored(area_->head.is_closed, 1U);
 }
 
 void PreloadRecorder::tellCounts() { takeCounts(0); }

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "record/kernel/even_clock.h"
 #include "record/preload/preload_area.h"
 #include "record/preload/strangers.h"
 #include "record/process/child.h"
@@ -34,7 +35,12 @@ class PreloadRecorder final : public Source {
   PreloadRecorder(PreloadArea area, RecorderSink& sink);
   ~PreloadRecorder() override;
 
-  void watchCommand(Child& child) { child_ = &child; }
+  // `program`: as it was given.
+  void watchCommand(Child& child, std::string program) {
+    child_ = &child;
+    command_ = std::move(program);
+    began_ns_ = evenClock().now_ns();
+  }
   size_t poll(int timeout_ms) override;
   void finish() override;
   void tellCounts() override;
@@ -55,10 +61,13 @@ class PreloadRecorder final : public Source {
   void readPython(uint32_t type, std::span<const uint8_t> bytes, uint32_t image);
   void takeCounts(uint32_t image);
   void findStrangers();
+  void nameCommand();
 
   PreloadArea area_;
   RecorderSink& sink_;
   Child* child_ = nullptr;
+  std::string command_;
+  int64_t began_ns_ = 0;
   int epoll_ = -1;
   std::map<uint32_t, Program> programs_;  // by image
   // By image and the library's id: stacks whose first call has not arrived.

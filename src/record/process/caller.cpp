@@ -13,7 +13,9 @@
 #include <cstring>
 #include <map>
 #include <string_view>
+#include <utility>
 
+#include "base/text_layout.h"
 #include "record/process/errors.h"
 #include "record/process/process_maps.h"
 #include "record/process/running_process.h"
@@ -53,7 +55,8 @@ std::optional<uid_t> numberOf(const char* text) {
   uid_t number = 0;
   const char* end = text + std::strlen(text);
   auto [rest, error] = std::from_chars(text, end, number);
-  if (error != std::errc() || rest != end) return std::nullopt;
+  // −1 means "no change" to the system calls that set a user.
+  if (error != std::errc() || rest != end || number == static_cast<uid_t>(-1)) return std::nullopt;
   return number;
 }
 
@@ -106,6 +109,20 @@ std::optional<Caller> callingUser() {
   if (!uid) uid = numberOf(std::getenv("PKEXEC_UID"));
   if (!uid || *uid == 0) return std::nullopt;
   return userOf(*uid, gid);
+}
+
+base::Status checkCaller() {
+  if (geteuid() != 0 || getuid() != 0) return base::okStatus();
+  for (auto [name, text] : {std::pair{"SUDO_UID", std::getenv("SUDO_UID")},
+                            {"SUDO_GID", std::getenv("SUDO_GID")},
+                            {"PKEXEC_UID", std::getenv("PKEXEC_UID")}}) {
+    if (text != nullptr && !numberOf(text))
+      return base::Error{base::ErrorKind::kUsage,
+                         fmt::format("{} is “{}”, which is not the number of a user or group", name,
+                                     base::printable(text)),
+                         std::nullopt, "Unset it, or run the command as root with --as-root"};
+  }
+  return base::okStatus();
 }
 
 base::Status becomeUser(const Caller& user) {

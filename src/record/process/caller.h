@@ -27,6 +27,8 @@ struct Caller {
 };
 
 std::optional<Caller> callingUser();
+// An error if root's variables name a caller, but not one that can be.
+base::Status checkCaller();
 
 // This process becomes that user for good; an error leaves it as it was, or half: then end it.
 base::Status becomeUser(const Caller& user);

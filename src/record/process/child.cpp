@@ -20,7 +20,8 @@
 namespace tidegauge::record {
 namespace {
 
-constexpr int kCancelled = 125;  // exit code: nobody waits for it
+constexpr int kCancelled = 125;                // exit code: nobody waits for it
+constexpr int kTakenStatus = kCancelled << 8;  // somebody else took it
 
 // All variables, except those that are set anew. Points into the settings and this process's own.
 std::vector<char*> variablesOf(const ChildSettings& settings) {
@@ -42,6 +43,16 @@ std::vector<char*> variablesOf(const ChildSettings& settings) {
 }
 
 }  // namespace
+
+std::string variableOf(const ChildSettings& settings, std::string_view name) {
+  std::string prefix = std::string(name) + "=";
+  for (const auto* list : {&settings.more, &settings.variables})
+    for (const std::string& variable : *list)
+      if (variable.starts_with(prefix)) return variable.substr(prefix.size());
+  for (char** it = environ; settings.variables.empty() && *it != nullptr; ++it)
+    if (std::string_view(*it).starts_with(prefix)) return *it + prefix.size();
+  return {};
+}
 
 base::Result<Child> Child::start(const std::vector<std::string>& command,
                                  const ChildSettings& settings) {
@@ -65,10 +76,8 @@ base::Result<Child> Child::start(const std::vector<std::string>& command,
     while ((got = read(gate[0], &byte, 1)) < 0 && errno == EINTR) {
     }
     if (got > 0) _exit(kCancelled);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
-    signal(SIGPIPE, SIG_DFL);
+    if (settings.signals.ignores_children) signal(SIGCHLD, SIG_IGN);
+    sigprocmask(SIG_SETMASK, &settings.signals.blocked, nullptr);
     if (is_user) execvpe(arguments[0], arguments.data(), variables.data());
     int why = is_user ? errno : EPERM;
     (void)!write(verdict[1], &why, sizeof(why));
@@ -108,15 +117,17 @@ base::Status Child::go() {
   (void)ended();
   return base::Error{
       base::ErrorKind::kUsage,
-      fmt::format("{} cannot be run: {}", name_, std::strerror(why)),
+      fmt::format("“{}” cannot be run: {}", name_, std::strerror(why)),
       {},
-      why == ENOENT ? "write the program as the shell would find it, after “--”" : ""};
+      why == ENOENT ? "Write the program as the shell would find it, after “--”" : ""};
 }
 
 std::optional<int> Child::ended() {
   if (status_ || pid_ < 0) return status_;
   int status = 0;
-  if (waitpid(pid_, &status, WNOHANG) == pid_) status_ = status;
+  pid_t got = waitpid(pid_, &status, WNOHANG);
+  if (got == pid_) status_ = status;
+  if (got < 0 && errno == ECHILD) status_ = kTakenStatus;
   return status_;
 }
 

@@ -6,10 +6,12 @@
 //             └ recorder: watchProcess(pid), watchLoader(ld.so of CMD)
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,12 +20,22 @@
 
 namespace tidegauge::record {
 
+// What a program inherits of its caller's signals, beside those that are ignored already.
+struct CallersSignals {
+  sigset_t blocked{};
+  bool ignores_children = false;  // SIGCHLD
+};
+
 // What a command gets beside what this process has.
 struct ChildSettings {
   std::vector<std::string> variables;  // "NAME=value": all; empty: those of this process
   std::vector<std::string> more;       // added, or in place of those
   std::optional<Caller> user;          // runs as; absent: as this process
+  CallersSignals signals;
 };
+
+// The value that the command will have; empty: none.
+std::string variableOf(const ChildSettings& settings, std::string_view name);
 
 class Child {
  public:

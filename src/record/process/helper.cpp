@@ -22,12 +22,12 @@
 namespace tidegauge::record {
 namespace {
 
-enum class Task : uint32_t { kLeave, kCommand, kSignal, kOpen, kHurry };
-constexpr int kFirstNice = -20;
+enum class Task : uint32_t { kLeave, kCommand, kSignal, kOpen, kNice };
+constexpr size_t kMaxRemoved = 4096;  // files; each program that runs from memory is one
 struct Request {
   Task task = Task::kLeave;
   uint32_t pid = 0;
-  int32_t signal = 0;
+  int32_t signal = 0, nice = 0;
   uint64_t start = 0, end = 0;
 };
 
@@ -96,9 +96,9 @@ void serve(int socket) {
     if (request.task == Task::kSignal && may_signal && request.pid > 1)
       kill(static_cast<pid_t>(request.pid), request.signal);
     // Only for the recorder's own threads.
-    if (request.task == Task::kHurry &&
+    if (request.task == Task::kNice &&
         access(fmt::format("/proc/{}/task/{}", getppid(), request.pid).c_str(), F_OK) == 0)
-      (void)setpriority(PRIO_PROCESS, request.pid, kFirstNice);
+      (void)setpriority(PRIO_PROCESS, request.pid, request.nice);
     if (request.task != Task::kOpen) continue;
     int file = open(mappingPath(request.pid, request.start, request.end).c_str(),
                     O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -151,9 +151,12 @@ void Helper::commandIs(pid_t pid) {
   ask({.task = Task::kCommand, .pid = static_cast<uint32_t>(pid)});
 }
 
-void hurry() {
-  if (setpriority(PRIO_PROCESS, 0, kFirstNice) == 0) return;
-  ask({.task = Task::kHurry, .pid = static_cast<uint32_t>(gettid())});
+void setNice(int nice) {
+  // Once the helper was asked it does the rest, too: it does them in their order, but later.
+  thread_local bool asks = false;
+  if (!asks && setpriority(PRIO_PROCESS, 0, nice) == 0) return;
+  asks = true;
+  ask({.task = Task::kNice, .pid = static_cast<uint32_t>(gettid()), .nice = nice});
 }
 
 void continueProcess(pid_t pid) {
@@ -174,6 +177,11 @@ std::string openRemoved(uint32_t pid, uint64_t start, uint64_t end) {
   int descriptor = receiveDescriptor(it.socket);
   struct stat file {};
   if (descriptor < 0 || fstat(descriptor, &file) != 0) return {};
+  bool is_full = it.removed.size() >= kMaxRemoved;
+  if (is_full && !it.removed.contains({file.st_dev, file.st_ino})) {
+    close(descriptor);
+    return {};
+  }
   auto [known, is_new] = it.removed.try_emplace({file.st_dev, file.st_ino}, descriptor);
   if (!is_new) close(descriptor);
   return fmt::format("/proc/self/fd/{}", known->second);

@@ -36,8 +36,10 @@ class Helper {
 
 // Lets a stopped process run.
 void continueProcess(pid_t pid);
-// Lets this thread run before all others (nice −20), soon. Without the privilege nothing changes.
-void hurry();
+// The nice value of this thread, soon: with kFirstNice it runs before all others. Without the
+// privilege nothing changes.
+constexpr int kFirstNice = -20;
+void setNice(int nice);
 // A signal to the command.
 void signalCommand(pid_t pid, int signal);
 // A path to the file of a mapping that is no longer under its name: "/proc/self/fd/9". It is kept

@@ -222,7 +222,7 @@ base::Status Session::tick(Source& source) {
 base::Status Session::finish(Source& source, const std::function<bool()>& must_end) {
   finishing_ = true;
   TG_RETURN_IF_ERROR(tick(source));
-  launches_.finish();
+  launches_.finish(must_end);
   times_.take(true);
   stacks_.takeLastNames(must_end);
   late_names_.take(*this, now());

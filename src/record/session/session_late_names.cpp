@@ -19,10 +19,11 @@ bool launchesAGraph(uint16_t function) {
 
 void SessionLateNames::want(uint32_t process, uint64_t kernel, uint16_t function, int64_t now_ns) {
   const SessionProcess& it = processes_[process];
-  // If a program was watched from its beginning, all names that it registers were seen.
-  if (it.seen.from_start || kernel == 0 || launchesAGraph(function)) return;
-  auto known = it.kernel_names.find(kernel);
-  if (known != it.kernel_names.end() && !known->second.empty()) return;
+  // If all kernels of a program were registered while it was watched, no name is missing.
+  if (it.seen.names_were_seen || kernel == 0 || launchesAGraph(function)) return;
+  const KernelNames::Table& names = it.kernel_names.all();
+  auto known = names.find(kernel);
+  if (known != names.end() && !known->second.empty()) return;
   if (asked_.size() >= kMaxAsked || !seen_.emplace(process, kernel).second) return;
   auto number = static_cast<uint32_t>(asked_.size());
   asked_.emplace_back(process, kernel);

@@ -2,28 +2,20 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <iterator>
+
+#include "model/launch_arguments.h"
 
 namespace tidegauge::record {
 namespace {
 
 constexpr size_t kMaxLaunchesWaiting = 100'000;
 constexpr size_t kMaxKernels = 1'000'000;
+constexpr int kMaxForks = 16;  // from a program to the one that registered its kernels
 constexpr size_t kWord = sizeof(uint64_t);
 // Names are cut there (name_record).
 constexpr size_t kCutName = sizeof(name_record::name) - 1;
-
-std::vector<uint32_t> sizesOf(std::string_view layout) {
-  std::vector<uint32_t> sizes;
-  for (size_t at = 0; (at = layout.find(':', at)) != std::string_view::npos;) {
-    uint32_t size = 0;
-    std::from_chars(layout.data() + ++at, layout.data() + layout.size(), size);
-    sizes.push_back(size);
-  }
-  return sizes;
-}
 
 }  // namespace
 
@@ -39,8 +31,28 @@ void SessionLaunches::named(const KernelName& name) {
   if (whole_) unlearnt_.emplace_back(name.process, name.handle);
 }
 
-bool SessionLaunches::isReady(const Key& key) {
+// A forked program has its parent's kernels.
+std::map<SessionLaunches::Key, SessionLaunches::Kernel>::iterator SessionLaunches::kernelOf(
+    const Key& key) {
   auto found = kernels_.find(key);
+  if (found != kernels_.end()) return found;
+  std::optional<uint32_t> parent = processes_[key.first].seen.forked_from;
+  for (int depth = 0; parent && depth < kMaxForks; ++depth) {
+    if (auto inherited = kernels_.find({*parent, key.second}); inherited != kernels_.end()) {
+      if (kernels_.size() >= kMaxKernels) return inherited;
+      if (whole_) unlearnt_.push_back(key);
+      found = kernels_.emplace(key, Kernel(inherited->second)).first;
+      if (const auto& layout = found->second.layout)
+        processes_.setKernelParameters(key.first, key.second, *layout);
+      return found;
+    }
+    parent = processes_.contains(*parent) ? processes_[*parent].seen.forked_from : std::nullopt;
+  }
+  return kernels_.end();
+}
+
+bool SessionLaunches::isReady(const Key& key) {
+  auto found = kernelOf(key);
   if (found == kernels_.end() || found->second.name.empty()) return true;
   Kernel& kernel = found->second;
   if (kernel.layout) return true;
@@ -60,7 +72,7 @@ bool SessionLaunches::isReady(const Key& key) {
     kernel.module.reset();
     return true;
   }
-  kernel.sizes = sizesOf(*kernel.layout);
+  kernel.sizes = model::parameterSizes(*kernel.layout);
   processes_.setKernelParameters(key.first, key.second, *kernel.layout);
   return true;
 }
@@ -113,11 +125,14 @@ void SessionLaunches::takeWaiting() {
   }
 }
 
-void SessionLaunches::finish() {
-  while (layouts_ && !waiting_.empty()) {
-    layouts_->finish();
+void SessionLaunches::finish(const std::function<bool()>& must_end) {
+  bool is_read = true;
+  while (is_read && layouts_ && !waiting_.empty()) {
+    is_read = layouts_->finish(must_end);
     takeWaiting();
   }
+  for (; !waiting_.empty(); waiting_.pop_front())
+    if (processes_.contains(waiting_.front().launch.what.process)) write(waiting_.front());
 }
 
 void SessionLaunches::forgetProcess(uint32_t process) {
@@ -150,7 +165,7 @@ void SessionLaunches::write(const Waiting& waiting) {
     bytes = seen.bytes;
     row.parameters = *seen.parameters;
   } else if (kernel != kernels_.end() && kernel->second.layout) {
-    const std::vector<uint32_t>& sizes = kernel->second.sizes;
+    const std::vector<uint64_t>& sizes = kernel->second.sizes;
     size_t count = std::min(sizes.size(), seen.arguments.size());
     for (size_t i = 0; i < count; ++i) add(seen.arguments[i], std::min<size_t>(sizes[i], kWord));
     row.parameters = static_cast<uint32_t>(count);

@@ -42,8 +42,8 @@ class SessionLaunches {
   }
   void named(const KernelName& name);
   void take(const Launch& launch);
-  void takeReady(Source& source);  // those that waited, and need not any more
-  void finish();                   // waits for the rest
+  void takeReady(Source& source);                      // those that waited, and need not any more
+  void finish(const std::function<bool()>& must_end);  // waits for the rest
   void forgetProcess(uint32_t process);
   // Adds the stacks of those that wait.
   void addStacks(std::set<uint32_t>& held) const {
@@ -58,8 +58,9 @@ class SessionLaunches {
     std::optional<uint32_t> module;     // whose code has it
     bool is_asked = false;              // where it is was looked up
     std::optional<std::string> layout;  // of its parameters, once it is known
-    std::vector<uint32_t> sizes;        // of the layout
+    std::vector<uint64_t> sizes;        // of the layout
   };
+  std::map<Key, Kernel>::iterator kernelOf(const Key& key);
   // False: its module is being read.
   bool isReady(const Key& key);
   void takeWaiting();

@@ -16,9 +16,9 @@ constexpr size_t kMaxKernelNames = 1'000'000;  // of a process; PyTorch has 24,0
 
 std::string kernelName(const SessionProcess& process, uint64_t handle) {
   if (handle == 0) return kNotToldApart;
-  auto found = process.kernel_names.find(handle);
-  if (found != process.kernel_names.end() && !found->second.empty())
-    return base::printable(found->second);
+  const KernelNames::Table& names = process.kernel_names.all();
+  auto found = names.find(handle);
+  if (found != names.end() && !found->second.empty()) return base::printable(found->second);
   return model::namelessKernel(handle);
 }
 
@@ -26,6 +26,8 @@ void SessionProcesses::add(const SeenProcess& seen) {
   if (between_programs_.erase(seen.pid) == 0) pids_ += 1;
   SessionProcess fresh;
   fresh.seen = seen;
+  if (seen.forked_from && rows_.contains(*seen.forked_from))
+    fresh.kernel_names = rows_[*seen.forked_from].kernel_names;
   write(fresh);
   (void)file_.numbers().processes.add(seen.index);
   rows_.push_back(std::move(fresh));
@@ -76,7 +78,7 @@ void SessionProcesses::addCopies(const CopyCount& seen) {
 }
 
 void SessionProcesses::nameKernel(const KernelName& name) {
-  auto& names = rows_[name.process].kernel_names;
+  auto& names = rows_[name.process].kernel_names.own();
   std::string fresh;
   if (name.made_from == 0) {
     fresh = demangled(name.name);
@@ -122,7 +124,7 @@ uint32_t SessionProcesses::kernelInFile(uint32_t process, uint64_t handle) {
   FileIds& in_file = file_.numbers().kernels;
   if (file_.hasParts() ? in_file.find(found->second).has_value() : !is_new)
     return *in_file.find(found->second);
-  const auto& names = rows_[process].kernel_names;
+  const KernelNames::Table& names = rows_[process].kernel_names.all();
   auto name = names.find(handle);
   std::string_view known = handle == 0           ? kNotToldApart
                            : name == names.end() ? std::string_view()

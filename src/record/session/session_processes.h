@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -22,6 +23,21 @@
 
 namespace tidegauge::record {
 
+// Names of kernels by handle, which the driver may give out again. A forked program shares those of
+// its parent until one of them registers another kernel.
+class KernelNames {
+ public:
+  using Table = std::map<uint64_t, std::string>;
+  const Table& all() const { return *table_; }
+  Table& own() {  // to be changed
+    if (table_.use_count() > 1) table_ = std::make_shared<Table>(*table_);
+    return *table_;
+  }
+
+ private:
+  std::shared_ptr<Table> table_ = std::make_shared<Table>();
+};
+
 struct SessionProcess {
   SeenProcess seen;
   std::optional<int64_t> ended_ns;
@@ -29,7 +45,7 @@ struct SessionProcess {
   store::EndReason end_reason = store::EndReason::kExit;
   uint64_t framework_allocations = 0;
   uint64_t framework_frees = 0;
-  std::map<uint64_t, std::string> kernel_names;  // by handle, which the driver may give out again
+  KernelNames kernel_names;
   std::map<uint64_t, std::string> kernel_parameters;  // "offset:size …", by handle
   std::map<std::string, uint64_t> launches;           // totals, by kernelName() at that time
   std::vector<CopyCount> copies;                      // totals, by direction and function

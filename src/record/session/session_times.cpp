@@ -190,9 +190,9 @@ void SessionTimes::beginPart() {
   written_ = {};
   file_.setMeta("device_times", "1");
   for (auto& [image, program] : programs_) {
-    bool runs = isKept(program) && !processes_[*program.process].ended_ns;
-    program.is_written = !(program.state && runs);
-    if (!program.is_written) writeState(program);
+    bool has_ended = isKept(program) && processes_[*program.process].ended_ns;
+    program.is_written = has_ended;  // its row is in an earlier part
+    if (program.state && isKept(program) && !has_ended) writeState(program);
   }
   writeLosses();
 }

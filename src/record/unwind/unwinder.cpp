@@ -13,13 +13,14 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <set>
 
 #include "record/process/helper.h"
 
 namespace tidegauge::record {
 namespace {
 
-constexpr size_t kMaxTables = 256;       // open files
+constexpr size_t kMaxTables = 4096;      // open files
 constexpr size_t kMaxRules = 1'000'000;  // of one code; the kernel's table has 2^20 rows for all
 constexpr size_t kMaxWaitingStacks = 100'000;  // stacks waiting for their call
 // An unknown address triggers another read of the mappings. A walk with invalid addresses must not
@@ -159,7 +160,8 @@ void Unwinder::learnAsItComes() {
   sigset_t all;  // signals are for the thread that waits for them
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
-  hurry();  // it rarely runs, but a thousand busy threads of a program must not delay it
+  // It rarely runs, but a thousand busy threads of a program must not delay it.
+  setNice(kFirstNice);
   std::array<pollfd, 2> news{{{ring_buffer__epoll_fd(ring_), POLLIN, 0}, {end_, POLLIN, 0}}};
   while (news[1].revents == 0) {
     if (poll(news.data(), news.size(), -1) > 0 && news[0].revents != 0) drain();
@@ -352,7 +354,20 @@ void Unwinder::forget(uint32_t tgid) {
     dropCode(code);
   }
   spaces_.erase(space);
+  if (open_tables_ > kMaxTables / 2) closeUnused();
   std::erase_if(waiting_, [&](const auto& entry) { return entry.second.tgid == tgid; });
+}
+
+// Files that no process maps any more: a recorder of the whole machine may run for weeks.
+void Unwinder::closeUnused() {
+  std::set<const Module*> used;
+  for (const auto& [tgid, space] : spaces_)
+    for (const Range& range : space.ranges) used.insert(range.module);
+  std::erase_if(modules_, [&](const auto& entry) {
+    bool is_used = used.contains(entry.second.get());
+    if (!is_used && entry.second->table) open_tables_ -= 1;
+    return !is_used;
+  });
 }
 
 void Unwinder::dropCode(uint32_t code) {

@@ -102,6 +102,7 @@ class Unwinder {
   Rule ruleFor(uint32_t tgid, const Range& range, uint64_t place);
   void set(uint32_t code, uint64_t place, const Rule& rule);
   void dropCode(uint32_t code);
+  void closeUnused();
 
   int rules_map_;
   QuickRules quick_;

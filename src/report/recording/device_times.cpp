@@ -54,6 +54,12 @@ std::optional<int64_t> linkOf(const RecordedWork& work) {
   }
   return link;
 }
+// (GCC 12 takes a conditional expression for one that reads an absent value.)
+json orNull(const auto& number) {
+  json text;
+  if (number) text = *number;
+  return text;
+}
 constexpr const char* kLinkSql =
     "(SELECT CASE WHEN count(link_bytes_per_second) = count(*) AND min(link_bytes_per_second) = "
     "max(link_bytes_per_second) THEN min(link_bytes_per_second) END FROM gpus)";
@@ -284,12 +290,12 @@ Section deviceCopiesSection(const RecordedWork& work) {
                       {"copies", sum.copies},
                       {"size_bytes", sum.bytes},
                       {"busy_ns", sum.busy.ns},
-                      {"gb_per_s", rate ? json(*rate) : json()},
-                      {"link_share", share ? json(*share) : json()}});
+                      {"gb_per_s", orNull(rate)},
+                      {"link_share", orNull(share)}});
     }
     section.grid = std::move(grid);
   }
-  section.json = {{"link_bytes_per_second", link ? json(*link) : json()},
+  section.json = {{"link_bytes_per_second", orNull(link)},
                   {"sql", sql},
                   {"rows", list},
                   {"rows_sql", list_sql + fmt::format(" LIMIT {}", kMaxDeviceRows)}};

@@ -89,7 +89,7 @@ class Brief {
     LabelledPage out(options_.columns, options_.colour, options_.evidence);
     title(out);
     if (all_.empty()) {
-      out.page().line("The file has no device, because it has no segments and no events.");
+      out.page().paragraph(nothingWords(analysed_.trace));
       model::Incomplete incomplete = incompleteOf(analysed_);
       if (incomplete.any())
         out.page().paragraph("Incomplete: " + whyIncomplete(incomplete, incomplete.figures()) +

@@ -55,8 +55,7 @@ class Report {
       chosen.range ? rangeSection(*chosen.device, *chosen.range)
                    : deviceSection(summarise(analysed_, *chosen.device));
     }
-    if (devices.empty())
-      page_.line("The file has no device, because it has no segments and no events.");
+    if (devices.empty()) page_.paragraph(nothingWords(analysed_.trace));
     issues();
     settings();
     return page_.take();

@@ -351,7 +351,9 @@ Story makeStory(const AnalysedTrace& analysed, const DeviceSummary& summary,
     addUnused(summary, story);
   }
   // A request that ran out of memory is a fact of one call.
-  if (story.kind != Story::Kind::kOom && incomplete.touches(kOfMemory) &&
+  bool says_so =
+      incomplete.isAtLeast(kOfMemory) && story.headline.find("at least") < std::string::npos;
+  if (story.kind != Story::Kind::kOom && incomplete.touches(kOfMemory) && !says_so &&
       story.headline.ends_with('.')) {
     story.headline.pop_back();
     story.headline += markOf(incomplete, kOfMemory) + ".";

@@ -23,6 +23,11 @@ std::string markOf(const model::Incomplete& incomplete, model::FigureSet figures
   return incomplete.isAtLeast(figures) ? " (at least)" : " (incomplete)";
 }
 
+std::string nothingWords(const model::Trace& trace) {
+  return trace.work ? "No call of the CUDA driver, the runtime or PyTorch was recorded."
+                    : "The file has no device, because it has no segments and no events.";
+}
+
 std::string whyIncomplete(const model::Incomplete& incomplete, model::FigureSet figures) {
   std::string text;
   std::vector<std::string> words = incomplete.words(figures);

@@ -21,6 +21,9 @@ inline constexpr model::FigureSet kOfMemory = {model::Figures::kMemory, model::F
 inline constexpr model::FigureSet kOfHolders = {model::Figures::kMemory, model::Figures::kBlocks,
                                                 model::Figures::kCallSites};
 
+// Why a file has no device.
+std::string nothingWords(const model::Trace& trace);
+
 // For snapshots: everything is complete.
 model::Incomplete incompleteOf(const analysis::AnalysedTrace& analysed);
 

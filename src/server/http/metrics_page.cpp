@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/ascii.h"
+
 namespace tidegauge::server {
 namespace {
 
@@ -22,10 +24,16 @@ void MetricsPage::show(std::string text) {
   text_ = std::move(text);
 }
 
+// The name of the scheme may have capitals or not (RFC 9110, section 11.1).
+bool MetricsPage::isAuthorized(std::string_view text) const {
+  constexpr std::string_view kScheme = "bearer ";
+  return base::lowerAscii(std::string(text.substr(0, kScheme.size()))) == kScheme &&
+         isSameSecret(text.substr(kScheme.size()), token_);
+}
+
 Response MetricsPage::answer(const Request& request) const {
   if (auto refused = gate_.refuseStranger(request, kMetricsHint)) return std::move(*refused);
-  if (!token_.empty() && !isSameSecret(request.authorization, "Bearer " + token_))
-    return withoutToken();
+  if (!token_.empty() && !isAuthorized(request.authorization)) return withoutToken();
   std::string_view path = std::string_view(request.target).substr(0, request.target.find('?'));
   if (path != "/metrics") return errorResponse(404, "There is nothing here", kMetricsHint);
   if (request.method == Method::kPost) return errorResponse(405, "Read metrics with GET");

@@ -33,6 +33,8 @@ class MetricsPage {
  private:
   Gate gate_;
   std::string_view content_type_;
+  bool isAuthorized(std::string_view text) const;
+
   std::string token_;
   mutable std::mutex mutex_;
   std::string text_;

@@ -31,8 +31,11 @@ struct Cost {
 };
 
 struct Clearing {
-  Pass pass;
-  Cost cost;
+  Pass pass = {};
+  Cost cost = {};
+  // What processors had cached was flushed. If not, some touches since then may be missing.
+  bool is_flushed = true;
+  int64_t ring_cpu_ns = 0;  // of a SwitchRing's processes, which no clock of this program counts
 };
 
 struct Reading {
@@ -52,8 +55,10 @@ struct Reading {
   // Touched in the window, and reclaimed before it ended: in no other figure. Only of a back-end
   // that glances; a lower bound.
   uint64_t gone_bytes = 0;
-  uint64_t unread_bytes = 0;         // of page tables that could not be read: not in any figure
-  std::vector<Frame> frames = {};    // if kept: every page there, mapping by mapping as in `uses`
+  uint64_t unread_bytes = 0;  // of page tables that could not be read: not in any figure
+  // If kept, or if memory is mapped more than once (repeats.h): every page there, mapping by
+  // mapping as in `uses`.
+  std::vector<Frame> frames = {};
   std::vector<PageBits> pages = {};  // if kept: in the order of addresses, each table once
   // For a kernel that watches on its own, by regions: the window of all, independent of the
   // requested one. The error of the touched bytes is unknown then.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string_view>
 
@@ -36,26 +37,34 @@ base::Result<Clearing> clear(const Process& process, std::string_view which, boo
 }  // namespace
 
 base::Result<Clearing> clearReferences(const Process& process, Flush flush, Clock& clock) {
-  return clear(process, "1", flush == Flush::kFree, clock);
+  TG_ASSIGN_OR_RETURN(Clearing done, clear(process, "1", flush == Flush::kFree, clock));
+  if (flush != Flush::kFree) {
+    TG_ASSIGN_OR_RETURN(Clearing flushed, flushTlb(process, flush, clock));
+    add(done, flushed);
+  }
+  return done;
 }
 
 base::Result<Clearing> clearFiles(const Process& process, Clock& clock) {
   return clear(process, "3", false, clock);
 }
 
-base::Result<Clearing> flushTlb(const Process& process, Clock& clock) {
-  return clear(process, "4", false, clock);
+base::Result<Clearing> flushTlb(const Process& process, Flush flush, Clock& clock) {
+  if (flush == Flush::kFree) return clear(process, "4", false, clock);
+  if (flush == Flush::kSwitches) return flushBySwitches(clock);
+  return Clearing{.is_flushed = false};
+}
+
+void add(Clearing& done, const Clearing& flush) {
+  done.pass.end_ns = std::max(done.pass.end_ns, flush.pass.end_ns);
+  done.cost.cpu_ns += flush.cost.cpu_ns;
+  done.cost.stall_ns = std::max(done.cost.stall_ns, flush.cost.stall_ns);
+  done.is_flushed = flush.is_flushed;
+  done.ring_cpu_ns += flush.ring_cpu_ns;
 }
 
 base::Result<Clearing> clearWrites(const Process& process, Clock& clock) {
   return clear(process, "4", false, clock);
-}
-
-std::vector<std::string> limitsOfFlush(Flush flush) {
-  if (flush == Flush::kFree) return {};
-  return {
-      "this kernel tracks soft-dirty pages, so the TLB is not flushed: what a busy core touches "
-      "all the time can be missed, up to what its TLB holds (commonly 6 to 12 MiB of 4 KiB pages)"};
 }
 
 }  // namespace tidegauge::wss

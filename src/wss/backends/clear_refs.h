@@ -14,13 +14,13 @@ base::Result<Clearing> clearReferences(const Process& process, Flush flush, Cloc
 // The same for files and shared memory only, without a flush.
 base::Result<Clearing> clearFiles(const Process& process, Clock& clock);
 
-// Flushes the TLB of a process, if Flush is kFree.
-base::Result<Clearing> flushTlb(const Process& process, Clock& clock);
+// Flushes the TLB of a process; Clearing::is_flushed says whether that was possible.
+base::Result<Clearing> flushTlb(const Process& process, Flush flush, Clock& clock);
+
+// Adds a flush to a clearing that has just ended.
+void add(Clearing& done, const Clearing& flush);
 
 // Clears the written mark of every page, if the kernel has one; the same word, 4.
 base::Result<Clearing> clearWrites(const Process& process, Clock& clock);
-
-// What is missed without a flush; empty if it can flush.
-std::vector<std::string> limitsOfFlush(Flush flush);
 
 }  // namespace tidegauge::wss

@@ -34,8 +34,7 @@ base::Status IdleBackend::check(const std::string& root) {
 }
 
 std::string IdleBackend::how() const {
-  return flush_ == Flush::kFree ? "the kernel's idle flag of each page, flush of the TLB"
-                                : "the kernel's idle flag of each page";
+  return "the kernel's idle flag of each page" + wordsOf(flush_);
 }
 
 std::vector<std::string> IdleBackend::limits() const {
@@ -57,11 +56,9 @@ base::Result<Clearing> IdleBackend::clear(const Process& process, Clock& clock) 
   for (const PageFrame& frame : frames) bitmap.add(frame.first);
   done.pass.begin_ns = clock.now_ns();
   TG_RETURN_IF_ERROR(bitmap.mark());
-  if (flush_ == Flush::kFree) {
-    TG_ASSIGN_OR_RETURN(Clearing flushed, flushTlb(process, clock));
-    done.cost.stall_ns = flushed.cost.stall_ns;
-  }
   done.pass.end_ns = clock.now_ns();
+  TG_ASSIGN_OR_RETURN(Clearing flushed, flushTlb(process, flush_, clock));
+  add(done, flushed);
   TG_RETURN_IF_ERROR(process.check());
   done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
   return done;

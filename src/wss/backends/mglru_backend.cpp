@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "wss/backends/clear_refs.h"
 #include "wss/pages/own_page.h"
 #include "wss/process/kernel_file.h"
 
@@ -45,7 +46,8 @@ base::Status MglruBackend::check(const std::string& root) {
                         "CONFIG_DEBUG_FS");
 }
 
-base::Result<MglruBackend> MglruBackend::open(const Process& process, const std::string& root) {
+base::Result<MglruBackend> MglruBackend::open(const Process& process, Flush flush,
+                                              const std::string& root) {
   TG_RETURN_IF_ERROR(check(root));
   TG_ASSIGN_OR_RETURN(int file, process.openFile("cgroup", O_RDONLY));
   int error_number = 0;
@@ -60,21 +62,24 @@ base::Result<MglruBackend> MglruBackend::open(const Process& process, const std:
     return missingFeature(fmt::format("{} does not list cgroup {} of process {}, nor one above it",
                                       kLruGenFile, path, process.pid()),
                           "Run outside of containers, which see other paths of cgroups");
-  return MglruBackend(root, group->id, group->path);
+  return MglruBackend(root, group->id, group->path, flush);
 }
 
 std::string MglruBackend::how() const {
-  return "the kernel's generations of pages (MGLRU), aged before and after";
+  return "the kernel's generations of pages (MGLRU), aged before and after" + wordsOf(flush_);
 }
 
 std::vector<std::string> MglruBackend::limits() const {
-  return {
+  std::vector<std::string> limits{
       "these figures are sums of the cgroup: all its processes and its page cache, each page "
       "counted once; pages that are charged to other cgroups, mostly libraries, are missing",
-      "the TLB is not flushed: what a busy core touches all the time can be missed, up to what "
-      "its TLB holds (commonly 6 to 12 MiB of 4 KiB pages)",
       "if memory becomes short, the kernel first reclaims pages that were not touched in these "
       "windows"};
+  if (flush_ == Flush::kNone)
+    limits.emplace_back(
+        "the TLB is not flushed: what a busy core touches all the time can be missed, up to what "
+        "its TLB holds (commonly 6 to 12 MiB of 4 KiB pages)");
+  return limits;
 }
 
 base::Result<LruGroup> MglruBackend::look() const {
@@ -119,7 +124,10 @@ base::Result<Clearing> MglruBackend::clear(const Process& process, Clock& clock)
   for (const LruNode& node : group.nodes)
     marks_.push_back({node.node, node.generations.back().number});
   TG_RETURN_IF_ERROR(process.check());
-  done.cost = {clock.cpu_ns() - cpu_ns, done.pass.duration_ns()};
+  done.cost.stall_ns = done.pass.duration_ns();
+  TG_ASSIGN_OR_RETURN(Clearing flushed, flushTlb(process, flush_, clock));
+  add(done, flushed);
+  done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
   return done;
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "wss/backends/backend.h"
+#include "wss/backends/flush.h"
 #include "wss/process/lru_gen.h"
 
 namespace tidegauge::wss {
@@ -19,8 +20,9 @@ class MglruBackend final : public Backend {
  public:
   // Whether this kernel has generations and allows aging them. `root`: prefix of /sys; for tests.
   static base::Status check(const std::string& root = {});
-  // For the cgroup of this process.
-  static base::Result<MglruBackend> open(const Process& process, const std::string& root = {});
+  // For the cgroup of this process. All its processes are flushed, or none: Flush::kSwitches.
+  static base::Result<MglruBackend> open(const Process& process, Flush flush,
+                                         const std::string& root = {});
 
   std::string_view name() const override { return "mglru"; }
   std::string how() const override;
@@ -34,16 +36,18 @@ class MglruBackend final : public Backend {
     uint64_t first_young = 0;  // generation: this one and later ones were touched since
   };
 
-  MglruBackend(std::string root, uint64_t id, std::string path)
+  MglruBackend(std::string root, uint64_t id, std::string path, Flush flush)
       : Backend({.knows_sharing = false, .cgroup = std::move(path)}),
         root_(std::move(root)),
-        id_(id) {}
+        id_(id),
+        flush_(flush) {}
   base::Result<LruGroup> look() const;
   // Creates one more generation on each node; returns the table after that.
   base::Result<LruGroup> age() const;
 
   std::string root_;
   uint64_t id_;
+  Flush flush_;
   std::vector<Mark> marks_;  // of the last clearing
 };
 

@@ -15,9 +15,7 @@ base::Status SmapsBackend::check() {
   return base::okStatus();
 }
 
-std::string SmapsBackend::how() const {
-  return flush_ == Flush::kFree ? "clear_refs, flush of the TLB, smaps" : "clear_refs, smaps";
-}
+std::string SmapsBackend::how() const { return "clear_refs" + wordsOf(flush_) + ", smaps"; }
 
 std::vector<std::string> SmapsBackend::limits() const {
   std::vector<std::string> limits = limitsOfFlush(flush_);

@@ -96,6 +96,12 @@ void readMeanwhile(Fields& fields, const json& line, std::optional<Shortage> sho
   const json& error = fields.object(line, "error");
   if (Fields::tells(error, "reclaimed_bytes"))
     row.gone_bytes = fields.whole(error, "reclaimed_bytes");
+  if (Fields::tells(error, "repeated_bytes"))
+    row.repeated_bytes = fields.whole(error, "repeated_bytes");
+  if (Fields::tells(line, "once")) {
+    const json& once = fields.object(line, "once");
+    row.once = Once{fields.whole(once, "rss"), fields.whole(once, "referenced")};
+  }
   if (shortage) {
     const json& pressure = fields.object(line, "pressure");
     const json& bytes = fields.object(pressure, "bytes");
@@ -109,7 +115,9 @@ void readMeanwhile(Fields& fields, const json& line, std::optional<Shortage> sho
     if (Fields::tells(pressure, "of_machine"))
       meanwhile.scans_machine = fields.flag(pressure, "of_machine");
   }
-  if (Fields::tells(error, "at_least")) meanwhile.is_reclaimed = fields.flag(error, "at_least");
+  if (Fields::tells(error, "flushed")) row.is_flushed = fields.flag(error, "flushed");
+  if (Fields::tells(error, "at_least"))
+    meanwhile.is_reclaimed = fields.flag(error, "at_least") && row.is_flushed;
   if (Fields::tells(line, "limit")) {
     const json& limit = fields.object(line, "limit");
     meanwhile.limit_bytes = fields.whole(limit, "bytes");

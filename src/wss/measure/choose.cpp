@@ -10,6 +10,7 @@
 #include "wss/backends/idle_backend.h"
 #include "wss/backends/mglru_backend.h"
 #include "wss/backends/smaps_backend.h"
+#include "wss/backends/switch_ring.h"
 #include "wss/backends/write_backend.h"
 #include "wss/pages/huge_pages.h"
 #ifdef TIDEGAUGE_BPF
@@ -100,7 +101,8 @@ base::Result<Choice> chooseBackend(const Wish& wish, const Process& process) {
   bool must_sample = wish.sample != "auto" && wish.sample != "exact";
   Choice choice;
   if (wish.backend == "mglru") {
-    TG_ASSIGN_OR_RETURN(MglruBackend mglru, MglruBackend::open(process));
+    Flush switches = SwitchRing::isSuited() ? Flush::kSwitches : Flush::kNone;
+    TG_ASSIGN_OR_RETURN(MglruBackend mglru, MglruBackend::open(process, switches));
     choice.backend = std::make_unique<MglruBackend>(std::move(mglru));
     return choice;
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "wss/pages/repeats.h"
+
 namespace tidegauge::wss {
 namespace {
 
@@ -43,6 +45,7 @@ Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns) {
   Row row;
   row.slept_ns = slept_ns;
   row.clear = clearing.pass;
+  row.is_flushed = clearing.is_flushed;
   row.read = reading.pass;
   row.taken_ns = reading.pass.end_ns - clearing.pass.begin_ns;
   row.estimate_ns = row.taken_ns - clearing.pass.duration_ns() / 2 - reading.pass.duration_ns() / 2;
@@ -78,11 +81,14 @@ Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns) {
   row.uses = std::move(reading.uses);
   row.pages = std::move(reading.pages);
   row.frames = std::move(reading.frames);
+  row.repeated_bytes = repeatedBytes(row.uses);
+  if (row.repeated_bytes > kFewRepeats && !row.frames.empty()) row.once = onceOf({row.frames});
   return row;
 }
 
 Touched touchedIn(const Row& row) {
-  return {row.window.mean_ns, row.sums.referenced + row.gone_bytes, row.sums.rss,
+  Once once = row.once.value_or(Once{row.sums.rss, row.sums.referenced});
+  return {row.window.mean_ns, once.referenced + row.gone_bytes, once.rss,
           row.meanwhile.is_reclaimed};
 }
 
@@ -93,8 +99,9 @@ Bounds boundsOf(const Row& row) { return boundsOf(touchedIn(row).bytes, row); }
 Bounds boundsOf(uint64_t touched_bytes, const Row& row) {
   if (!row.knows_error) return {};  // by regions
   auto error = static_cast<uint64_t>(row.error_bytes.value_or(0));
-  Bounds bounds{.least_bytes = touched_bytes - std::min(touched_bytes, error)};
-  bool misses_some = row.meanwhile.is_reclaimed || row.unread_bytes > 0 || row.sums.hugetlb > 0;
+  uint64_t too_much = error + (row.once ? 0 : row.repeated_bytes);
+  Bounds bounds{.least_bytes = touched_bytes - std::min(touched_bytes, too_much)};
+  bool misses_some = isAtLeast(row) || row.unread_bytes > 0 || row.sums.hugetlb > 0;
   if (!misses_some) bounds.most_bytes = touched_bytes + error + newMemory(row);
   return bounds;
 }
@@ -205,7 +212,7 @@ base::Status measureAll(std::span<const Process* const> processes, Backend& back
       if (!clears && outcomes[i].row) keepMost(reading.uses, outcomes[i].row->uses);
       Row row = rowOf(clearings[i], std::move(reading), slept_ns);
       if (clears) {
-        row.cost.cpu_ns += clearings[i].cost.cpu_ns;
+        row.cost.cpu_ns += clearings[i].cost.cpu_ns + clearings[i].ring_cpu_ns;
         row.cost.stall_ns = std::max(row.cost.stall_ns, clearings[i].cost.stall_ns);
       }
       if (!watches.empty()) row.meanwhile = watches[i]->look(clock.now_ns());

@@ -43,6 +43,7 @@ struct Row {
   uint64_t unmapped_bytes = 0;                       // Reading::unmapped_bytes
   uint64_t gone_bytes = 0;                           // Reading::gone_bytes
   Meanwhile meanwhile{};                             // as far as it was watched
+  bool is_flushed = true;                            // Clearing::is_flushed
   bool knows_error = true;  // false: by regions (DAMON), which have no bound
   std::vector<MappingUse> uses;
   std::vector<Window> windows;  // of each of `uses`
@@ -50,7 +51,11 @@ struct Row {
   std::optional<uint64_t> of_others_bytes = std::nullopt;
   std::vector<PageBits> pages;  // Reading::pages
   std::vector<Frame> frames;    // Reading::frames
-  Cost cost;                    // of the reading, and of the clearing if this row has its own
+  // Memory that is mapped more than once, which `sums` count each time (repeats.h); and the same
+  // sums with each page once, if it is known where pages lie.
+  uint64_t repeated_bytes = 0;
+  std::optional<Once> once = std::nullopt;
+  Cost cost;  // of the reading, and of the clearing if this row has its own
   Pass clear, read;
 };
 
@@ -64,6 +69,10 @@ uint64_t maybeOfOthers(const Row& row);
 // nothing was written.
 double writeRate(const Row& row);
 double allWrittenAfter_s(const Row& row);
+
+// More may have been touched than is reported: memory was reclaimed, or what processors had cached
+// was not flushed.
+inline bool isAtLeast(const Row& row) { return row.meanwhile.is_reclaimed || !row.is_flushed; }
 
 // What was touched in the window: what is resident and what was reclaimed.
 Touched touchedIn(const Row& row);

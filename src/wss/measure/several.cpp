@@ -28,6 +28,7 @@ Row rowOfAll(const std::vector<const Row*>& rows, const std::optional<Once>& onc
     all.sums.add(row->sums);
     all.unread_bytes += row->unread_bytes;
     all.gone_bytes += row->gone_bytes;
+    all.is_flushed &= row->is_flushed;
     add(all.meanwhile, row->meanwhile);
     all.cost.cpu_ns += row->cost.cpu_ns;
     all.cost.stall_ns = std::max(all.cost.stall_ns, row->cost.stall_ns);
@@ -60,7 +61,7 @@ SeveralWindow severalWindow(const std::deque<Process>& processes, std::span<cons
   // What one of them touched since the beginning they all did, though others took the bits away
   // (-C, -P).
   for (const Row* row : rows)
-    if (window.once)
+    if (window.once && !row->once)
       window.once->referenced = std::max(window.once->referenced, row->sums.referenced);
   window.groups = groupsOfRows(rows_by_pid, rows, options);
   window.all = rowOfAll(rows, window.once);

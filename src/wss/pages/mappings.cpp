@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
 #include <limits>
 
 #include "base/memory.h"
@@ -153,11 +154,17 @@ std::optional<Mapping> MappingsParser::parseHead(std::string_view line) {
   mapping.executable = line[2] == 'x';
   mapping.shared = line[3] == 's';
   line.remove_prefix(5);
-  if (takeField(line).empty()) return std::nullopt;  // where in the file
+  uint64_t offset = 0;
+  if (!takeNumber(line, 16, ' ', offset)) return std::nullopt;
   std::string_view device = takeField(line);
   if (device.empty()) return std::nullopt;
   auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), inode);
   if (error != std::errc()) return std::nullopt;
+  if (inode != 0) {
+    mapping.file = std::hash<std::string_view>()(device) ^
+                   inode * 0x9E3779B97F4A7C15;  // spreads small numbers
+    mapping.to_file = offset - mapping.start;
+  }
   line.remove_prefix(static_cast<size_t>(rest - line.data()));
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
   mapping.path = line;

@@ -40,7 +40,9 @@ struct Mapping {
   bool executable = false;
   bool shared = false;
   MappingKind kind = MappingKind::kAnonymous;
-  std::string path;  // as the kernel names it, may hold any bytes; empty: it has none
+  std::string path;      // as the kernel names it, may hold any bytes; empty: it has none
+  uint64_t file = 0;     // a number for the file, made of device and inode; 0: it maps none
+  uint64_t to_file = 0;  // an address + this is the place in the file; wraps around
 };
 
 // Memory without a file that only forked processes share: heap, stacks, anonymous memory.

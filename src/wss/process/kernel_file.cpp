@@ -55,4 +55,8 @@ base::Error missingFeature(std::string what, std::string hint) {
   return {base::ErrorKind::kMissingFeature, std::move(what), std::nullopt, std::move(hint)};
 }
 
+base::Error unreadable(std::string what, std::string hint) {
+  return {base::ErrorKind::kUnreadable, std::move(what), std::nullopt, std::move(hint)};
+}
+
 }  // namespace tidegauge::wss

@@ -19,5 +19,7 @@ base::Status setKernelFile(const std::string& path, std::string_view text);
 
 // The error for a kernel feature that a measurement needs and this kernel lacks.
 base::Error missingFeature(std::string what, std::string hint);
+// What is asked for is not there, or cannot be read.
+base::Error unreadable(std::string what, std::string hint = {});
 
 }  // namespace tidegauge::wss

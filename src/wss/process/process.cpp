@@ -17,16 +17,15 @@
 #include <memory>
 #include <utility>
 
+#include "wss/process/kernel_file.h"
+#include "wss/process/proc_lack.h"
+
 namespace tidegauge::wss {
 namespace {
 
 constexpr int kPidfdOpen = 434;  // newer than some headers
 constexpr size_t kMaxStat = 4096;
 constexpr size_t kMaxSmapsText = size_t{4} << 30;  // smaps of 60,000 mappings has 80 MB
-
-base::Error error(std::string what, std::string hint = {}) {
-  return {base::ErrorKind::kUnreadable, std::move(what), std::nullopt, std::move(hint)};
-}
 
 // "4096 1024 256 …", in pages; zeros for a process without memory.
 Resident residentOf(const std::string& statm) {
@@ -98,27 +97,30 @@ base::Result<Process> Process::open(pid_t pid, const std::string& proc) {
   std::string path = fmt::format("{}/{}", proc, pid);
   Process process(pid, ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), path + "/task");
   if (process.folder_ < 0) {
-    if (errno == ENOENT || errno == ESRCH)
-      return error(fmt::format("there is no process {}", pid),
-                   "`ps -e` lists the processes. A process in a container has another PID there");
-    return error(fmt::format("{} cannot be opened: {}", path, std::strerror(errno)));
+    int error_number = errno;
+    if (auto why = whyNotInProc(pid, proc)) return std::move(*why);
+    if (error_number == ENOENT || error_number == ESRCH)
+      return unreadable(
+          fmt::format("there is no process {}", pid),
+          "`ps -e` lists the processes. A process in a container has another PID there");
+    return unreadable(fmt::format("{} cannot be opened: {}", path, std::strerror(error_number)));
   }
   // One memory has one number: two thread numbers would hide that the same memory is measured
   // twice.
   if (pid_t first = process.firstThread(); first != pid && first > 0) return open(first, proc);
   process.name_ = process.readName();
   char state = process.state();
-  if (state == 0 || state == 'X') return error(fmt::format("process {} has just ended", pid));
+  if (state == 0 || state == 'X') return unreadable(fmt::format("process {} has just ended", pid));
   if (state == 'Z' && !process.takeAnotherThread())
-    return error(fmt::format("process {} ({}) has ended (a zombie)", pid, process.name_));
+    return unreadable(fmt::format("process {} ({}) has ended (a zombie)", pid, process.name_));
   process.memory_ = openat(process.folder_, "maps", O_RDONLY | O_CLOEXEC);
   if (process.memory_ < 0) return process.whyNothing("maps", errno);
   char first = 0;
   ssize_t got = pread(process.memory_, &first, 1, 0);
   if (got < 0) return process.whyNothing("maps", errno);
   if (got == 0)
-    return error(fmt::format("process {} ({}) is a kernel thread, which has no memory of its own",
-                             pid, process.name_));
+    return unreadable(fmt::format(
+        "process {} ({}) is a kernel thread, which has no memory of its own", pid, process.name_));
   return process;
 }
 
@@ -291,12 +293,12 @@ base::Error Process::whyNothing(const char* name, int error_number) const {
     return {base::ErrorKind::kMissingFeature,
             fmt::format("this kernel has no /proc/{}/{}", pid_, name), std::nullopt,
             "The kernel was built without CONFIG_PROC_PAGE_MONITOR"};
-  return error(fmt::format("/proc/{}/{} cannot be read: {}", pid_, name,
-                           error_number == 0 ? "it is empty" : std::strerror(error_number)));
+  return unreadable(fmt::format("/proc/{}/{} cannot be read: {}", pid_, name,
+                                error_number == 0 ? "it is empty" : std::strerror(error_number)));
 }
 
 base::Error Process::ended() const {
-  return error(fmt::format("process {} ({}) ended during the measurement", pid_, name_));
+  return unreadable(fmt::format("process {} ({}) ended during the measurement", pid_, name_));
 }
 
 Work operator-(const Work& now, const Work& before) {
@@ -346,9 +348,10 @@ base::Result<Resident> Process::checkedResident() const {
   }
   // Its memory is gone: it has another, or is about to end.
   if (has_none) return ended();
-  return error(fmt::format("process {} ({}) started another program (exec) during the measurement",
-                           pid_, name_),
-               "Its earlier accesses are lost. Measure again");
+  return unreadable(
+      fmt::format("process {} ({}) started another program (exec) during the measurement", pid_,
+                  name_),
+      "Its earlier accesses are lost. Measure again");
 }
 
 }  // namespace tidegauge::wss

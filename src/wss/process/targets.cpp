@@ -12,6 +12,7 @@
 
 #include "base/text_layout.h"
 #include "wss/process/kernel_file.h"
+#include "wss/process/proc_lack.h"
 
 namespace tidegauge::wss {
 namespace {
@@ -25,10 +26,6 @@ struct Known {
   bool is_of_kernel = false;
   int threads = 0;  // 0: unknown
 };
-
-base::Error none(std::string what, std::string hint) {
-  return {base::ErrorKind::kUnreadable, std::move(what), std::nullopt, std::move(hint)};
-}
 
 // "4711 (na)me (x) S 1 4711 4711 0 -1 4194560 …": name, state, parent, five fields later its flags,
 // and eleven later its threads.
@@ -120,7 +117,7 @@ base::Result<std::set<pid_t>> inCgroup(const std::string& cgroup, const std::str
       if (!is_there) is_there = addCgroup(found, fmt::format("{}{}{}", root, hierarchy, path));
   }
   if (!is_there)
-    return none(
+    return unreadable(
         fmt::format("there is no cgroup {}", base::printable(cgroup)),
         "Give its path below /sys/fs/cgroup. `cat /proc/PID/cgroup` prints the path of a process");
   return found;
@@ -147,10 +144,18 @@ base::Result<std::vector<pid_t>> findTargets(const Targets& targets, const std::
     if (auto it = all.find(pid); it != all.end() && hasMemory(it->second)) found.insert(pid);
   found.erase(getpid());  // of a cgroup, or as its parent's child: it would measure itself
   if (!found.empty()) return std::vector<pid_t>(found.begin(), found.end());
+  if (auto why = whyProcIsNotWhole(root + "/proc")) {
+    if (!targets.comm.empty())
+      why->what = fmt::format("no process with the name {} is visible: {}",
+                              base::printable(targets.comm), why->what);
+    return std::move(*why);
+  }
   if (!targets.comm.empty())
-    return none(fmt::format("there is no process with the name {}", base::printable(targets.comm)),
-                "The kernel's names have at most 15 bytes. `ps -eo pid,comm` lists them");
-  return none(fmt::format("there is no process in cgroup {}", base::printable(targets.cgroup)), "");
+    return unreadable(
+        fmt::format("there is no process with the name {}", base::printable(targets.comm)),
+        "The kernel's names have at most 15 bytes. `ps -eo pid,comm` lists them");
+  return unreadable(
+      fmt::format("there is no process in cgroup {}", base::printable(targets.cgroup)));
 }
 
 }  // namespace tidegauge::wss

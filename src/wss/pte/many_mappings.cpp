@@ -65,19 +65,16 @@ base::Result<std::optional<ManyMappings>> ManyMappings::clear(PageTables& tables
     listed.emplace();
     TG_RETURN_IF_ERROR(listed->listNow(process, *now));
   }
-  if (flush == Flush::kFree) {
-    bool is_flushed = false;
-    if (listed) {
-      TG_ASSIGN_OR_RETURN(is_flushed,
-                          listed->flushWithout(tables, process, clock, done.cost.stall_ns));
-    }
-    if (!is_flushed) {
-      TG_ASSIGN_OR_RETURN(Clearing walked, flushTlb(process, clock));
-      done.cost.stall_ns = std::max(done.cost.stall_ns, walked.cost.stall_ns);
-      if (listed) {
-        listed->was_walked_ = true;
-        if (listed->changes_) ++*listed->changes_;
-      }
+  if (listed && flush != Flush::kNone) {
+    TG_ASSIGN_OR_RETURN(done.is_flushed,
+                        listed->flushWithout(tables, process, clock, done.cost.stall_ns));
+  }
+  if (!done.is_flushed && flush != Flush::kNone) {
+    TG_ASSIGN_OR_RETURN(Clearing walked, flushTlb(process, flush, clock));
+    add(done, walked);
+    if (listed && flush == Flush::kFree) {
+      listed->was_walked_ = true;
+      if (listed->changes_) ++*listed->changes_;
     }
   }
   done.pass.end_ns = clock.now_ns();

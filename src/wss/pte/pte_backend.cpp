@@ -9,13 +9,13 @@
 #include "wss/backends/costs.h"
 #include "wss/backends/kdamond.h"
 #include "wss/pages/read_maps.h"
+#include "wss/pages/repeats.h"
 #include "wss/pte/read_tables.h"
 
 namespace tidegauge::wss {
 
 std::string PteBackend::how() const {
-  return flush_ == Flush::kFree ? "clear_refs, flush of the TLB, accessed bits of the page tables"
-                                : "clear_refs, accessed bits of the page tables";
+  return "clear_refs" + wordsOf(flush_) + ", accessed bits of the page tables";
 }
 
 std::vector<std::string> PteBackend::limits() const {
@@ -82,10 +82,10 @@ base::Result<Reading> PteBackend::read(const Process& process, Clock& clock) {
   }
   cutAt(done.uses, detail().marks, done.unmapped_bytes);
   auto all = [](const Mapping&) { return true; };
-  TG_ASSIGN_OR_RETURN(
-      done.unread_bytes,
-      readTables(tables_, process, done.uses, all, detail().keeps_pages ? &done.pages : nullptr,
-                 detail().keeps_frames ? &done.frames : nullptr, amend));
+  bool keeps_frames = detail().keeps_frames || repeatedBytes(done.uses) > kFewRepeats;
+  TG_ASSIGN_OR_RETURN(done.unread_bytes, readTables(tables_, process, done.uses, all,
+                                                    detail().keeps_pages ? &done.pages : nullptr,
+                                                    keeps_frames ? &done.frames : nullptr, amend));
   done.pass.end_ns = clock.now_ns();
   if (auto status = process.check(); !status.ok()) return std::move(status.error());
   done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;

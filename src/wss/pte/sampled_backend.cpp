@@ -156,9 +156,11 @@ base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& cloc
   TG_ASSIGN_OR_RETURN(bool is_flushed,
                       clearSample(process, to_clear, uses, clock, done.cost, locked));
   // Only now is every touch of a file seen, too.
+  Clearing flushed;
   if (!is_flushed) {
-    TG_RETURN_IF_ERROR(flush(process, touched, uses, clock, done.cost.stall_ns));
+    TG_ASSIGN_OR_RETURN(flushed, flush(process, touched, uses, clock));
   }
+  add(done, flushed);
   done.pass.end_ns = clock.now_ns();
   auto lookAgain = [&](uint64_t table, page_table_kind kind, Entries entries) {
     uncleared_.lookAgain(table, kind, entries);
@@ -196,9 +198,8 @@ base::Result<bool> SampledBackend::clearSample(const Process& process, const Sam
   return done.is_flushed;
 }
 
-base::Status SampledBackend::flush(const Process& process, const TableRuns& touched,
-                                   const std::vector<MappingUse>& uses, Clock& clock,
-                                   int64_t& stall_ns) {
+base::Result<Clearing> SampledBackend::flush(const Process& process, const TableRuns& touched,
+                                             const std::vector<MappingUse>& uses, Clock& clock) {
   TG_ASSIGN_OR_RETURN(WideFlush wide,
                       flushWide(tables_, process, touched, uses, isPrivateMemory, clock));
   // None of the sample: with so few tables, a small process has touched ones elsewhere, a large one
@@ -206,11 +207,12 @@ base::Status SampledBackend::flush(const Process& process, const TableRuns& touc
   if (!wide.is_done) {
     TG_ASSIGN_OR_RETURN(wide, flushWide(tables_, process, known_, uses, isPrivateMemory, clock));
   }
-  stall_ns = std::max(stall_ns, wide.stall_ns);
-  if (wide.is_done || flush_ != Flush::kFree) return base::okStatus();
-  TG_ASSIGN_OR_RETURN(Clearing flushed, flushTlb(process, clock));
-  stall_ns = std::max(stall_ns, flushed.cost.stall_ns);
-  return base::okStatus();
+  Clearing done{.cost = {0, wide.stall_ns}, .is_flushed = wide.is_done};
+  if (!wide.is_done) {
+    TG_ASSIGN_OR_RETURN(Clearing flushed, flushTlb(process, flush_, clock));
+    add(done, flushed);
+  }
+  return done;
 }
 
 // One part of each group of new tables.

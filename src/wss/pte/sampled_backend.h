@@ -36,8 +36,8 @@ class SampledBackend final : public Backend {
   base::Result<Reading> read(const Process& process, Clock& clock) override;
 
  private:
-  base::Status flush(const Process& process, const TableRuns& touched,
-                     const std::vector<MappingUse>& uses, Clock& clock, int64_t& stall_ns);
+  base::Result<Clearing> flush(const Process& process, const TableRuns& touched,
+                               const std::vector<MappingUse>& uses, Clock& clock);
   base::Result<bool> clearSample(const Process& process, const Sample& sample,
                                  const std::vector<MappingUse>& uses, Clock& clock, Cost& cost,
                                  std::vector<AddressRange>& locked);

@@ -48,8 +48,8 @@ std::vector<Group> groups(const Row& row) {
 
 std::string coldText(const Row& row, size_t columns) {
   uint64_t cold = untouched(row.sums);
-  // What was reclaimed may be what was touched; and who did not run needs nothing yet.
-  if (row.meanwhile.is_reclaimed || row.meanwhile.didNotRun()) return {};
+  // What is missing may be what was touched; and who did not run needs nothing yet.
+  if (isAtLeast(row) || row.meanwhile.didNotRun()) return {};
   if (row.window.least_ns < kMinWindow_ns || cold < kMinBytes || cold < row.sums.rss / kMinPart)
     return {};
   std::string text =

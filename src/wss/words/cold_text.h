@@ -11,7 +11,8 @@
 namespace tidegauge::wss {
 
 // Files and anonymous mappings, most untouched first. Empty: the window is too short to judge
-// (under a second), too little is cold to matter, memory was reclaimed, or the process did not run.
+// (under a second), too little is cold to matter, touches may be missing, or the process did not
+// run.
 std::string coldText(const Row& row, size_t columns);
 
 }  // namespace tidegauge::wss

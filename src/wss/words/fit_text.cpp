@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/text_layout.h"
 #include "wss/measure/verdict.h"
+#include "wss/pages/repeats.h"
 #include "wss/units.h"
 
 namespace tidegauge::wss {
@@ -35,7 +36,10 @@ std::string fitText(const Touched& touched, const Row& row, const Machine& machi
       "{} were touched in {:.3g} s",
       base::humanBytes(bounds.most_bytes || !row.knows_error ? touched.bytes : bounds.least_bytes),
       seconds(touched.window_ns));
-  if (!bounds.most_bytes && row.knows_error) text = "At least " + text;
+  if (!bounds.most_bytes && row.knows_error)
+    text = "At least " + text;
+  else if (!row.once && row.repeated_bytes > kFewRepeats)
+    text = "At most " + text;
   if (auto ran_ns = row.meanwhile.work.ran_ns)
     text += fmt::format(" ({:.3g} s of CPU time)", seconds(*ran_ns));
   if (!row.knows_error) return base::wrapped(text + ".", columns, 0, 2);

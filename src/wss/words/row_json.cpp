@@ -78,8 +78,12 @@ nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
                    {"uncleared_bytes", row.uncleared_bytes},
                    {"unread_bytes", row.unread_bytes},
                    {"unmapped_marks_bytes", row.unmapped_bytes},
-                   {"at_least", row.meanwhile.is_reclaimed},
-                   {"reclaimed_bytes", row.gone_bytes}};
+                   {"at_least", isAtLeast(row)},
+                   {"flushed", row.is_flushed},
+                   {"reclaimed_bytes", row.gone_bytes},
+                   {"repeated_bytes", row.repeated_bytes}};
+  json["once"] = nullptr;
+  if (row.once) json["once"] = {{"rss", row.once->rss}, {"referenced", row.once->referenced}};
   if (!row.knows_error) {
     json["error"]["referenced_ci95"] = nullptr;
     json["error"]["method"] = "regions";
@@ -152,7 +156,7 @@ std::string csvRow(const Row& row, double unix_s, bool knows_sharing) {
   text += fmt::format(",{:.6f},{:.6f},{:.6f},{:.6f}", seconds(row.cost.cpu_ns),
                       seconds(row.cost.stall_ns), seconds(row.clear.duration_ns()),
                       seconds(row.read.duration_ns()));
-  text += fmt::format(",{:d},{},{},", row.meanwhile.is_reclaimed ? 1 : 0, row.gone_bytes,
+  text += fmt::format(",{:d},{},{},", isAtLeast(row) ? 1 : 0, row.gone_bytes,
                       row.meanwhile.pressure.counted.refaulted());
   if (auto ran_ns = row.meanwhile.work.ran_ns) text += fmt::format("{:.6f}", seconds(*ran_ns));
   return text + base::kCsvLineEnd;

@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/text_layout.h"
+#include "wss/pages/repeats.h"
 #include "wss/units.h"
 
 namespace tidegauge::wss {
@@ -72,12 +73,11 @@ std::string rowText(const Row& row, const TextOptions& options) {
                           ? fitted(static_cast<uint64_t>(writeRate(row)), fifth_size)
                       : options.knows_sharing ? fitted(maybeOfOthers(row), fifth_size)
                                               : "-";
-  text += fmt::format("{:<7.3f} {:>{}} {:>{}} {:>{}} {:>5.1f} {:>{}}", seconds(row.window.mean_ns),
-                      fitted(sums.rss, size), size,
-                      options.knows_sharing ? fitted(sums.pss, size) : "-", size,
-                      row.meanwhile.is_reclaimed ? fitted(sums.referenced, size - 1) + "+"
-                                                 : fitted(sums.referenced, size),
-                      size, percent(sums.referenced, sums.rss), fifth, fifth_size);
+  text += fmt::format(
+      "{:<7.3f} {:>{}} {:>{}} {:>{}} {:>5.1f} {:>{}}", seconds(row.window.mean_ns),
+      fitted(sums.rss, size), size, options.knows_sharing ? fitted(sums.pss, size) : "-", size,
+      isAtLeast(row) ? fitted(sums.referenced, size - 1) + "+" : fitted(sums.referenced, size),
+      size, percent(sums.referenced, sums.rss), fifth, fifth_size);
   if (!isNarrow(options))
     text += options.knows_huge ? fmt::format(" {:>5.1f}", percent(sums.huge, sums.rss))
                                : fmt::format(" {:>5}", "-");
@@ -121,6 +121,15 @@ std::string rowNotes(const Row& row, const TextOptions& options) {
   else if (row.error_bytes && *row.error_bytes > 0.25 * static_cast<double>(sums.referenced))
     note("Too little memory was touched for a good sample. Use --sample exact, or a finer sample.");
   for (const std::string& gap : gapsOf(row)) note(gap);
+  if (row.once && sums.rss - std::min(sums.rss, row.once->rss) > kFewRepeats)
+    note(
+        fmt::format("Some memory is mapped more than once, and counted each time. Counted once, "
+                    "RSS is {} and Ref {}.",
+                    base::humanBytes(row.once->rss), base::humanBytes(row.once->referenced)));
+  else if (!row.once && row.repeated_bytes > kFewRepeats)
+    note(fmt::format("Up to {} are mapped more than once, and counted each time{}.",
+                     base::humanBytes(row.repeated_bytes),
+                     options.knows_sharing ? ", but in PSS" : ""));
   if (sums.huge > 0)
     note(
         fmt::format("{} is in huge pages, which count as a whole when any byte of them is touched.",

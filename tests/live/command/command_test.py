@@ -8,8 +8,10 @@ import pty
 import re
 import select
 import shutil
+import signal
 import subprocess
 import sys
+import termios
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -98,6 +100,33 @@ class Command(live.LiveTest):
                 self.assertEqual(seen_code, code % 256 if code >= 0 else 128 - code, err)
                 self.assertNotIn("stopped", err.lower())
 
+    def test_its_output_may_be_the_input_of_another_program(self):
+        """The report at the end is not among it; without a command there is nothing else in standard output."""
+        folder = self.folder()
+        run = [str(live.BINARY), "record", "-o", str(folder / "run.sqlite"), "--", str(live.program("plain"))]
+        environment = self.environment(folder)
+        alone = subprocess.run(run[5:], env=environment, stdout=subprocess.PIPE, check=True, timeout=LIMIT_S)
+        done = subprocess.run(run, env=environment, capture_output=True, check=True, timeout=LIMIT_S)
+        self.assertEqual(done.stdout, alone.stdout)
+        self.assertIn(b"calls of 1 process", done.stderr)
+
+    def test_what_the_caller_blocks_and_ignores_is_inherited(self):
+        def change():
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+            signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+            signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+            signal.pthread_sigmask(signal.SIG_SETMASK, {signal.SIGUSR1, signal.SIGWINCH})
+
+        for mode in ([], ["--preload"]):
+            folder, seen = self.folder(), []
+            command = ["sh", "-c", "grep -E '^Sig(Blk|Ign)' /proc/self/status; exit 3"]
+            for before in ([], [*self.command(folder, *mode), "--"]):
+                done = subprocess.run([*before, *command], env=self.environment(folder), preexec_fn=change,
+                                      restore_signals=False, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+                seen.append((done.returncode, done.stdout))
+            self.assertEqual(*seen)
+            self.assertEqual(seen[0][0], 3)
+
     def typed(self, shell, lines, before=()):
         """What an interactive shell prints for lines that are typed."""
         folder = self.folder()
@@ -108,6 +137,9 @@ class Command(live.LiveTest):
         pid, terminal = pty.fork()
         if pid == 0:
             os.chdir(folder)
+            mode = termios.tcgetattr(0)
+            mode[3] &= ~termios.ECHO  # what is typed would come before or after a prompt
+            termios.tcsetattr(0, termios.TCSANOW, mode)
             os.execvpe([*before, *shell][0], [*before, *shell], {**self.environment(folder), "PS1": "$ ", "TERM": "dumb"})
         output = b""
         for line in [*lines, "exit 5"]:
@@ -128,18 +160,20 @@ class Command(live.LiveTest):
             output += part
         status = os.waitpid(pid, 0)[1]
         os.close(terminal)
-        said = [line for line in output.decode(errors="replace").splitlines() if not line.startswith("tidegauge: ")]
+        text = output.decode(errors="replace").replace("$ ", "")  # prompts come when the shell waits
+        said = [line for line in text.splitlines() if not line.startswith("tidegauge: ")]
         return os.waitstatus_to_exitcode(status), plain("\n".join(said)).replace(str(folder), "FOLDER")
 
     def test_an_interactive_shell_keeps_its_jobs(self):
         record = [str(live.BINARY), "record", "--no-summary", "-o", "FILE", "--"]
         lines = ["X", "X | Y", "sleep 1 & wait", "Y; jobs", "(X; Y); echo $?"]
         for shell in (["bash", "--norc", "--noediting", "-i"], ["zsh", "-f", "+Z", "-i"], ["dash", "-i"]):
-            if not shutil.which(shell[0]):
-                continue
             with self.subTest(shell[0]):
-                code, _ = self.typed(shell, lines)
+                if not shutil.which(shell[0]):
+                    self.skipTest(f"there is no {shell[0]}: apt-get install {shell[0]}")
+                code, output = self.typed(shell, lines)
                 seen_code, seen = self.typed(shell, lines, record)
+                self.assertEqual(seen, output)
                 self.assertNotRegex(seen.lower(), "stopped|suspended")
                 self.assertEqual(seen_code, code)
                 self.assertEqual(code, 5)

@@ -31,8 +31,7 @@ class Cubins(unittest.TestCase):
             with self.subTest(found["file"]):
                 self.assertEqual((found["damaged"], found["damaged_kernels"]), (0, 0))
                 self.assertEqual(found["unpacked"], found["cubins"])
-                # Kernels of one name differ only where a file defines it twice.
-                self.assertLess(found["contradicting"], 1 + found["names"] / 1000)
+                self.assertEqual(found["contradicting"], 0)
             cubins += found["cubins"]
             kernels += found["kernels"]
         self.assertGreater(cubins, 100)

@@ -191,6 +191,10 @@ class Times(live.LiveTest):
         os.kill(pid, signal.SIGKILL)
         self.assertEqual(process.wait(LIMIT_S), 128 + signal.SIGKILL)
         self.assertEqual(self.activities(folder), ACTIVITIES[:4])
+        done = subprocess.run([BINARY, "query", folder / "run.sqlite", "SELECT figures, reason FROM incomplete", "--format",
+                               "json"], capture_output=True, text=True, timeout=LIMIT_S, check=True)
+        self.assertIn({"figures": "device times", "reason": "a signal ended the program: what CUPTI had not delivered "
+                                                            "by then is missing"}, json.loads(done.stdout))
 
     def test_without_cupti_that_is_said(self):
         empty = self.folder()

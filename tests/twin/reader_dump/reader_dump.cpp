@@ -1,6 +1,6 @@
-// reader_dump FILE [--careful]: writes everything that the reader read as lines of text, with an
-// order and numbers that do not depend on the reader's ids. reader_twin.py makes the same lines
-// from Python's unpickler and compares.
+// reader_dump FILE [--careful] [--no-lines]: writes everything that the reader read as lines of
+// text, with an order and numbers that do not depend on the reader's ids. reader_twin.py makes the
+// same lines from Python's unpickler and compares. --no-lines: only reads.
 //
 //   e 0 alloc 140000 512 0 - 0,0 - - - 3     one event: device, action, address, size, stream, …
 //   s 3 2                                    stack 3 has two frames, innermost first:
@@ -164,10 +164,13 @@ class Dump {
 int main(int argc, char** argv) {
   std::string path;
   readers::torch::ReadOptions options;
+  bool writes = true;
   for (int i = 1; i < argc; ++i) {
     std::string_view argument = argv[i];
     if (argument == "--careful") {
       options.careful = true;
+    } else if (argument == "--no-lines") {
+      writes = false;
     } else {
       path = argument;
     }
@@ -180,6 +183,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "{}: {}{}. {}\n", path, error.what, where, error.hint);
     return 3;
   }
+  if (!writes) return 0;
   for (const model::Trace& trace : traces.value()) Dump(trace).write();
   return 0;
 }

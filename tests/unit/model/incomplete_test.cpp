@@ -17,6 +17,10 @@ TEST(Incomplete, ALossTouchesWhatItIsAbout) {
   EXPECT_EQ(figuresOfLoss("no room for a launch"), FigureSet({F::kLaunches}));
   EXPECT_EQ(figuresOfLoss("no room for a copy"), FigureSet({F::kCopies}));
   EXPECT_EQ(figuresOfLoss("no stack"), FigureSet({F::kCallSites}));
+  EXPECT_TRUE(losesMemoryCalls("memory ring full"));
+  EXPECT_TRUE(losesMemoryCalls("a reason of a newer recorder"));
+  EXPECT_FALSE(losesMemoryCalls("return without entry"));
+  EXPECT_FALSE(losesMemoryCalls("no stack"));
   EXPECT_EQ(figuresOfLoss("of a later version"), FigureSet::all());
 }
 

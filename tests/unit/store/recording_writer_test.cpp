@@ -184,6 +184,26 @@ TEST(RecordingWriter, AFileThatVanishesEndsIt) {
   EXPECT_EQ(std::filesystem::file_size(path), 12U);
 }
 
+TEST(RecordingWriter, AFileThatIsCutEndsIt) {
+  RecordingFile file;
+  for (uintmax_t left : {0U, 4096U}) {
+    std::string path = fmt::format("{}/cut{}.tgr", file.folder(), left);
+    auto writer = RecordingWriter::create(path, {});
+    ASSERT_TRUE(writer.ok());
+    EXPECT_TRUE(writer.value().addCall({}).ok());
+    EXPECT_TRUE(writer.value().commit().ok());
+    EXPECT_TRUE(writer.value().addCall({}).ok());
+    EXPECT_TRUE(writer.value().commit().ok());
+    std::filesystem::resize_file(path, left);
+    (void)writer.value().addCall({});
+    base::Status status = writer.value().commit();
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().kind, base::ErrorKind::kUnreadable);
+    EXPECT_NE(status.error().what.find("cut"), std::string::npos) << status.error().what;
+    EXPECT_FALSE(writer.value().finish().ok());
+  }
+}
+
 // A limit on the size of files acts like a full disk: a write fails.
 TEST(RecordingWriter, AFullDiskEndsItWithWhatWasWrittenIntact) {
   RecordingFile file;

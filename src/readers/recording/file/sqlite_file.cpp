@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/utf8.h"
+#include "readers/recording/file/journal.h"
 
 namespace tidegauge::readers::recording {
 namespace {
@@ -162,14 +163,22 @@ base::Status SqliteFile::require(std::string_view table,
 
 bool SqliteFile::isCutShort() {
   if (file_ == nullptr || file_->hasWriter()) return false;
-  int64_t page_bytes = 0;
-  (void)forEachRow("PRAGMA page_size", [&](Row& row) {
-    page_bytes = row.integer(0);
-    return false;
-  });
+  auto number = [this](const char* sql) {
+    int64_t found = 0;
+    (void)forEachRow(sql, [&](Row& row) {
+      found = row.integer(0);
+      return false;
+    });
+    return found;
+  };
+  int64_t page_bytes = number("PRAGMA page_size"), pages = number("PRAGMA page_count");
   struct stat file {};
-  return page_bytes > 0 && ::fstat(file_->descriptor(), &file) == 0 &&
-         file.st_size % page_bytes != 0;
+  if (page_bytes <= 0 || ::fstat(file_->descriptor(), &file) != 0 || file.st_size % page_bytes == 0)
+    return false;
+  int64_t first_missing = file.st_size / page_bytes + 1;
+  if (first_missing > pages || pages > UINT32_MAX) return true;
+  return !journalHolds(path_ + "-wal", static_cast<uint32_t>(first_missing),
+                       static_cast<uint32_t>(pages));
 }
 
 bool SqliteFile::has(std::string_view table) {

@@ -68,7 +68,8 @@ class SqliteFile {
   // `visit` returns false to stop.
   base::Status forEachRow(const char* sql, const std::function<bool(Row&)>& visit);
   uint64_t fileBytes() const { return file_bytes_; }  // including the journal
-  // It ends inside a page, and nothing is writing it: SQLite reads zeros in place of the rest.
+  // It ends inside a page that the journal does not have, and nothing is writing it: SQLite reads
+  // zeros in place of the rest.
   bool isCutShort();
 
  private:
@@ -76,11 +77,16 @@ class SqliteFile {
     void operator()(sqlite3* db) const { sqlite3_close(db); }
   };
   SqliteFile(const std::string& path, sqlite3* db, uint64_t file_bytes)
-      : file_(heldFile(path)), index_(heldFile(path + "-shm")), db_(db), file_bytes_(file_bytes) {}
+      : path_(path),
+        file_(heldFile(path)),
+        index_(heldFile(path + "-shm")),
+        db_(db),
+        file_bytes_(file_bytes) {}
   static base::Result<SqliteFile> openWith(const std::string& path, const char* options, bool alone,
                                            uint64_t file_bytes);
   base::Error error() const;
 
+  std::string path_;
   std::shared_ptr<const HeldFile> file_, index_;  // outlive the locks
   std::unique_ptr<sqlite3, Close> db_;
   uint64_t file_bytes_;

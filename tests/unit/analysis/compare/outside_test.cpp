@@ -48,6 +48,7 @@ class Process {
     auto run = std::make_shared<model::RecordedRun>();
     run->processes.process_id.push_back(pid);
     run->processes.pid.push_back(pid);
+    run->processes.exit_status.push_back(0);
     for (const char* reason : losses) {
       run->losses.time_ns.push_back(1);
       run->losses.reason.push_back(run->strings.intern(reason));

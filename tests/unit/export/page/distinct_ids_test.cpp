@@ -13,8 +13,8 @@ TEST(DistinctIds, EachOnceInOrder) {
 }
 
 TEST(DistinctIds, RepetitionTakesNoRoomAndOrderIsMadeSeldom) {
-  constexpr uint32_t kDistinct = 3 * DistinctIds::kLeast / 2;
-  DistinctIds ids;
+  constexpr uint32_t kLeast = 1000, kDistinct = 3 * kLeast / 2;
+  DistinctIds ids(kLeast);
   for (int round = 0; round < 4; ++round) {
     for (uint32_t id = 0; id < kDistinct; ++id) ids.add(kDistinct - id);
   }

@@ -2,15 +2,18 @@
 // which are the truth. make_cubins.sh there makes them; ./dev test calls it.
 #include "record/cubin/kernel_parameters.h"
 
+#include <elf.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <string>
 
 #include "record/cubin/fat_binary.h"
+#include "record/cubin/kernel_layouts.h"
 #include "record/cubin/lz4_block.h"
 
 namespace tidegauge::record {
@@ -75,6 +78,56 @@ TEST_F(ParametersOfCubins, OfMoreThanFourKibMayHaveAMarkAboveTheirSize) {
   }
   ASSERT_EQ(found, 1U);
   EXPECT_EQ(kernelsOf(marked), (Kernels{{"large", "0:4 8:20000 20008:8"}}));
+}
+
+// In PyTorch 2.15's libtorch_cuda.so, 346 kernels of CUTLASS have a parameter aligned to 128 bytes.
+TEST_F(ParametersOfCubins, HaveOffsetsThatDependOnTheArchitecture) {
+  const Kernels kOfArchitecture = {
+      {"80", "0:1 32:256"}, {"90", "0:1 112:256"}, {"100", "0:1 128:256"}};
+  LayoutsByName layouts;
+  for (const auto& [architecture, layout] : kOfArchitecture) {
+    Bytes cubin = fixture("aligned_" + architecture + ".cubin");
+    EXPECT_EQ(kernelsOf(cubin), (Kernels{{"aligned", layout}}));
+    addLayouts(cubin, layouts);
+  }
+  EXPECT_EQ(findLayout(layouts, "aligned", false), kOfArchitecture.begin()->second);
+}
+
+TEST_F(ParametersOfCubins, OfOneNameAreUnknownWhereTheirSizesDiffer) {
+  LayoutsByName layouts = {{"aligned", "0:1 32:255"}, {"more", "0:1"}};
+  addLayouts(fixture("aligned_80.cubin"), layouts);
+  EXPECT_EQ(findLayout(layouts, "aligned", false), std::nullopt);
+  EXPECT_EQ(findLayout(layouts, "more", false), "0:1");
+  layouts = {{"aligned", "0:1"}};
+  addLayouts(fixture("aligned_80.cubin"), layouts);
+  EXPECT_EQ(findLayout(layouts, "aligned", false), std::nullopt);
+}
+
+// Each name begins one word later in the same text: all of them are longer than the file.
+TEST(CraftedCubins, CannotHaveMoreNamesThanBytes) {
+  constexpr size_t kSections = 20'000, kNameBytes = 60'000;
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_machine = 190;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shoff = sizeof(header);
+  header.e_shnum = kSections;
+  std::string names;
+  while (names.size() < kNameBytes) names += ".nv.info.";
+  std::vector<Elf64_Shdr> sections(kSections);
+  for (size_t i = 1; i < kSections; ++i) sections[i].sh_name = static_cast<uint32_t>(i % 5000 * 9);
+  sections[0].sh_offset = sizeof(header) + kSections * sizeof(Elf64_Shdr);
+  sections[0].sh_size = names.size();
+  std::string cubin(reinterpret_cast<const char*>(&header), sizeof(header));
+  cubin.append(reinterpret_cast<const char*>(sections.data()), kSections * sizeof(Elf64_Shdr));
+  cubin += names;
+  uint64_t bytes = 0;
+  CubinCounts counts =
+      eachKernel({reinterpret_cast<const uint8_t*>(cubin.data()), cubin.size()},
+                 [&](std::string_view name, const KernelParameters&) { bytes += name.size(); });
+  EXPECT_LE(bytes, names.size());
+  EXPECT_GT(counts.damaged, 0U);
 }
 
 TEST_F(FatBinaries, GivesTheCubinsHoweverTheyArePacked) {

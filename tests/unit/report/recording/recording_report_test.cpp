@@ -462,6 +462,8 @@ TEST(RecordingReport, MarksSayWhichWayAFigureMayBeWrong) {
   });
   EXPECT_NE(late.find("≥ 3.0 MiB"), std::string::npos) << late;
   EXPECT_NE(late.find("At least 3.0 MiB of device memory"), std::string::npos) << late;
+  EXPECT_NE(late.find("Peak active memory was at least 3.0 MiB"), std::string::npos) << late;
+  EXPECT_EQ(late.find("(at least)."), std::string::npos) << late;  // once is enough
 }
 
 TEST(RecordingReport, TheDocumentNamesEveryKey) {

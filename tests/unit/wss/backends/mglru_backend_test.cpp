@@ -32,7 +32,9 @@ class Mglru : public testing::Test {
     std::string text = sys_.read(kTable);
     return text.substr(0, text.find("  "));
   }
-  base::Result<MglruBackend> open() { return MglruBackend::open(process_, sys_.root()); }
+  base::Result<MglruBackend> open() {
+    return MglruBackend::open(process_, Flush::kNone, sys_.root());
+  }
 
   FakeSys sys_;
   FakeProc proc_;
