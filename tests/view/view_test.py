@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`tidegauge view` as a process: what it shows to the browser and other users, and how it ends."""
 
+import fcntl
 import json
 import os
 import pathlib
@@ -78,6 +79,22 @@ class ViewTest(unittest.TestCase):
                 opened = pathlib.Path(arguments)
                 self.assertEqual(view.interrupt(), 0)
                 self.assertFalse(opened.exists() or opened.parent.exists(), "it is removed")
+
+    def test_ctrl_c_while_the_address_is_printed_ends_it_in_order(self):
+        reads, writes = os.pipe()
+        fcntl.fcntl(writes, fcntl.F_SETPIPE_SZ, 4096)
+        os.write(writes, bytes(4096))  # full: the address waits
+        process = subprocess.Popen([BINARY, "view", "--no-browser", EXAMPLE], stdout=writes)
+        os.close(writes)
+        waits = pathlib.Path(f"/proc/{process.pid}/wchan")
+        for _ in range(HANGS_S * 20):
+            if "pipe_write" in waits.read_text():
+                break
+            threading.Event().wait(0.05)
+        process.send_signal(signal.SIGINT)
+        with open(reads, "rb") as pipe:
+            self.assertIn(b"Ctrl-C stops it.", pipe.read())
+        self.assertEqual(process.wait(HANGS_S), 0)
 
     def test_ctrl_c_ends_a_running_query(self):
         with View("--no-browser", EXAMPLE) as view:

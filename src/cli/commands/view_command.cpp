@@ -123,6 +123,7 @@ int run(const ViewOptions& options) {
   server::Follower follower(application, std::move(recordings), rules.value());
   follower.start();
   std::string url = fmt::format("http://127.0.0.1:{}/{}/", port, token.value());
+  http.value()->stopAtSignals();
   Output out;
   out.print("Tidegauge shows {} at {}\nCtrl-C stops it.\n", base::printable(names), url);
   if (int exit_code = out.finish(0); exit_code != 0) return exit_code;

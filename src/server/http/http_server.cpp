@@ -105,6 +105,7 @@ struct HttpServer::Parts {
   asio::io_context io{1};
   tcp::acceptor acceptor{io};
   asio::steady_timer pause{io};
+  asio::signal_set signals{io};
   std::array<std::unique_ptr<asio::thread_pool>, 3> lanes;  // by Lane
 
   void accept();
@@ -327,14 +328,17 @@ void HttpServer::run(Handler handler) {
   for (auto& lane : parts_->lanes) lane->join();
 }
 
-void HttpServer::runUntilSignal(Handler handler) {
-  asio::signal_set signals(parts_->io, SIGINT, SIGTERM);
-  signals.async_wait([this](auto error, int) {
+void HttpServer::stopAtSignals() {
+  for (int signal : {SIGINT, SIGTERM}) parts_->signals.add(signal);
+  parts_->signals.async_wait([this](auto error, int) {
     if (!error) stop();
   });
+}
+
+void HttpServer::runUntilSignal(Handler handler) {
   serve(std::move(handler));
   beast::error_code ignored;
-  signals.clear(ignored);  // a second Ctrl-C ends the process
+  parts_->signals.clear(ignored);  // a second Ctrl-C ends the process
 }
 
 void HttpServer::stop() { parts_->io.stop(); }

@@ -34,6 +34,9 @@ class HttpServer {
   uint16_t port() const;
   // Answers until stop(), then waits for unfinished answers.
   void run(Handler handler);
+  // From here on SIGINT and SIGTERM end runUntilSignal(), also if they come before it. Call this
+  // before anyone learns that the server is there.
+  void stopAtSignals();
   // Answers until SIGINT or SIGTERM. Does not wait for unfinished answers: their data must live
   // until the process ends, so the caller should end it at once.
   void runUntilSignal(Handler handler);
