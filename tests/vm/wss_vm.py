@@ -48,11 +48,17 @@ class WorkingSetGuest(vm.Guest):
     def __init__(self, *words, **options):
         super().__init__(*words, **options)
         self.add_program(str(BINARY), "/bin/tidegauge")
+        self.add_compiled(HERE.parent / "wss" / "touch.c", "touched")
+        self.add_compiled(HERE / "odd.c")
+        self.add_compiled(HERE.parent / "wss" / "kvm_guest.c")
+
+    def add_compiled(self, source, name=None):
+        """A program of one file, as /bin/NAME."""
+        name = name or source.stem
         with tempfile.TemporaryDirectory() as folder:
-            for source, name in ((HERE.parent / "wss" / "touch.c", "touched"), (HERE / "odd.c", "odd")):
-                program = pathlib.Path(folder, name)
-                subprocess.run(["gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", program, source], check=True)
-                self.add_program(str(program), f"/bin/{name}")
+            program = pathlib.Path(folder, name)
+            subprocess.run(["gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", program, source], check=True)
+            self.add_program(str(program), f"/bin/{name}")
 
     def results(self, job):
         return Results(self.run(TOOLS + job))
@@ -156,6 +162,18 @@ hot small 64 1
 for backend in pte smaps; do measure small.$backend --by vma --backend $backend; done
 kill $pid
 """
+# What a guest of KVM touches, by page tables of its own (nested paging, which QEMU emulates).
+GUEST_MIB, GUEST_TOUCHED_MIB = 64, 32
+GUEST = f"""
+for module in irqbypass kvm kvm-amd; do insmod /$module.ko; done
+kvm_guest {GUEST_MIB} {GUEST_TOUCHED_MIB} >/out/guest.said 2>/out/guest.err & pid=$!; said guest
+for backend in pte smaps damon; do measure guest.$backend --by vma --backend $backend; done
+measure guest.writes --by vma --writes
+measure guest.auto --backend auto
+run guest.text tidegauge wss --backend pte $pid 1
+run guest.profile tidegauge wss -P 2 $pid 0.5
+kill $pid
+"""
 # DAMON does not flush; another program on each processor does, which a program that is alone on one would wait for.
 RIVALS = """
 for mask in 1 2; do taskset $mask sh -c 'while usleep 20000; do :; done' & done
@@ -189,7 +207,7 @@ run damon.gone tidegauge wss --backend damon $pid 2; left damon.gone
 MODULES = "lz4_compress", "lz4hc_compress", "zsmalloc", "zram"
 GUESTS = {  # name: (more of the kernel's command line, modules, job)
     "four levels": ("no5lvl hugepages=8", (), SMALL + PAGES + ODD + WRITTEN),
-    "five levels": ("", (), SMALL + PAGES),
+    "five levels": ("", ("irqbypass", "kvm", "kvm-amd"), SMALL + PAGES + GUEST),
     "memory": ("no5lvl", MODULES, GENERATIONS + RIVALS + SAMPLED + TAKEN + LIMITED),
 }
 
@@ -266,6 +284,28 @@ class Linux612(unittest.TestCase):
                     self.assertTrue(row["error"]["flushed"])
                     self.assertFalse(row["error"]["at_least"])
                     self.assertIn("switches of processes", results.json(f"small.{backend}")["how"])
+
+    def test_the_guest_of_a_kvm(self):
+        """Neither pte nor smaps sees its touches, and each says so; DAMON asks KVM, and auto takes it. What is to be
+        written faults again."""
+        results = five_levels()
+        for backend in ("pte", "smaps"):
+            with self.subTest(backend=backend):
+                mine = results.mine(f"guest.{backend}", "guest")
+                self.assertEqual(mine["rss"], GUEST_MIB * MIB)
+                self.assertLess(mine["referenced"], MIB)
+                error = results.row(f"guest.{backend}")["error"]
+                self.assertEqual((error["unseen"], error["at_least"]), (["kvm"], True))
+        self.assertEqual(results.json("guest.auto")["backend"], "damon")
+        self.assertIn("its guest of KVM", results.json("guest.auto")["why"])
+        self.assertEqual(results.mine("guest.writes", "guest")["written"], GUEST_TOUCHED_MIB * MIB)
+        text = results.text("guest.text.json")
+        self.assertIn("Not seen here: touches by a guest of KVM", text)
+        self.assertNotRegex(text, "within|not touched")
+        self.assertIn("Some touches are not seen here, so there is no knee.", results.text("guest.profile.json"))
+        self.assertEqual(results.row("guest.damon")["error"]["unseen"], [])
+        self.assertAlmostEqual(results.mine("guest.damon", "guest")["referenced"] / MIB, GUEST_TOUCHED_MIB,
+                               delta=GUEST_TOUCHED_MIB / 2)
 
     def test_what_is_no_memory_of_its_own(self):
         """The page tables alone say what the kernel says of huge pages of zeros and of reserved ones."""

@@ -54,14 +54,15 @@ int runWss(const WssOptions& options) {
   if (isOfSeveral(options)) return runSeveral(options, plan);
   auto process = wss::Process::open(options.targets.pids.front());
   if (!process.ok()) return reportError(process.error());
-  auto choice =
-      wss::chooseBackend({.backend = options.method.backend,
-                          .sample = options.method.sample,
-                          .needs_sharing = options.form.compat,
-                          .needs_pages = options.course.rolling > 0 || !options.method.with.empty(),
-                          .most_stall_ms = options.method.most_stall_ms,
-                          .window_ns = plan.duration_ns},
-                         process.value());
+  auto choice = wss::chooseBackend(
+      {.backend = options.method.backend,
+       .sample = options.method.sample,
+       .needs_sharing = options.form.compat,
+       .needs_pages = options.course.rolling > 0 || !options.method.with.empty(),
+       .most_stall_ms = options.method.most_stall_ms,
+       .window_ns = plan.duration_ns,
+       .may_ask_kvm = !options.course.cumulative && options.course.steps.empty()},
+      process.value());
   if (!choice.ok()) return reportError(choice.error());
   Output out;
   if (options.dry_run) {

@@ -1,5 +1,7 @@
 #include "cli/wss/wss_several.h"
 
+#include <algorithm>
+#include <array>
 #include <memory>
 
 #include "base/memory.h"
@@ -50,10 +52,11 @@ int checkSeveral(const WssOptions& options) {
     return usageError("--heat and --plot draw the addresses of one process",
                       "For several processes use --rolling without --heat and --plot");
   bool is_exact = options.method.sample == "auto" || options.method.sample == "exact";
-  if (!is_exact || (options.method.backend != "auto" && options.method.backend != "pte" &&
-                    options.method.backend != "smaps"))
+  bool is_known =
+      std::ranges::count(std::array{"auto", "pte", "smaps", "idle"}, options.method.backend) > 0;
+  if (!is_exact || !is_known)
     return usageError(
-        "wss measures several processes with pte or smaps only, and reads all of their pages",
+        "wss measures several processes with pte, smaps or idle only, and reads all of their pages",
         "Omit --sample and --backend, or measure one process");
   return 0;
 }
@@ -73,7 +76,8 @@ int runSeveral(const WssOptions& options, const wss::Plan& plan) {
                                     .needs_sharing = false,
                                     .needs_pages = options.course.rolling > 0,
                                     .most_stall_ms = options.method.most_stall_ms,
-                                    .window_ns = plan.duration_ns},
+                                    .window_ns = plan.duration_ns,
+                                    .cgroup = options.targets.cgroup},
                                    watched.processes().front());
   if (!choice.ok()) return reportError(choice.error());
   Output out;
@@ -82,7 +86,7 @@ int runSeveral(const WssOptions& options, const wss::Plan& plan) {
     return out.finish(watched.leftOut().empty() ? 0 : kPartial);
   }
   wss::Backend& backend = *choice.value().backend;
-  bool knows_frames = backend.traits().reads_pages;
+  bool knows_frames = backend.traits().knows_frames;
   backend.detail().keeps_frames = knows_frames;
   RealClock clock;
   auto rolling = rollingOf(options, plan);

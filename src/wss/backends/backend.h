@@ -9,11 +9,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "wss/cache/cgroup_cache.h"
 #include "wss/pages/frames.h"
 #include "wss/pages/mappings.h"
 #include "wss/pages/marks.h"
@@ -35,6 +37,8 @@ struct Clearing {
   Cost cost = {};
   // What processors had cached was flushed. If not, some touches since then may be missing.
   bool is_flushed = true;
+  // What a guest of KVM touches counts: the kernel asks KVM for it, or lets the guest fault again.
+  bool sees_guests = false;
   int64_t ring_cpu_ns = 0;  // of a SwitchRing's processes, which no clock of this program counts
 };
 
@@ -67,6 +71,8 @@ struct Reading {
 
 // What a back-end can do, and what its figures are of.
 struct BackendTraits {
+  // It reports where pages lie (Reading::frames), if detail() asks for it.
+  bool knows_frames = false;
   // It fills pss, shared and locked. If not, what it reports is this process's alone.
   bool knows_sharing = true;
   bool tells_writes = false;  // `referenced` is what was written, and not also what was read
@@ -109,6 +115,16 @@ class Backend {
     return base::okStatus();
   }
   virtual base::Result<Reading> read(const Process& process, Clock& clock) = 0;
+
+  // Once per window, for memory of no process: before the first process is cleared, and after the
+  // last one was read.
+  virtual base::Status clearOutside(Clock& /*clock*/) { return base::okStatus(); }
+  virtual base::Status readOutside(std::span<const Process* const> /*processes*/,
+                                   Clock& /*clock*/) {
+    return base::okStatus();
+  }
+  // What readOutside() found; nullptr: nothing is measured there.
+  virtual const CacheUse* outside() const { return nullptr; }
 
  private:
   BackendTraits traits_;

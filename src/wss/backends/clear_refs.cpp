@@ -21,7 +21,7 @@ base::Status writeWord(const Process& process, int file, std::string_view word) 
 base::Result<Clearing> clear(const Process& process, std::string_view which, bool flush,
                              Clock& clock) {
   TG_ASSIGN_OR_RETURN(int file, process.openFile("clear_refs", O_WRONLY));
-  Clearing done;
+  Clearing done{.sees_guests = flush || which == "4"};
   int64_t cpu_ns = clock.cpu_ns();
   done.pass.begin_ns = clock.now_ns();
   base::Status status = writeWord(process, file, which);
@@ -60,6 +60,7 @@ void add(Clearing& done, const Clearing& flush) {
   done.cost.cpu_ns += flush.cost.cpu_ns;
   done.cost.stall_ns = std::max(done.cost.stall_ns, flush.cost.stall_ns);
   done.is_flushed = flush.is_flushed;
+  done.sees_guests |= flush.sees_guests;
   done.ring_cpu_ns += flush.ring_cpu_ns;
 }
 

@@ -47,7 +47,7 @@ base::Result<Clearing> DamonBackend::clear(const Process& process, Clock& clock)
     if (!clock.isEnding() && window_ns_ != first_ns)
       TG_RETURN_IF_ERROR(kdamond_->setInterval(window_ns_));
   }
-  Clearing done;
+  Clearing done{.sees_guests = true};
   done.pass.begin_ns = done.pass.end_ns = clock.now_ns();
   done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
   return done;

@@ -7,6 +7,9 @@
 // kernels without soft-dirty bits, clear_refs 4 only flushes. With them, it would also
 // write-protect every page, which costs the process a fault for each page that it writes. There,
 // other address spaces take the processors for a moment (switch_ring.h).
+//
+// clear_refs 4 also takes the pages from the page tables of KVM's guests (MMU notifiers): a guest
+// faults once for each page that it touches next, and that counts. Switches of processes call none.
 #pragma once
 
 #include <cstdint>

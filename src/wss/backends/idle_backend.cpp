@@ -47,7 +47,7 @@ std::vector<std::string> IdleBackend::limits() const {
 }
 
 base::Result<Clearing> IdleBackend::clear(const Process& process, Clock& clock) {
-  Clearing done;
+  Clearing done{.sees_guests = true};
   int64_t cpu_ns = clock.cpu_ns();
   drainLists();
   TG_ASSIGN_OR_RETURN(std::vector<MappingUse> uses, readMaps(process));
@@ -83,9 +83,22 @@ base::Result<Reading> IdleBackend::read(const Process& process, Clock& clock) {
     if (!bitmap.isIdle(frame.first)) sums.referenced += kPage;
     if (frame.is_large) sums.huge += kPage;
     if (frame.is_written) sums.dirty += kPage;
+    if (detail().keeps_frames)
+      done.frames.push_back(frameOf(frame.number, !bitmap.isIdle(frame.first)));
   }
   done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
   return done;
+}
+
+base::Status IdleBackend::clearOutside(Clock& clock) {
+  return cache_ ? cache_->clear(clock) : base::okStatus();
+}
+
+base::Status IdleBackend::readOutside(std::span<const Process* const> processes, Clock& clock) {
+  if (!cache_) return base::okStatus();
+  auto use = cache_->read({processes.begin(), processes.end()}, clock);
+  use_ = use.ok() ? std::move(use.value()) : CacheUse{.problem = use.error().what};
+  return base::okStatus();  // the rows of the processes are whole
 }
 
 }  // namespace tidegauge::wss

@@ -21,16 +21,25 @@ class IdleBackend final : public Backend {
   // tests.
   static base::Status check(const std::string& root = {});
   explicit IdleBackend(Flush flush, std::string root = {})
-      : Backend({.knows_sharing = false}), flush_(flush), root_(std::move(root)) {}
+      : Backend({.knows_frames = true, .knows_sharing = false}),
+        flush_(flush),
+        root_(std::move(root)) {}
+  // Also the page cache of that cgroup which no process maps: outside().
+  void alsoMeasure(CgroupCache cache) { cache_ = std::move(cache); }
   std::string_view name() const override { return "idle"; }
   std::string how() const override;
   std::vector<std::string> limits() const override;
   base::Result<Clearing> clear(const Process& process, Clock& clock) override;
   base::Result<Reading> read(const Process& process, Clock& clock) override;
+  base::Status clearOutside(Clock& clock) override;
+  base::Status readOutside(std::span<const Process* const> processes, Clock& clock) override;
+  const CacheUse* outside() const override { return use_ ? &*use_ : nullptr; }
 
  private:
   Flush flush_;
   std::string root_;
+  std::optional<CgroupCache> cache_;
+  std::optional<CacheUse> use_;
 };
 
 }  // namespace tidegauge::wss

@@ -35,7 +35,8 @@ std::vector<Touched> curveOf(const Measurement& measurement) {
     double window_s = measurement.pace().windowOr(measurement.head.window_s);
     for (const Rolling::Within& within : last.rolling.within)
       curve.push_back({std::llround(within.windows * window_s * 1e9), within.bytes,
-                       last.row.sums.rss, last.row.meanwhile.is_reclaimed});
+                       last.row.sums.rss, last.row.meanwhile.is_reclaimed,
+                       last.row.meanwhile.unseen.any()});
   } else if (course == "profile" || course == "cumulative") {
     // A day of -C is thinned out evenly, keeping the last row: the curve keeps its shape.
     const auto& samples = measurement.samples;
@@ -108,7 +109,7 @@ json windowsJson(const Measurement& measurement) {
                 {"rss", row.sums.rss},
                 {"referenced", row.sums.referenced},
                 {"ci95", row.error_bytes.value_or(0)}};
-    if (!row.knows_error || row.meanwhile.is_reclaimed) one["ci95"] = nullptr;
+    if (!row.knows_error || isAtLeast(row)) one["ci95"] = nullptr;
     one["shortage"] = nullptr;
     if (samples[i].shortage) one["shortage"] = nameOf(*samples[i].shortage);
     list.push_back(std::move(one));
@@ -185,7 +186,10 @@ std::string measurementPage(const Measurement& measurement) {
     const Row& last = measurement.samples.back().row;
     std::vector<Touched> curve = curveOf(measurement);
     page["curve"] = curveJson(curve);
-    for (const std::string& gap : gapsOf(last)) page["careful"].push_back(gap);
+    Row any = last;  // with what was not seen in any window
+    for (const Measurement::Sample& sample : measurement.samples)
+      any.meanwhile.unseen.add(sample.row.meanwhile.unseen);
+    for (const std::string& gap : gapsOf(any)) page["careful"].push_back(gap);
     addPace(page, measurement);
     addVerdict(page, measurement, curve);
     page["windows"] = windowsJson(measurement);

@@ -116,8 +116,17 @@ void readMeanwhile(Fields& fields, const json& line, std::optional<Shortage> sho
       meanwhile.scans_machine = fields.flag(pressure, "of_machine");
   }
   if (Fields::tells(error, "flushed")) row.is_flushed = fields.flag(error, "flushed");
+  for (const json& name : fields.list(error, "unseen", kTouchers.size())) {
+    auto known = std::ranges::find_if(kTouchers, [&](const auto& one) { return name == one.json; });
+    if (known != kTouchers.end())
+      meanwhile.unseen.add(static_cast<Toucher>(known - kTouchers.begin()));
+    else
+      fields.wrong("this version does not know one of \"unseen\"");
+  }
+  // If nothing else explains it, memory was reclaimed.
   if (Fields::tells(error, "at_least"))
-    meanwhile.is_reclaimed = fields.flag(error, "at_least") && row.is_flushed;
+    meanwhile.is_reclaimed = fields.flag(error, "at_least") &&
+                             (meanwhile.is_reclaimed || row.gone_bytes > 0 || !isAtLeast(row));
   if (Fields::tells(line, "limit")) {
     const json& limit = fields.object(line, "limit");
     meanwhile.limit_bytes = fields.whole(limit, "bytes");

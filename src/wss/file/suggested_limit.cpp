@@ -29,26 +29,28 @@ void MinuteWindows::add(const Row& row, const Rolling* rolling) {
   if (rolling == nullptr) {
     double lasted_s = seconds(row.window.mean_ns);
     if (lasted_s < kMinWindow_s) return;
-    push(static_cast<double>(row.sums.referenced) + row.error_bytes.value_or(0), lasted_s,
-         row.meanwhile.is_reclaimed);
+    is_reclaimed_ = row.meanwhile.is_reclaimed;
+    is_at_least_ = isAtLeast(row);
+    push(static_cast<double>(row.sums.referenced) + row.error_bytes.value_or(0), lasted_s);
     return;
   }
   is_reclaimed_ |= row.meanwhile.is_reclaimed;
+  is_at_least_ |= isAtLeast(row);
   const Rolling::Within* minute = minuteOf(*rolling, window_s_);
   if (minute == nullptr || ++windows_ < minute->windows) return;
   windows_ = 0;
-  push(static_cast<double>(minute->bytes), minute->windows * window_s_,
-       std::exchange(is_reclaimed_, false));
+  push(static_cast<double>(minute->bytes), minute->windows * window_s_);
 }
 
-void MinuteWindows::push(double touched, double lasted_s, bool is_reclaimed) {
-  touched_.push_back(is_reclaimed ? std::numeric_limits<double>::infinity() : touched);
-  reclaimed_ += is_reclaimed;
+void MinuteWindows::push(double touched, double lasted_s) {
+  touched_.push_back(is_at_least_ ? std::numeric_limits<double>::infinity() : touched);
+  reclaimed_ += std::exchange(is_reclaimed_, false);
+  at_least_ += std::exchange(is_at_least_, false);
   of_all_s_ += lasted_s;
 }
 
 SuggestedLimit MinuteWindows::limit() const {
-  SuggestedLimit limit{.samples = touched_.size(), .reclaimed = reclaimed_};
+  SuggestedLimit limit{.samples = touched_.size(), .reclaimed = reclaimed_, .at_least = at_least_};
   if (limit.samples > 0) limit.window_s = of_all_s_ / static_cast<double>(limit.samples);
   if (touched_.size() < SuggestedLimit::kMinSamples) return limit;
   std::vector<double> touched = touched_;
@@ -72,6 +74,11 @@ std::optional<SuggestedLimit> suggestedLimit(const Measurement& measurement) {
 }
 
 std::string SuggestedLimit::text() const {
+  if (!bytes && samples >= kMinSamples && reclaimed <= at_least / 2)
+    return fmt::format(
+        "wss suggests no memory limit, because the touched memory of {} of {} windows is a lower "
+        "bound.",
+        at_least, samples);
   if (!bytes && samples >= kMinSamples)
     return fmt::format(
         "wss suggests no memory limit, because the kernel reclaimed memory in {} of {} windows, "

@@ -24,6 +24,7 @@ struct SuggestedLimit {
 
   size_t samples = 0;    // windows of 60 s and more that do not overlap
   size_t reclaimed = 0;  // of these: memory was reclaimed, so they touched more than is known
+  size_t at_least = 0;   // of these: they may have touched more for this or another reason
   double window_s = kWindow_s;  // mean length of one
   // The value that 99 of 100 do not exceed, or with fewer than 100 the maximum; absent: too few.
   std::optional<uint64_t> touched{};
@@ -40,12 +41,12 @@ class MinuteWindows {
   SuggestedLimit limit() const;
 
  private:
-  void push(double touched, double lasted_s, bool is_reclaimed);
+  void push(double touched, double lasted_s);
 
   double window_s_;
-  size_t windows_ = 0;         // of a rolling measurement, since the last one used
-  bool is_reclaimed_ = false;  // any of these
-  size_t reclaimed_ = 0;
+  size_t windows_ = 0;  // of a rolling measurement, since the last one used
+  bool is_reclaimed_ = false, is_at_least_ = false;  // any of these
+  size_t reclaimed_ = 0, at_least_ = 0;
   double of_all_s_ = 0;
   std::vector<double> touched_;
 };

@@ -82,7 +82,37 @@ base::Result<Choice> choosePte(const Wish&, const Process&) { return checkPte().
 
 #endif
 
+base::Status checkDamonWindow(int64_t window_ns) {
+  if (window_ns >= kMinDamon_ns && window_ns <= kMaxDamon_ns) return base::okStatus();
+  return base::Error{base::ErrorKind::kUsage,
+                     "--backend damon supports windows of 0.05 to 10 seconds", std::nullopt,
+                     "Use -s for several windows, or --backend pte or smaps"};
+}
+
+// What auto takes for a process whose guest of KVM the others do not see; absent: nothing.
+std::optional<Choice> backendForGuest(const Wish& wish, const Process& process) {
+  bool is_free = wish.backend == "auto" && wish.sample == "auto" && wish.may_ask_kvm &&
+                 !wish.needs_sharing && !wish.needs_pages;
+  if (!is_free || !mustAskKvm(unseenTouchesOf(process), flushOfThisKernel())) return std::nullopt;
+  Choice choice;
+  if (IdleBackend::check().ok())
+    choice.backend = std::make_unique<IdleBackend>(flushOfThisKernel());
+  else if (checkDamonWindow(wish.window_ns).ok() && Kdamond::tryIt().ok())
+    choice.backend = std::make_unique<DamonBackend>(wish.window_ns);
+  else
+    return std::nullopt;
+  choice.why = fmt::format(
+      "its guest of KVM touches memory through page tables of its own, which {} sees, and pte and "
+      "smaps do not",
+      choice.backend->name());
+  return choice;
+}
+
 }  // namespace
+
+bool mustAskKvm(const UnseenTouches& unseen, Flush flush) {
+  return flush != Flush::kFree && unseen.has(Toucher::kKvm);
+}
 
 std::optional<Cost> predictedFor(const Backend& backend, const Process& process) {
   return backend.predicted(process.resident(), process.mappings());
@@ -108,7 +138,12 @@ base::Result<Choice> chooseBackend(const Wish& wish, const Process& process) {
   }
   if (wish.backend == "idle") {
     TG_RETURN_IF_ERROR(checkBackend(wish.backend));
-    choice.backend = std::make_unique<IdleBackend>(flushOfThisKernel());
+    auto idle = std::make_unique<IdleBackend>(flushOfThisKernel());
+    if (!wish.cgroup.empty()) {
+      TG_ASSIGN_OR_RETURN(CgroupCache cache, CgroupCache::open(wish.cgroup));
+      idle->alsoMeasure(std::move(cache));
+    }
+    choice.backend = std::move(idle);
     return choice;
   }
   if (wish.backend == "write") {
@@ -117,14 +152,12 @@ base::Result<Choice> chooseBackend(const Wish& wish, const Process& process) {
     return choice;
   }
   if (wish.backend == "damon") {
-    if (wish.window_ns < kMinDamon_ns || wish.window_ns > kMaxDamon_ns)
-      return base::Error{base::ErrorKind::kUsage,
-                         "--backend damon supports windows of 0.05 to 10 seconds", std::nullopt,
-                         "Use -s for several windows, or --backend pte or smaps"};
+    TG_RETURN_IF_ERROR(checkDamonWindow(wish.window_ns));
     TG_RETURN_IF_ERROR(checkBackend(wish.backend));
     choice.backend = std::make_unique<DamonBackend>(wish.window_ns);
     return choice;
   }
+  if (auto asking = backendForGuest(wish, process)) return std::move(*asking);
   if (wish.backend == "pte" || (wish.backend == "auto" && !wish.needs_sharing)) {
     auto pte = choosePte(wish, process);
     if (pte.ok() && wish.needs_pages) pte.value().backend->detail().keeps_pages = true;

@@ -11,6 +11,8 @@
 #include <string_view>
 
 #include "wss/backends/backend.h"
+#include "wss/backends/flush.h"
+#include "wss/process/unseen_touches.h"
 
 namespace tidegauge::wss {
 
@@ -33,8 +35,14 @@ struct Wish {
   bool needs_pages = false;      // page by page
   double most_stall_ms = 5;      // above this, auto mentions that a sample would stop it for less
   int64_t window_ns = 0;         // of the first window
+  bool may_ask_kvm = false;      // auto may take idle or damon, for a guest of KVM
+  std::string cgroup{};          // idle: also its page cache that no process maps; empty: none
 };
 base::Result<Choice> chooseBackend(const Wish& wish, const Process& process);
+
+// Whether auto looks for a back-end that asks KVM (idle, damon): a guest touches memory, and the
+// flush of this kernel does not let it fault again.
+bool mustAskKvm(const UnseenTouches& unseen, Flush flush);
 
 // The expected cost of a window of this process: Backend::predicted. Counts its mappings: 0.5 µs
 // each.

@@ -14,11 +14,14 @@ void add(Meanwhile& sum, const Meanwhile& more) {
   if (more.within.counted.scanned >= sum.within.counted.scanned) {
     Work work = sum.work;
     bool is_reclaimed = sum.is_reclaimed;
+    UnseenTouches unseen = sum.unseen;
     sum = more;
     sum.work = work;
+    sum.unseen.add(unseen);
     sum.is_reclaimed |= is_reclaimed;
   }
   sum.is_reclaimed |= more.is_reclaimed;
+  sum.unseen.add(more.unseen);
   auto plus = [](auto& to, const auto& from) {
     if (from) to = to.value_or(0) + *from;
   };
@@ -35,6 +38,7 @@ MeanwhileWatch::MeanwhileWatch(const Process& process, const std::string& root)
 
 void MeanwhileWatch::begin(int64_t now_ns) {
   is_reclaimed_ = false;
+  unseen_ = unseenTouchesOf(process_);
   work_ = process_.work();
   (void)bell_.rang();
   began_ns_ = now_ns;
@@ -49,7 +53,9 @@ Meanwhile MeanwhileWatch::look(int64_t now_ns) {
   Meanwhile meanwhile{.cgroup = scope_.cgroup(),
                       .scans_machine = scope_.scansMachine(),
                       .limit_bytes = machine_.limit_bytes,
-                      .limit_of = machine_.limit_of};
+                      .limit_of = machine_.limit_of,
+                      .unseen = unseen_};
+  meanwhile.unseen.add(unseenTouchesOf(process_));  // a device may have come in the window
   Work work = process_.work();
   meanwhile.work = work - std::exchange(work_, work);
   if (machine_.limit_bytes > 0)

@@ -4,7 +4,8 @@
 //   reclaimed 253 MiB, came back 255 MiB, ran 0.31 s  →  the figure is a lower bound
 //   nothing reclaimed, ran 0 s                        →  it shows nothing of what is needed
 //
-// Cost: a call and some ten small files for each window; while it passes, see reclaim_bell.h.
+// Cost: a call and some ten small files for each window, a call per open file for each clearing;
+// while it passes, see reclaim_bell.h.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "wss/process/machine.h"
 #include "wss/process/memory_scope.h"
 #include "wss/process/reclaim_bell.h"
+#include "wss/process/unseen_touches.h"
 #include "wss/surveys/pressure.h"
 
 namespace tidegauge::wss {
@@ -31,6 +33,7 @@ struct Meanwhile {
   std::optional<CgroupMemory> memory{};  // of `cgroup`, at the end
   // In this row or in one before it, back to the clearing: some of what was touched may be missing.
   bool is_reclaimed = false;
+  UnseenTouches unseen{};  // that others may have made, by what is open at both ends
 
   bool didNotRun() const { return work.ran_ns == 0; }
   // Memory came back while the cgroup was at its limit: what its processes use does not fit.
@@ -57,6 +60,7 @@ class MeanwhileWatch {
   ReclaimBell bell_;
   std::optional<MemoryCounters> counted_{}, began_{};  // at the row before; and at the clearing
   Work work_{};
+  UnseenTouches unseen_{};
   int64_t looked_ns_ = 0, began_ns_ = 0;
   bool is_reclaimed_ = false;
 };

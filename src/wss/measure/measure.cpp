@@ -89,7 +89,7 @@ Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns) {
 Touched touchedIn(const Row& row) {
   Once once = row.once.value_or(Once{row.sums.rss, row.sums.referenced});
   return {row.window.mean_ns, once.referenced + row.gone_bytes, once.rss,
-          row.meanwhile.is_reclaimed};
+          row.meanwhile.is_reclaimed, row.meanwhile.unseen.any()};
 }
 
 uint64_t newMemory(const Row& row) { return row.meanwhile.work.minor_faults.value_or(0) * kPage; }
@@ -190,6 +190,7 @@ base::Status measureAll(std::span<const Process* const> processes, Backend& back
       return base::okStatus();
     };
     if (clears) {
+      TG_RETURN_IF_ERROR(backend.clearOutside(clock));
       TG_RETURN_IF_ERROR(forEachProcess(clear));
       slept_ns = 0;
     }
@@ -216,10 +217,12 @@ base::Status measureAll(std::span<const Process* const> processes, Backend& back
         row.cost.stall_ns = std::max(row.cost.stall_ns, clearings[i].cost.stall_ns);
       }
       if (!watches.empty()) row.meanwhile = watches[i]->look(clock.now_ns());
+      if (clearings[i].sees_guests) row.meanwhile.unseen.remove(Toucher::kKvm);
       end_ns = row.read.end_ns;
       outcomes[i].row = std::move(row);
       return base::okStatus();
     }));
+    TG_RETURN_IF_ERROR(backend.readOutside(processes, clock));
     if (!onRows(outcomes) || plan.course == Course::kSingle) break;
     if (plan.course == Course::kSnapshots) {
       bool has_time = !plan.total_ns || clock.now_ns() - began_ns < *plan.total_ns - plan.pause_ns;

@@ -70,9 +70,11 @@ uint64_t maybeOfOthers(const Row& row);
 double writeRate(const Row& row);
 double allWrittenAfter_s(const Row& row);
 
-// More may have been touched than is reported: memory was reclaimed, or what processors had cached
-// was not flushed.
-inline bool isAtLeast(const Row& row) { return row.meanwhile.is_reclaimed || !row.is_flushed; }
+// More may have been touched than is reported: memory was reclaimed, what processors had cached was
+// not flushed, or others touch the memory unseen.
+inline bool isAtLeast(const Row& row) {
+  return row.meanwhile.is_reclaimed || !row.is_flushed || row.meanwhile.unseen.any();
+}
 
 // What was touched in the window: what is resident and what was reclaimed.
 Touched touchedIn(const Row& row);

@@ -66,6 +66,8 @@ Verdict verdictOf(const std::vector<Touched>& rows, std::string_view longer) {
     return {{},
             "The kernel reclaimed memory during the measurement, so the windows are not comparable "
             "and there is no knee."};
+  if (std::ranges::any_of(rows, &Touched::misses_some))
+    return {{}, "Some touches are not seen here, so there is no knee."};
   if (std::ranges::all_of(rows, [](const Touched& row) { return row.bytes == 0; }))
     return {{}, "Nothing was touched."};
   if (auto why = notComparable(rows)) return {{}, *why};

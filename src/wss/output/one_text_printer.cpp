@@ -57,6 +57,7 @@ std::string OneTextPrinter::window(const OneWindow& window) {
   if (options_.by && rows_ > 1) text += "\n" + header();
   text += rolling != nullptr ? rolling->rowText(row) : rowText(row, text_);
   Touched touched = touchedIn(row);
+  if (course != Course::kSingle) unseen_.add(row.meanwhile.unseen);
   if (row.meanwhile.is_reclaimed && course != Course::kSingle) {
     last_reclaimed_ = row.meanwhile;
     windows_reclaimed_ += 1;
@@ -94,6 +95,7 @@ std::string OneTextPrinter::warnings() const {
   for (const std::string& one :
        reclaimSentences(windows_reclaimed_, static_cast<size_t>(rows_), last_reclaimed_))
     text += wrapped(one);
+  if (unseen_.any()) text += wrapped(unseenSentence(unseen_));
   text += stallText(most_stall_ns_, options_.most_stall_ms, "the process", text_.columns);
   if (rows_ > 0 && subject_.process.isStopped())
     text +=

@@ -31,6 +31,7 @@ class OneTextPrinter final : public Printer<OneWindow> {
   Machine machine_;
   std::vector<Touched> profile_;          // of -P
   std::string cold_;                      // what the longest window says is cold
+  UnseenTouches unseen_;                  // in any of several windows
   std::optional<MinuteWindows> minutes_;  // of windows that may say which limit would do
   int64_t most_stall_ns_ = 0;             // of any row
   Meanwhile last_reclaimed_{};            // of the last row in which memory was reclaimed

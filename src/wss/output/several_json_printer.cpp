@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "wss/words/cache_text.h"
 #include "wss/words/json_text.h"
 #include "wss/words/several_text.h"
 
@@ -42,6 +43,7 @@ std::string SeveralJsonPrinter::window(const SeveralWindow& window) {
                                    subject_.choice.backend->traits().knows_sharing);
   row["began"] = windows_++ == 0 ? std::vector<pid_t>() : subject_.watched.began();
   if (subject_.rolling != nullptr) row["rolling"] = subject_.rolling->rowJson(window.all);
+  if (const CacheUse* use = subject_.choice.backend->outside()) row["cache"] = cacheJson(*use);
   if (options_.by) row["groups"] = nlohmann::json::array();
   for (const Group& group : window.groups) row["groups"].push_back(groupJson(group));
   if (form_ == JsonForm::kDocument) {

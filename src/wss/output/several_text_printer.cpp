@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text_layout.h"
+#include "wss/words/cache_text.h"
 #include "wss/words/choice_text.h"
 #include "wss/words/reclaim_text.h"
 #include "wss/words/row_text.h"
@@ -73,7 +74,8 @@ std::string SeveralTextPrinter::beganText() const {
   return names.empty() ? names : wrapped("From here on with " + names + ".");
 }
 
-std::string SeveralTextPrinter::rollingRow(const SeveralWindow& window) const {
+std::string SeveralTextPrinter::rollingRow(const SeveralWindow& window) {
+  unseen_.add(window.all.meanwhile.unseen);
   std::string text;
   if (windows_ > 0 && options_.by) text += "\n" + subject_.rolling->header();
   text += subject_.rolling->rowText(window.all);
@@ -94,12 +96,15 @@ std::string SeveralTextPrinter::table(const SeveralWindow& window) {
   if (window.once && subject_.plan.course == Course::kSingle)
     text += fitText(touched, all, machine_, options_.columns);
   if (window.once && subject_.plan.course == Course::kProfile) profile_.push_back(touched);
+  if (const CacheUse* use = subject_.choice.backend->outside())
+    text += cacheText(*use, options_.top, options_.columns);
   return text;
 }
 
 std::string SeveralTextPrinter::end(const Ending& ending) {
   std::string text =
       stallText(most_stall_ns_, options_.most_stall_ms, "one of them", options_.columns);
+  if (unseen_.any()) text += wrapped(unseenSentence(unseen_));
   if (subject_.rolling != nullptr)
     text += subject_.rolling->closingText(options_.columns, options_.colour);
   if (std::string chart = profileText(profile_, machine_, options_.columns); !chart.empty())

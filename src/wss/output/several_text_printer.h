@@ -20,13 +20,14 @@ class SeveralTextPrinter final : public Printer<SeveralWindow> {
  private:
   std::string wrapped(const std::string& words) const;
   std::string beganText() const;
-  std::string rollingRow(const SeveralWindow& window) const;
+  std::string rollingRow(const SeveralWindow& window);
   std::string table(const SeveralWindow& window);
 
   SeveralSubject subject_;
   PrintOptions options_;
   Machine machine_;               // the limit is that of the first process
   std::vector<Touched> profile_;  // of -P, all of them
+  UnseenTouches unseen_;          // of --rolling, in any window
   int64_t most_stall_ns_ = 0;
   int windows_ = 0;
 };

@@ -74,7 +74,8 @@ base::Result<std::vector<PageFrame>> readFrames(const Process& process,
   TG_RETURN_IF_ERROR(readPagemap(process, uses, [&](size_t i, std::span<const uint64_t> entries) {
     for (uint64_t entry : entries) {
       if ((entry & kPagemapPresent) != 0) {
-        frames.push_back({entry & kPagemapFrame, static_cast<uint32_t>(i), false, false});
+        uint64_t number = entry & kPagemapFrame;
+        frames.push_back({.first = number, .number = number, .use = static_cast<uint32_t>(i)});
         are_hidden |= (entry & kPagemapFrame) == 0;
       } else if ((entry & kPagemapSwapped) != 0) {
         uses[i].sums.swap += kPage;

@@ -22,6 +22,7 @@ namespace tidegauge::wss {
 
 struct PageFrame {
   uint64_t first = 0;       // the frame, or the first one of its folio
+  uint64_t number = 0;      // the frame
   uint32_t use = 0;         // which mapping it is of
   bool is_large = false;    // of a folio of several pages
   bool is_written = false;  // not as on disk

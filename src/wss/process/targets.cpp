@@ -85,42 +85,25 @@ void addProcs(std::set<pid_t>& found, const std::string& folder) {
   }
 }
 
-// Processes of a cgroup and those below it; false: there is none of that name. Groups that end
-// meanwhile are skipped.
-bool addCgroup(std::set<pid_t>& found, const std::string& root) {
-  std::error_code error;
-  if (!fs::is_directory(root, error)) return false;
-  std::vector<std::string> folders{root};
-  while (!folders.empty()) {
-    std::string folder = std::move(folders.back());
-    folders.pop_back();
-    addProcs(found, folder);
-    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-      std::error_code of_entry;
-      if (it->is_directory(of_entry) && !it->is_symlink(of_entry))
-        folders.push_back(it->path().string());
-    }
-  }
-  return true;
-}
+constexpr const char* kHierarchies[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified",
+                                        "/sys/fs/cgroup/memory"};
 
-base::Result<std::set<pid_t>> inCgroup(const std::string& cgroup, const std::string& root) {
-  std::set<pid_t> found;
-  bool is_whole = cgroup.starts_with("/sys/fs/cgroup");
-  bool is_there = false;
-  if (is_whole) {
-    is_there = addCgroup(found, root + cgroup);
-  } else {
-    std::string path = cgroup.starts_with('/') ? cgroup : "/" + cgroup;
-    for (const char* hierarchy :
-         {"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/memory"})
-      if (!is_there) is_there = addCgroup(found, fmt::format("{}{}{}", root, hierarchy, path));
-  }
-  if (!is_there)
-    return unreadable(
-        fmt::format("there is no cgroup {}", base::printable(cgroup)),
-        "Give its path below /sys/fs/cgroup. `cat /proc/PID/cgroup` prints the path of a process");
-  return found;
+// The first of `hierarchies` that has it.
+base::Result<std::string> folderOf(const std::string& cgroup, const std::string& root,
+                                   const std::vector<const char*>& hierarchies) {
+  std::vector<std::string> folders;
+  std::string path = cgroup.starts_with('/') ? cgroup : "/" + cgroup;
+  if (cgroup.starts_with(kHierarchies[0]))
+    folders.push_back(root + cgroup);
+  else
+    for (const char* hierarchy : hierarchies)
+      folders.push_back(fmt::format("{}{}{}", root, hierarchy, path));
+  std::error_code error;
+  for (std::string& folder : folders)
+    if (fs::is_directory(folder, error)) return std::move(folder);
+  return unreadable(
+      fmt::format("there is no cgroup {}", base::printable(cgroup)),
+      "Give its path below /sys/fs/cgroup. `cat /proc/PID/cgroup` prints the path of a process");
 }
 
 }  // namespace
@@ -133,8 +116,10 @@ base::Result<std::vector<pid_t>> findTargets(const Targets& targets, const std::
     for (const auto& [pid, known] : all)
       if (known.comm == targets.comm) by_rule.insert(pid);
   if (!targets.cgroup.empty()) {
-    TG_ASSIGN_OR_RETURN(std::set<pid_t> of_cgroup, inCgroup(targets.cgroup, root));
-    by_rule.merge(of_cgroup);
+    TG_ASSIGN_OR_RETURN(
+        std::string folder,
+        folderOf(targets.cgroup, root, {std::begin(kHierarchies), std::end(kHierarchies)}));
+    eachCgroupBelow(folder, [&](const std::string& one) { addProcs(by_rule, one); });
   }
   std::set<pid_t> roots = found;
   roots.insert(by_rule.begin(), by_rule.end());
@@ -156,6 +141,26 @@ base::Result<std::vector<pid_t>> findTargets(const Targets& targets, const std::
         "The kernel's names have at most 15 bytes. `ps -eo pid,comm` lists them");
   return unreadable(
       fmt::format("there is no process in cgroup {}", base::printable(targets.cgroup)));
+}
+
+void eachCgroupBelow(const std::string& root,
+                     const std::function<void(const std::string&)>& visit) {
+  std::vector<std::string> folders{root};
+  while (!folders.empty()) {
+    std::string folder = std::move(folders.back());
+    folders.pop_back();
+    visit(folder);
+    std::error_code error;
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+      std::error_code of_entry;
+      if (it->is_directory(of_entry) && !it->is_symlink(of_entry))
+        folders.push_back(it->path().string());
+    }
+  }
+}
+
+base::Result<std::string> memoryCgroupFolder(const std::string& cgroup, const std::string& root) {
+  return folderOf(cgroup, root, {kHierarchies[2], kHierarchies[0], kHierarchies[1]});
 }
 
 }  // namespace tidegauge::wss

@@ -18,7 +18,8 @@ namespace tidegauge::wss {
 class PteBackend final : public Backend {
  public:
   PteBackend(PageTables tables, Flush flush)
-      : Backend({.knows_sharing = false, .reads_pages = true, .glances = true}),
+      : Backend(
+            {.knows_frames = true, .knows_sharing = false, .reads_pages = true, .glances = true}),
         tables_(std::move(tables)),
         flush_(flush) {}
   std::string_view name() const override { return "pte"; }

@@ -58,7 +58,7 @@ std::string coldText(const Row& row, size_t columns) {
   size_t shown = 0;
   uint64_t rest = cold;
   for (const Group& group : groups(row)) {
-    uint64_t of_it = untouched(group.sums);
+    uint64_t of_it = std::min(untouched(group.sums), rest);  // of a sample, a part has errors too
     if (shown == kMaxNames || of_it < cold / 20) break;
     text += fmt::format("{} {} of {}", shown++ == 0 ? ":" : ",", base::humanBytes(of_it),
                         nameOf(group));

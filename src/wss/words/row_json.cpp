@@ -82,6 +82,9 @@ nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
                    {"flushed", row.is_flushed},
                    {"reclaimed_bytes", row.gone_bytes},
                    {"repeated_bytes", row.repeated_bytes}};
+  json["error"]["unseen"] = nlohmann::json::array();
+  for (Toucher one : row.meanwhile.unseen.list())
+    json["error"]["unseen"].push_back(kTouchers[static_cast<size_t>(one)].json);
   json["once"] = nullptr;
   if (row.once) json["once"] = {{"rss", row.once->rss}, {"referenced", row.once->referenced}};
   if (!row.knows_error) {

@@ -97,6 +97,7 @@ std::vector<std::string> gapsOf(const Row& row) {
         "The page tables of {} of addresses could not be read, so the figures do not include this "
         "memory.",
         base::humanBytes(row.unread_bytes)));
+  if (row.meanwhile.unseen.any()) gaps.push_back(unseenSentence(row.meanwhile.unseen));
   return gaps;
 }
 

@@ -13,10 +13,13 @@ namespace {
 
 constexpr size_t kName = 18;
 
-std::string sums(const std::string& pid, const std::string& name, uint64_t rss, uint64_t touched) {
-  return fmt::format("{:>7} {} {:>9.2f} {:>9.2f} {:>5.1f}", pid,
+// `is_at_least`: a + marks what was touched as a lower bound.
+std::string sums(const std::string& pid, const std::string& name, uint64_t rss, uint64_t touched,
+                 bool is_at_least) {
+  std::string mark = is_at_least ? "+" : "";
+  return fmt::format("{:>7} {} {:>9.2f} {:>9} {:>5.1f}", pid,
                      base::padRight(base::cutMiddle(base::printable(name), kName), kName), mib(rss),
-                     mib(touched), percent(touched, rss));
+                     fmt::format("{:.2f}{}", mib(touched), mark), percent(touched, rss));
 }
 
 }  // namespace
@@ -33,6 +36,8 @@ std::string severalText(const std::vector<Member>& members, const std::optional<
     return one->outcome->row->sums.referenced > other->outcome->row->sums.referenced;
   });
   uint64_t rss = 0, touched = 0, pss = 0, rest_rss = 0, rest_touched = 0;
+  bool is_at_least = std::ranges::any_of(
+      there, [](const Member* member) { return isAtLeast(*member->outcome->row); });
   for (size_t i = 0; i < there.size(); ++i) {
     const Row& row = *there[i]->outcome->row;
     rss += row.sums.rss, touched += row.sums.referenced, pss += row.sums.pss;
@@ -40,21 +45,24 @@ std::string severalText(const std::vector<Member>& members, const std::optional<
       rest_rss += row.sums.rss, rest_touched += row.sums.referenced;
       continue;
     }
-    text +=
-        sums(fmt::format("{}", there[i]->pid), there[i]->name, row.sums.rss, row.sums.referenced) +
-        fmt::format(" {:>8.3f} {:>7.1f} {:>9.1f}\n", seconds(row.window.mean_ns),
-                    milliseconds(row.cost.cpu_ns), milliseconds(row.cost.stall_ns));
+    text += sums(fmt::format("{}", there[i]->pid), there[i]->name, row.sums.rss,
+                 row.sums.referenced, isAtLeast(row)) +
+            fmt::format(" {:>8.3f} {:>7.1f} {:>9.1f}\n", seconds(row.window.mean_ns),
+                        milliseconds(row.cost.cpu_ns), milliseconds(row.cost.stall_ns));
   }
   if (there.size() > top)
-    text += sums("", fmt::format("{} more", there.size() - top), rest_rss, rest_touched) + "\n";
+    text +=
+        sums("", fmt::format("{} more", there.size() - top), rest_rss, rest_touched, is_at_least) +
+        "\n";
   if (once)
-    text += sums("", "all, shared once", once->rss, once->referenced) + "\n";
+    text += sums("", "all, shared once", once->rss, once->referenced, is_at_least) + "\n";
   else
-    text += sums("", "all added up", rss, touched) + "\n" +
-            base::wrapped(fmt::format("This sum counts shared pages once for each process. Memory "
-                                      "is {:.2f} MB by the PSS; for touched memory only pte knows.",
-                                      mib(pss)),
-                          columns, 0, 2);
+    text += sums("", "all added up", rss, touched, is_at_least) + "\n" +
+            base::wrapped(
+                fmt::format("This sum counts shared pages once for each process. Memory "
+                            "is {:.2f} MB by the PSS; for touched memory only pte and idle know.",
+                            mib(pss)),
+                columns, 0, 2);
   for (const Member& member : members)
     if (member.outcome->gone)
       text += base::wrapped("Not measured: " + base::printable(member.outcome->gone->what) + ".",

@@ -53,6 +53,23 @@ TEST(SuggestedLimit, DoesNotFollowFromWindowsWithReclaim) {
       "none.");
 }
 
+// Touches that are not seen, and what was not flushed, may be any number of bytes more.
+TEST(SuggestedLimit, DoesNotFollowFromLowerBounds) {
+  Measurement measurement{.head = head("snapshots", 60)};
+  for (uint64_t i = 0; i < 67; ++i) {
+    measurement.samples.push_back({.row = row(42, 60'000'000'000)});
+    if (i % 2 == 0)
+      measurement.samples.back().row.meanwhile.unseen.add(Toucher::kKvm);
+    else
+      measurement.samples.back().row.is_flushed = false;
+  }
+  SuggestedLimit limit = suggestedLimit(measurement).value();
+  EXPECT_FALSE(limit.bytes);
+  EXPECT_EQ(limit.text(),
+            "wss suggests no memory limit, because the touched memory of 67 of 67 windows is a "
+            "lower bound.");
+}
+
 // Such a window counts as larger than all others: one of a hundred may exceed the limit.
 TEST(SuggestedLimit, AllowsOneWindowWithReclaimInAHundred) {
   Measurement measurement{.head = head("snapshots", 60)};

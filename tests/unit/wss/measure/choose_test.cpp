@@ -39,5 +39,16 @@ TEST(ChooseBackend, WindowsThatDamonCannotHave) {
   }
 }
 
+// clear_refs 4 lets a guest fault again; switches of processes do not.
+TEST(ChooseBackend, AsksKvmWhereTheFlushDoesNot) {
+  UnseenTouches guest, other;
+  guest.add(Toucher::kKvm);
+  other.add(Toucher::kRdma);
+  EXPECT_TRUE(mustAskKvm(guest, Flush::kSwitches));
+  EXPECT_TRUE(mustAskKvm(guest, Flush::kNone));
+  EXPECT_FALSE(mustAskKvm(guest, Flush::kFree));
+  EXPECT_FALSE(mustAskKvm(other, Flush::kSwitches));
+}
+
 }  // namespace
 }  // namespace tidegauge::wss
