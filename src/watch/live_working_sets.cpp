@@ -11,6 +11,15 @@
 
 namespace tidegauge::watch {
 
+namespace {
+
+ContainerLabels containerOf(const wss::Process& process) {
+  auto text = process.readFile("cgroup");  // "0::/kubepods/…", a line per hierarchy
+  return text.ok() ? containerLabelsOf(text.value()) : ContainerLabels();
+}
+
+}  // namespace
+
 // CPU time is that of the thread alone, without the recorder's.
 class LiveWorkingSets::ThreadClock final : public wss::Clock {
  public:
@@ -63,11 +72,7 @@ void LiveWorkingSets::run() {
   ThreadClock clock(*this);
   while (!clock.isEnding()) {
     int64_t begin_ns = clock.now_ns();
-    std::vector<uint32_t> pids;
-    {
-      std::lock_guard lock(mutex_);
-      pids = plan_.pids;
-    }
+    std::vector<uint32_t> pids = meant();
     round(pids, clock);
     // No process is watched yet: look again soon.
     double pause_s = pids.empty() ? 1 : plan_.every_s;
@@ -76,16 +81,53 @@ void LiveWorkingSets::run() {
   }
 }
 
+std::vector<uint32_t> LiveWorkingSets::meant() const {
+  if (plan_.rule.isByRule()) {
+    auto found = wss::findTargets(plan_.rule);
+    if (!found.ok()) return {};  // there is none now
+    return {found.value().begin(), found.value().end()};
+  }
+  std::lock_guard lock(mutex_);
+  return plan_.pids;
+}
+
 void LiveWorkingSets::round(const std::vector<uint32_t>& pids, ThreadClock& clock) {
   std::vector<WorkingSetFigures::Process> processes;
   for (uint32_t pid : pids) {
     if (clock.isEnding()) return;
-    if (auto process = measure(pid, clock)) processes.push_back(std::move(*process));
+    auto process = measure(pid, clock);
+    if (process) processes.push_back(*process);
     std::lock_guard lock(mutex_);
+    // Shown at once: a round over many processes takes long.
+    auto isThis = [&](const WorkingSetFigures::Process& one) { return one.pid == pid; };
+    std::erase_if(figures_.processes, isThis);
+    if (process) figures_.processes.push_back(std::move(*process));
     figures_.cpu_seconds = static_cast<double>(clock.cpu_ns()) * 1e-9;
   }
   std::lock_guard lock(mutex_);
   figures_.processes = std::move(processes);
+}
+
+wss::Backend* LiveWorkingSets::backendFor(const wss::Process& process, int64_t window_ns) {
+  bool can_measure = false;
+  for (std::string_view part : {"exact", "1/32", "1/128", "1/512"}) {
+    bool is_new = !backends_.contains(part);
+    auto& backend = backends_[part];
+    if (is_new) {
+      auto choice =
+          wss::chooseBackend({.sample = std::string(part), .window_ns = window_ns}, process);
+      if (choice.ok()) backend = std::move(choice.value().backend);  // else samples do not work
+    }
+    if (!backend) continue;
+    can_measure = true;
+    auto cost = wss::predictedFor(*backend, process);
+    if (!cost || static_cast<double>(cost->stall_ns) * 1e-9 <= plan_.max_stall_s)
+      return backend.get();
+  }
+  if (!can_measure) return nullptr;
+  std::lock_guard lock(mutex_);
+  figures_.skipped += 1;
+  return nullptr;
 }
 
 std::optional<WorkingSetFigures::Process> LiveWorkingSets::measure(uint32_t pid,
@@ -94,29 +136,26 @@ std::optional<WorkingSetFigures::Process> LiveWorkingSets::measure(uint32_t pid,
   if (!process.ok()) return std::nullopt;
   wss::Plan plan;
   plan.duration_ns = std::llround(plan_.window_s * 1e9);
-  if (!backend_) {
-    auto choice = wss::chooseBackend({.window_ns = plan.duration_ns}, process.value());
-    if (!choice.ok()) return std::nullopt;
-    backend_ = std::move(choice.value().backend);
-  }
-  auto cost = wss::predictedFor(*backend_, process.value());
-  if (cost && static_cast<double>(cost->stall_ns) * 1e-9 > plan_.max_stall_s) {
-    std::lock_guard lock(mutex_);
-    figures_.skipped += 1;
-    return std::nullopt;
-  }
+  wss::Backend* backend = backendFor(process.value(), plan.duration_ns);
+  if (backend == nullptr) return std::nullopt;
   std::optional<WorkingSetFigures::Process> measured;
-  auto status = wss::measure(process.value(), *backend_, plan, clock, [&](const wss::Row& row) {
+  wss::MeanwhileWatch watch(process.value());
+  auto onRow = [&](const wss::Row& row) {
     measured = {.pid = pid,
                 .comm = process.value().name(),
-                .rss_bytes = row.sums.rss,
-                .referenced_bytes = row.sums.referenced,
-                .stall_seconds = static_cast<double>(row.cost.stall_ns) * 1e-9};
+                .rss_bytes = row.once ? row.once->rss : row.sums.rss,
+                .referenced_bytes = row.once ? row.once->referenced : row.sums.referenced,
+                .reclaimed_bytes = row.gone_bytes,
+                .stall_seconds = static_cast<double>(row.cost.stall_ns) * 1e-9,
+                .error_bytes = row.error_bytes.value_or(0),
+                .is_at_least = wss::isAtLeast(row),
+                .container = containerOf(process.value())};
     return true;
-  });
+  };
+  auto status = wss::measure(process.value(), *backend, plan, clock, onRow, &watch);
   if (!status.ok() || !measured) return std::nullopt;
   std::lock_guard lock(mutex_);
-  figures_.backend = backend_->name();
+  figures_.backend = backend->name();
   return measured;
 }
 

@@ -7,9 +7,10 @@
 namespace tidegauge::watch {
 namespace {
 
-constexpr std::array<std::string_view, 4> kPersonal = {"pid", "comm", "kernel", "library"};
+constexpr std::array<std::string_view, 6> kPersonal = {"pid",     "comm", "kernel",
+                                                       "library", "pod",  "container"};
 // Gauges of a process that add up. Others of a process are left out, new ones too.
-constexpr std::array<std::string_view, 11> kSums = {"tidegauge_device_untracked_bytes",
+constexpr std::array<std::string_view, 12> kSums = {"tidegauge_device_untracked_bytes",
                                                     "tidegauge_device_memory_bytes",
                                                     "tidegauge_host_memory_bytes",
                                                     "tidegauge_framework_active_bytes",
@@ -19,8 +20,11 @@ constexpr std::array<std::string_view, 11> kSums = {"tidegauge_device_untracked_
                                                     "tidegauge_unwatched_functions",
                                                     "tidegauge_wss_referenced_bytes",
                                                     "tidegauge_wss_cold_bytes",
+                                                    "tidegauge_wss_at_least",
                                                     "tidegauge_incomplete"};
-constexpr std::string_view kIncomplete = "tidegauge_incomplete";  // 1 if it is of anyone
+// 1 if it is of anyone.
+constexpr std::array<std::string_view, 2> kOfAnyone = {"tidegauge_incomplete",
+                                                       "tidegauge_wss_at_least"};
 
 bool isPersonal(const std::pair<std::string, std::string>& label) {
   return std::find(kPersonal.begin(), kPersonal.end(), label.first) != kPersonal.end();
@@ -39,12 +43,16 @@ bool concernsPersons(const Metric& metric) {
   });
 }
 
+bool isOfAnyone(const Metric& metric) {
+  return std::find(kOfAnyone.begin(), kOfAnyone.end(), metric.name) != kOfAnyone.end();
+}
+
 void sum(Metric& metric) {
   std::map<Labels, double> sums;
   for (const Sample& sample : metric.samples) sums[withoutPersons(sample.labels)] += sample.value;
   metric.samples.clear();
   for (const auto& [labels, value] : sums)
-    metric.samples.push_back({labels, metric.name == kIncomplete ? 1 : value});
+    metric.samples.push_back({labels, isOfAnyone(metric) ? std::min(value, 1.0) : value});
 }
 
 // A kernel whose name comes late changes its label: what is counted is the sum of its process.

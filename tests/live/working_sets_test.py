@@ -3,9 +3,13 @@
 out, and that those who are gone leave no figure behind."""
 import re
 import subprocess
+import sys
 
 from live import FOLDER, HERE, main, program
 from monitored import MonitorTest, until
+
+sys.path.insert(0, str(HERE.parent / "wss"))
+from wss_case import cgroup_with_limit  # noqa: E402  # found in the folder beside this one
 
 MIB = 1 << 20
 OFTEN = ("--wss-window", "0.1", "--wss-every", "0.3")
@@ -55,6 +59,40 @@ class WorkingSets(MonitorTest):
         found = re.search(rf"^{name}(?:{{[^}}]*}})? (\S+)$", text, re.MULTILINE)
         self.assertIsNotNone(found, text)
         return float(found[1])
+
+    def test_of_a_name_and_of_a_cgroup(self):
+        first, second = self.touching(64, 4), self.touching(64, 8)
+        bystander = self.start(["sleep", "600"])
+        _, port = self.monitor("-p", bystander.pid, "--wss", "comm:touch", *OFTEN)
+        for process, hot in ((first, 4), (second, 8)):
+            until(lambda: self.near(port, process, hot), f"{hot} MiB")
+        self.assertIsNone(self.value(port, "tidegauge_wss_cold_bytes", pid=bystander.pid))
+        later = self.touching(64, 2)
+        until(lambda: self.near(port, later, 2), "the one that began meanwhile")
+        with cgroup_with_limit(self, 1 << 30) as folder:
+            (folder / "cgroup.procs").write_text(str(second.pid))
+            _, port = self.monitor("-p", bystander.pid, "--wss", f"cgroup:/{folder.name}", *OFTEN)
+            until(lambda: self.near(port, second, 8), "the one in the cgroup")
+            self.assertIsNone(self.value(port, "tidegauge_wss_cold_bytes", pid=first.pid))
+            self.assertIsNotNone(self.value(port, "tidegauge_wss_at_least", pid=second.pid))
+            (folder.parent / "cgroup.procs").write_text(str(second.pid))
+
+    def near(self, port, process, hot_mib):
+        touched = self.value(port, "tidegauge_wss_referenced_bytes", pid=process.pid, comm="touch", window="0.1")
+        return touched is not None and hot_mib * 0.97 <= touched / MIB <= hot_mib + 2
+
+    def test_large_processes_are_sampled(self):
+        large = self.touching(1024, 300)
+        _, port = self.monitor("-p", large.pid, "--wss", large.pid, *OFTEN)
+
+        def value(name):
+            return self.value(port, f"tidegauge_wss_{name}", pid=large.pid, window="0.1")
+
+        error = until(lambda: value("error_bytes"), "a sample")
+        self.assertLess(error / MIB, 200)
+        # The error of 95 % of the samples; twice as much, for the two figures may be of two windows.
+        until(lambda: abs((value("referenced_bytes") or 0) - 300 * MIB) <= 2 * (value("error_bytes") or 0), "300 MiB")
+        self.assertEqual(self.sum(self.get(port)[1], "tidegauge_wss_skipped_total"), 0)
 
     def test_who_would_wait_too_long_is_left_out_and_counted(self):
         process = self.touching(64, 4)

@@ -74,7 +74,13 @@ std::string madeUp(bool is_otlp) {
   inputs.arenas[it] = {arena};
   inputs.working_sets = {.window = "0.1",
                          .backend = "pte",
-                         .processes = {{42, "py \"thon\"\\", 8 << 20, 2 << 20, 0.001}},
+                         .processes = {{.pid = 42,
+                                        .comm = "py \"thon\"\\",
+                                        .rss_bytes = 8 << 20,
+                                        .referenced_bytes = 2 << 20,
+                                        .stall_seconds = 0.001,
+                                        .error_bytes = 65536,
+                                        .container = {"3f2a", "8d1f"}}},
                          .skipped = 1,
                          .cpu_seconds = 0.25};
   watch::MetricsMaker maker;

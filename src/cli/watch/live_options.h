@@ -29,7 +29,8 @@ struct MonitorOptions {
   std::string metrics_token;       // file with the token that /metrics asks for; empty: none
   bool no_process_labels = false;  // metrics of the machine, not of its processes
   std::string stacks = "user";
-  std::vector<std::string> wss;  // processes, or "all-watched"; empty: no working sets
+  // PIDs, or one of "all-watched", "comm:NAME", "cgroup:PATH"; empty: no working sets.
+  std::vector<std::string> wss;
   double wss_window_s = 0.1, wss_every_s = 60, wss_max_stall_ms = 5;
 };
 int runMonitor(const MonitorOptions& options);

@@ -36,10 +36,10 @@ void addMonitorCommand(CLI::App& app, int& exit_code) {
       ->type_name("WHICH")
       ->capture_default_str();
   command
-      ->add_option(
-          "--wss", options->wss,
-          "Also measure the working sets of these PIDs; all-watched means every watched process")
-      ->type_name("PID");
+      ->add_option("--wss", options->wss,
+                   "Also measure the working sets of these PIDs, or of comm:NAME, cgroup:PATH or "
+                   "all-watched (watched processes that have called CUDA)")
+      ->type_name("WHOM");
   command
       ->add_option("--wss-window", options->wss_window_s, "Length of a window of --wss in seconds")
       ->check(number(0.001, 3600))
@@ -52,9 +52,9 @@ void addMonitorCommand(CLI::App& app, int& exit_code) {
       ->type_name("S")
       ->capture_default_str();
   command
-      ->add_option(
-          "--wss-max-stall-ms", options->wss_max_stall_ms,
-          "Skip processes that the measurement would stall for more than this many milliseconds")
+      ->add_option("--wss-max-stall-ms", options->wss_max_stall_ms,
+                   "Sample processes that reading all pages would stall for more than this many "
+                   "milliseconds")
       ->check(number(0.001, 1e6))
       ->type_name("MS")
       ->capture_default_str();

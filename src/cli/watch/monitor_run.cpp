@@ -30,6 +30,7 @@ namespace tidegauge::cli {
 namespace {
 
 constexpr std::string_view kAllWatched = "all-watched";
+constexpr size_t kMaxComm = 15;
 constexpr int64_t kShowEvery_ns = 1'000'000'000;
 
 // The port of "127.0.0.1:9400", "localhost:9400" or "9400".
@@ -129,15 +130,33 @@ std::vector<uint32_t> runningPids(const record::Session& session, int64_t now_ns
   return pids;
 }
 
+// "comm:postgres", "cgroup:/shop".
+std::optional<wss::Targets> ruleOf(std::string_view word) {
+  constexpr std::string_view kComm = "comm:", kCgroup = "cgroup:";
+  wss::Targets rule;
+  if (word.starts_with(kComm)) rule.comm = word.substr(kComm.size());
+  if (word.starts_with(kCgroup)) rule.cgroup = word.substr(kCgroup.size());
+  if (!rule.isByRule()) return std::nullopt;
+  return rule;
+}
+
 // The exit code of a wrong --wss, or 0.
 int checkWorkingSets(const MonitorOptions& options) {
   for (const std::string& word : options.wss) {
-    if (word == kAllWatched) {
+    if (word == "comm:" || word == "cgroup:")
+      return usageError(fmt::format("--wss {} needs a name after the colon", word));
+    if (auto rule = ruleOf(word); rule && rule->comm.size() > kMaxComm)
+      return usageError(fmt::format("--wss {}: the kernel's names have at most {} bytes",
+                                    base::printable(word), kMaxComm),
+                        "`ps -eo pid,comm` lists them");
+    if (word == kAllWatched || ruleOf(word)) {
       if (options.wss.size() == 1) continue;
-      return usageError("--wss needs PIDs, or all-watched alone");
+      return usageError(
+          "--wss needs PIDs, or one of all-watched, comm:NAME and cgroup:PATH, alone");
     }
     if (std::string wrong = wholeNumber(1, kMaxPid)(word); !wrong.empty())
-      return usageError(fmt::format("--wss {}", wrong), "Give a PID, or all-watched");
+      return usageError(fmt::format("--wss {}", wrong),
+                        "Give a PID, all-watched, comm:NAME or cgroup:PATH");
   }
   return 0;
 }
@@ -149,7 +168,8 @@ std::optional<watch::WorkingSetPlan> workingSetPlan(const MonitorOptions& option
   plan.every_s = options.wss_every_s;
   plan.max_stall_s = options.wss_max_stall_ms * 1e-3;
   plan.all_watched = options.wss.front() == kAllWatched;
-  if (plan.all_watched) return plan;
+  if (auto rule = ruleOf(options.wss.front())) plan.rule = std::move(*rule);
+  if (plan.all_watched || plan.rule.isByRule()) return plan;
   for (const std::string& word : options.wss) {
     uint32_t pid = 0;
     std::from_chars(word.data(), word.data() + word.size(), pid);  // checked before
@@ -185,7 +205,12 @@ int serve(const MonitorOptions& options, std::unique_ptr<server::HttpServer> htt
   std::optional<server::HttpPush> push;
   if (collector) push.emplace(std::move(*collector), std::string(watch::kProtobufType));
   PushWords words;
-  watch::LiveWorkingSets working_sets(workingSetPlan(options));
+  auto plan = workingSetPlan(options);
+  if (plan && plan->rule.isByRule())
+    if (auto found = wss::findTargets(plan->rule); !found.ok())
+      complain(
+          fmt::format("tidegauge: --wss: {}. It is looked for once a second.", found.error().what));
+  watch::LiveWorkingSets working_sets(plan);
   auto metrics = [&](int64_t now_ns) {
     std::vector<watch::Metric> all =
         maker.make({&live.session(), live.recorder().losses(), now_ns,

@@ -58,6 +58,19 @@ TEST(MachineSums, LeavesOutWhatHasNoSum) {
   EXPECT_EQ(valueOf(now, "tidegauge_device_used_bytes", {{"device", "0"}}), 9);
 }
 
+TEST(MachineSums, SayIfAnyFigureIsALowerBound) {
+  MachineSums sums;
+  Labels window = {{"window", "0.1"}};
+  auto now = sums.take(
+      {metricOf("tidegauge_wss_at_least", MetricType::kGauge,
+                {{of("42", "a", {{"pod", "p"}, {"window", "0.1"}}), 1},
+                 {of("43", "b", window), 1},
+                 {of("44", "c", window), 0}}),
+       metricOf("tidegauge_wss_error_bytes", MetricType::kGauge, {{of("42", "a", window), 5}})});
+  ASSERT_EQ(now.size(), 1U);
+  EXPECT_EQ(valueOf(now, "tidegauge_wss_at_least", window), 1);
+}
+
 TEST(MachineSums, NameNoProcessKernelOrLibrary) {
   MachineSums sums;
   auto now = sums.take({metricOf("tidegauge_kernel_launches_total", MetricType::kCounter,

@@ -294,7 +294,7 @@ TEST(Metrics, WorkingSetsAreReportedUnchanged) {
   EXPECT_EQ(count(prometheusText(maker.make(inputs)), "tidegauge_wss"), 0U);  // none measured
   inputs.working_sets = {.window = "0.1",
                          .backend = "pte",
-                         .processes = {{42, "db\x01", 8 * kMiB, 2 * kMiB, 0.001}},
+                         .processes = {{42, "db\x01", 8 * kMiB, 2 * kMiB, 0, 0.001}},
                          .skipped = 3,
                          .cpu_seconds = 0.25};
   std::string text = prometheusText(maker.make(inputs));
@@ -306,6 +306,28 @@ TEST(Metrics, WorkingSetsAreReportedUnchanged) {
   EXPECT_TRUE(has(text, "tidegauge_wss_skipped_total 3"));
   EXPECT_TRUE(has(text, "tidegauge_wss_measure_cpu_seconds_total 0.25"));
   EXPECT_TRUE(has(text, R"(tidegauge_wss_backend_info{backend="pte"} 1)"));
+}
+
+TEST(Metrics, WorkingSetsOfContainersAndSamples) {
+  MadeSession made;
+  MetricInputs inputs = inputsOf(made);
+  MetricsMaker maker;
+  inputs.working_sets = {.window = "0.1",
+                         .backend = "pte",
+                         .processes = {{.pid = 42,
+                                        .comm = "db",
+                                        .rss_bytes = 8 * kMiB,
+                                        .referenced_bytes = 2 * kMiB,
+                                        .reclaimed_bytes = kMiB,
+                                        .error_bytes = 65536,
+                                        .is_at_least = true,
+                                        .container = {"3f2a", "8d1f"}}}};
+  std::string text = prometheusText(maker.make(inputs));
+  std::string labels = R"({pid="42",comm="db",pod="3f2a",container="8d1f",window="0.1"} )";
+  EXPECT_TRUE(has(text, "tidegauge_wss_referenced_bytes" + labels + "3145728")) << text;
+  EXPECT_FALSE(has(text, "tidegauge_wss_cold_bytes{")) << text;
+  EXPECT_TRUE(has(text, "tidegauge_wss_error_bytes" + labels + "65536")) << text;
+  EXPECT_TRUE(has(text, "tidegauge_wss_at_least" + labels + "1")) << text;
 }
 
 TEST(PrometheusText, EscapesWhatNamesMayHold) {
