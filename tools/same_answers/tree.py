@@ -21,7 +21,7 @@ from renames import INDEX, Renames
 # headings, hints, reasons, words of a table's or function's documentation.
 SENTENCE_KEYS = frozenset(
     "text headline doc title meaning hint what why how words detail reason sentences of_advice careful "
-    "verdict fit bounds limits means remedy found question why_not".split()) | {"tells"}
+    "verdict fit bounds limits means remedy found question why_not cause".split()) | {"tells"}
 # … and those that are one however short: what a column means.
 PROSE_KEYS = frozenset(["doc"])
 
