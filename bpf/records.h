@@ -130,7 +130,7 @@ enum target_flag {
 };
 struct system_record {
   __u64 time_ns;
-  __u64 cgroup;
+  __u64 cgroup;  // 0: outside the one that is watched
   __u32 event;
   __u32 tgid;
   __u32 parent;

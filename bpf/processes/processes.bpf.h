@@ -15,7 +15,10 @@ static __always_inline struct system_record* systemRecord(__u32 event, __u32 tgi
   }
   __builtin_memset(record, 0, sizeof(*record));
   record->time_ns = bpf_ktime_get_ns();
-  record->cgroup = bpf_get_current_cgroup_id();
+  bool is_outside =
+      settings.watched_cgroup &&
+      bpf_get_current_ancestor_cgroup_id(settings.watched_cgroup_level) != settings.watched_cgroup;
+  record->cgroup = is_outside ? 0 : bpf_get_current_cgroup_id();
   record->event = event;
   record->tgid = tgid;
   return record;

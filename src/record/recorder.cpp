@@ -56,6 +56,7 @@ Recorder::Recorder(Programs programs, const RecorderOptions& options, RecorderSi
       counts_(programs_),
       name_glob_(options.name_glob),
       watch_all_(options.programs.watch_all),
+      has_cgroup_(options.programs.cgroup != 0),
       walks_python_(options.python && options.programs.take_stacks),
       let_go_unused_(options.programs.watch_all || options.let_go_unused) {}
 

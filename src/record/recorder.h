@@ -101,7 +101,9 @@ class Recorder final : public Source {
   // `since`: it has been running since then; absent: it waits. Returns the watched libraries
   // that it maps.
   using Since = std::function<std::optional<int64_t>()>;  // called once the probes are there
-  std::vector<WatchedLibrary> lookAtLibraries(uint32_t tgid, const Since& since);
+  // `is_outside`: of the cgroup that is recorded; nothing is said of it.
+  std::vector<WatchedLibrary> lookAtLibraries(uint32_t tgid, const Since& since,
+                                              bool is_outside = false);
   void notExamined(uint32_t tgid, int64_t since_ns);
   void learnCode(uint32_t tgid);
   void learnPython(uint32_t tgid);
@@ -129,6 +131,7 @@ class Recorder final : public Source {
   std::set<uint32_t> incomplete_;
   std::string name_glob_;
   bool watch_all_ = false;
+  bool has_cgroup_ = false;  // only processes of one are recorded
   bool walks_python_ = false;
   bool let_go_unused_ = false;
   bool has_let_go_ = false;

@@ -92,7 +92,8 @@ bool Recorder::anyTargetRuns() const {
 
 // Learns its mappings before its functions are watched, so that their first calls have stacks; and
 // again, since it may have continued meanwhile.
-std::vector<WatchedLibrary> Recorder::lookAtLibraries(uint32_t tgid, const Since& since) {
+std::vector<WatchedLibrary> Recorder::lookAtLibraries(uint32_t tgid, const Since& since,
+                                                      bool is_outside) {
   // If all processes of a machine are watched, only those with CUDA matter.
   bool has_cuda = !watch_all_ || running_.contains(tgid) || probes_.mapsLibraries(tgid);
   if (has_cuda) learnCode(tgid);
@@ -104,6 +105,7 @@ std::vector<WatchedLibrary> Recorder::lookAtLibraries(uint32_t tgid, const Since
   int64_t now_ns = evenClock().now_ns();
   int64_t at_ns = since_ns.value_or(now_ns);
   for (const WatchedLibrary& library : found.added) sink_.libraryWatched(library);
+  if (is_outside) return found.mapped;  // others may use the same libraries
   // Also if another process was the first to map it: its probes may have been under way.
   for (const WatchedLibrary& library : found.mapped) {
     if (!since_ns || library.placed_ns <= *since_ns) continue;
@@ -187,9 +189,10 @@ void Recorder::urgent(const system_record& record) {
                          : record.stopped != NOT_STOPPED && record.stopped != NOT_HELD;
     return waits ? std::nullopt : std::optional(evenClock().ofKernel_ns(record.time_ns));
   };
-  bool watched = !lookAtLibraries(record.tgid, since).empty();
+  bool is_outside = has_cgroup_ && record.cgroup == 0;
+  bool watched = !lookAtLibraries(record.tgid, since, is_outside).empty();
   if (at_gate) gates_.open(ticket, watched);
-  if (record.stopped == NOT_HELD && !watched)
+  if (record.stopped == NOT_HELD && !watched && !is_outside)
     notExamined(record.tgid, evenClock().ofKernel_ns(record.time_ns));
   if (record.stopped != STOPPED_BY_SIGNAL) return;
   if (record.event == SYSTEM_EXEC && !Probes::hasLoader(record.tgid))

@@ -326,7 +326,7 @@ class Truth(WssCase):
                            (("--writes", "-P", "3"), "Use -C, -s or one window"),
                            (("--writes", "--backend", "pte"), "Omit --backend"),
                            (("--writes", "--rolling", "4"), "only --backend pte"),
-                           (("--writes", "--children"), "pte or smaps"),
+                           (("--writes", "--children"), "pte, smaps or idle"),
                            (("--backend", "damon", "--compat"), "--compat"),
                            (("--backend", "idle", "--compat"), "--compat requires --backend smaps, not idle"),
                            (("--backend", "mglru", "--compat"), "--compat requires --backend smaps, not mglru"),
