@@ -137,10 +137,10 @@ class Command(live.LiveTest):
         pid, terminal = pty.fork()
         if pid == 0:
             os.chdir(folder)
-            mode = termios.tcgetattr(0)
-            mode[3] &= ~termios.ECHO  # what is typed would come before or after a prompt
-            termios.tcsetattr(0, termios.TCSANOW, mode)
             os.execvpe([*before, *shell][0], [*before, *shell], {**self.environment(folder), "PS1": "$ ", "TERM": "dumb"})
+        mode = termios.tcgetattr(terminal)
+        mode[3] &= ~termios.ECHO  # what is typed would come before or after a prompt
+        termios.tcsetattr(terminal, termios.TCSANOW, mode)
         output = b""
         for line in [*lines, "exit 5"]:
             line = re.sub(r"\b[XY]\b", lambda m: f"./program_{m[0]} 1", line)
