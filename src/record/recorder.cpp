@@ -56,11 +56,17 @@ Recorder::Recorder(Programs programs, const RecorderOptions& options, RecorderSi
       counts_(programs_),
       name_glob_(options.name_glob),
       watch_all_(options.programs.watch_all),
-      has_cgroup_(options.programs.cgroup != 0),
       walks_python_(options.python && options.programs.take_stacks),
-      let_go_unused_(options.programs.watch_all || options.let_go_unused) {}
+      let_go_unused_(options.programs.watch_all || options.let_go_unused) {
+  if (options.programs.cgroup != 0)
+    cgroup_ = {options.programs.cgroup, options.programs.cgroup_level};
+}
 
 Recorder::~Recorder() { letGo(); }
+
+bool Recorder::isNameMeant(const std::string& name) const {
+  return name_glob_.empty() || fnmatch(name_glob_.c_str(), name.c_str(), 0) == 0;
+}
 
 // No program may stay stopped: first no more are stopped, then the stopped ones continue.
 void Recorder::letGo() {
@@ -142,7 +148,7 @@ Recorder::Running& Recorder::running(uint32_t tgid, const system_record* seen) {
     process.cgroup = seen->cgroup;
     if (process.name.empty()) process.name.assign(seen->text, strnlen(seen->text, 16));
   }
-  fresh.left_out = !name_glob_.empty() && fnmatch(name_glob_.c_str(), process.name.c_str(), 0) != 0;
+  fresh.left_out = !isNameMeant(process.name);
   if (fresh.left_out) return fresh;
   process.index = fresh.index = next_index_++;
   sink_.processSeen(process);

@@ -31,6 +31,7 @@
 #include "record/kernel/probes.h"
 #include "record/kernel/programs.h"
 #include "record/kernel/rings.h"
+#include "record/process/cgroup.h"
 #include "record/process/child.h"
 #include "record/program_book.h"
 #include "record/python/pythons.h"
@@ -97,13 +98,14 @@ class Recorder final : public Source {
   void named(const name_record& record);
   void launched(const SeenLaunch& record);
   Running& running(uint32_t tgid, const system_record* seen = nullptr);
+  bool isNameMeant(const std::string& name) const;
+  bool isMeant(const system_record& record) const;  // by name and cgroup
   void end(uint32_t tgid, uint64_t time_ns, std::optional<int> status);
   // `since`: it has been running since then; absent: it waits. Returns the watched libraries
   // that it maps.
   using Since = std::function<std::optional<int64_t>()>;  // called once the probes are there
-  // `is_outside`: of the cgroup that is recorded; nothing is said of it.
-  std::vector<WatchedLibrary> lookAtLibraries(uint32_t tgid, const Since& since,
-                                              bool is_outside = false);
+  // `is_meant`: else it is not recorded, and nothing is said of it.
+  std::vector<WatchedLibrary> lookAtLibraries(uint32_t tgid, const Since& since, bool is_meant);
   void notExamined(uint32_t tgid, int64_t since_ns);
   void learnCode(uint32_t tgid);
   void learnPython(uint32_t tgid);
@@ -131,7 +133,7 @@ class Recorder final : public Source {
   std::set<uint32_t> incomplete_;
   std::string name_glob_;
   bool watch_all_ = false;
-  bool has_cgroup_ = false;  // only processes of one are recorded
+  std::optional<Cgroup> cgroup_;  // only its processes are recorded
   bool walks_python_ = false;
   bool let_go_unused_ = false;
   bool has_let_go_ = false;

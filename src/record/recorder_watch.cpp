@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "bpf/processes/hold_records.h"
@@ -93,7 +94,7 @@ bool Recorder::anyTargetRuns() const {
 // Learns its mappings before its functions are watched, so that their first calls have stacks; and
 // again, since it may have continued meanwhile.
 std::vector<WatchedLibrary> Recorder::lookAtLibraries(uint32_t tgid, const Since& since,
-                                                      bool is_outside) {
+                                                      bool is_meant) {
   // If all processes of a machine are watched, only those with CUDA matter.
   bool has_cuda = !watch_all_ || running_.contains(tgid) || probes_.mapsLibraries(tgid);
   if (has_cuda) learnCode(tgid);
@@ -105,7 +106,7 @@ std::vector<WatchedLibrary> Recorder::lookAtLibraries(uint32_t tgid, const Since
   int64_t now_ns = evenClock().now_ns();
   int64_t at_ns = since_ns.value_or(now_ns);
   for (const WatchedLibrary& library : found.added) sink_.libraryWatched(library);
-  if (is_outside) return found.mapped;  // others may use the same libraries
+  if (!is_meant) return found.mapped;  // others may use the same libraries
   // Also if another process was the first to map it: its probes may have been under way.
   for (const WatchedLibrary& library : found.mapped) {
     if (!since_ns || library.placed_ns <= *since_ns) continue;
@@ -171,11 +172,22 @@ void Recorder::forgetGone() {
 // What it holds already is unknown.
 void Recorder::watchRunning(uint32_t tgid) {
   model::FigureSet older;
-  for (const WatchedLibrary& library : lookAtLibraries(tgid, [] { return std::nullopt; }))
+  bool is_meant = isNameMeant(nameOf(tgid)) && (!cgroup_ || isInCgroup(tgid, *cgroup_));
+  auto mapped = lookAtLibraries(
+      tgid, [] { return std::nullopt; }, is_meant);
+  if (!is_meant) return;
+  for (const WatchedLibrary& library : mapped)
     older.add(library.kind == Library::kFramework ? model::Figures::kBlocks
                                                   : model::Figures::kMemory);
   int64_t now_ns = evenClock().now_ns();
   if (!older.empty()) sink_.unwatched({{}, now_ns, tgid, {}, {}, older, kRanBefore}, now_ns);
+}
+
+bool Recorder::isMeant(const system_record& record) const {
+  if (cgroup_ && record.cgroup == 0) return false;
+  std::string name = nameOf(record.tgid);
+  if (name.empty()) name.assign(record.text, strnlen(record.text, sizeof(record.text)));
+  return isNameMeant(name);
 }
 
 void Recorder::urgent(const system_record& record) {
@@ -189,10 +201,10 @@ void Recorder::urgent(const system_record& record) {
                          : record.stopped != NOT_STOPPED && record.stopped != NOT_HELD;
     return waits ? std::nullopt : std::optional(evenClock().ofKernel_ns(record.time_ns));
   };
-  bool is_outside = has_cgroup_ && record.cgroup == 0;
-  bool watched = !lookAtLibraries(record.tgid, since, is_outside).empty();
+  bool is_meant = isMeant(record);
+  bool watched = !lookAtLibraries(record.tgid, since, is_meant).empty();
   if (at_gate) gates_.open(ticket, watched);
-  if (record.stopped == NOT_HELD && !watched && !is_outside)
+  if (record.stopped == NOT_HELD && !watched && is_meant)
     notExamined(record.tgid, evenClock().ofKernel_ns(record.time_ns));
   if (record.stopped != STOPPED_BY_SIGNAL) return;
   if (record.event == SYSTEM_EXEC && !Probes::hasLoader(record.tgid))

@@ -413,6 +413,10 @@ class Processes(LiveTest):
     def names_recorded(self, *options, group=None):
         """The programs in a recording of the machine beside which some run; `plain` in the group."""
         folder = self.folder()
+        holder = subprocess.Popen([program("holds")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                  env=self.environment(folder))  # from before; of another name, in no group
+        self.addCleanup(holder.communicate)
+        self.assertEqual(holder.stdout.readline(), "ready\n")
         recorder = subprocess.Popen(self.command(folder, *options), stderr=subprocess.PIPE, text=True)
         enter = ["sh", "-c", f"echo $$ > {group}/cgroup.procs; exec \"$0\""] if group else []
         try:
@@ -434,7 +438,14 @@ class Processes(LiveTest):
             if recorder.poll() is None:
                 recorder.kill()
         self.assertEqual(recorder.returncode, 0, err)
-        return {p.row["name"] for p in Run(folder, recorder).twin.processes.values()}
+        twin = Run(folder, recorder).twin
+        recorded = {p.row["pid"] for p in twin.processes.values()}
+        unwatched = {row["pid"] for row in twin.rows("SELECT pid FROM unwatched WHERE pid > 0")}
+        if options == ("--all",):
+            self.assertIn(holder.pid, unwatched)
+        else:  # nothing is missing of programs that are not recorded
+            self.assertLessEqual(unwatched, recorded)
+        return {p.row["name"] for p in twin.processes.values()}
 
     def test_of_the_whole_machine_only_those_that_call(self):
         names = self.names_recorded("--all")

@@ -48,4 +48,19 @@ base::Result<Cgroup> findCgroup(const std::string& folder) {
   return cgroup;
 }
 
+bool isInCgroup(uint32_t pid, const Cgroup& cgroup) {
+  std::ifstream file(fmt::format("/proc/{}/cgroup", pid));
+  constexpr std::string_view kVersion2 = "0::/";
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(kVersion2)) continue;
+    std::filesystem::path above = mountOfCgroup2();
+    uint32_t level = 0;
+    for (const auto& part : std::filesystem::path(line.substr(kVersion2.size())))
+      if (level < cgroup.level) above /= part, ++level;
+    struct stat status {};
+    return level == cgroup.level && stat(above.c_str(), &status) == 0 && status.st_ino == cgroup.id;
+  }
+  return false;
+}
+
 }  // namespace tidegauge::record

@@ -15,6 +15,8 @@ struct Cgroup {
 
 // "/sys/fs/cgroup/system.slice/x.service", or from the root of the hierarchy: "/system.slice/x…".
 base::Result<Cgroup> findCgroup(const std::string& folder);
+// Whether a process is in it, or in one below it. False: it is not, or it is gone.
+bool isInCgroup(uint32_t pid, const Cgroup& cgroup);
 std::string mountOfCgroup2();  // empty: none
 
 }  // namespace tidegauge::record
