@@ -105,6 +105,15 @@ int checkWss(WssOptions& options) {
   if (must_sample && (options.form.compat || (!is_auto && options.method.backend != "pte")))
     return usageError("--sample requires --backend pte, without --compat",
                       "Other back-ends read all pages, or sample on their own");
+  bool stands_still = options.method.exact_window;
+  if (stands_still && (options.method.backend == "mglru" || options.method.backend == "damon"))
+    return usageError(
+        fmt::format("--backend {} watches while the process runs, so --exact-window does not work",
+                    options.method.backend),
+        "Omit --exact-window, or use --backend pte or smaps");
+  if (stands_still && options.form.compat)
+    return usageError("--compat prints times as wss.pl does, which stops no process",
+                      "Omit --exact-window or --compat");
   bool has_marks = options.method.backend != "mglru" && options.method.backend != "damon";
   if (!has_marks && (options.course.cumulative || !options.course.steps.empty()))
     return usageError(

@@ -90,6 +90,9 @@ void addWssCommand(CLI::App& app, int& exit_code) {
       ->check(number(0.001, 1e6))
       ->type_name("MS")
       ->capture_default_str();
+  command->add_flag("--exact-window", options->method.exact_window,
+                    "Stop the process while its memory is cleared and while it is read, so that "
+                    "all of it is watched for exactly the same time");
   command
       ->add_option("--spots", options->method.spots,
                    "(spot) Number of 8-byte words of memory to watch")

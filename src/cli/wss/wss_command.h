@@ -26,6 +26,7 @@ struct WssMethod {
   std::string backend = "auto", sample = "auto";
   double most_stall_ms = 5;
   std::string with;           // a snapshot or a recording; empty: none
+  bool exact_window = false;  // it stands still while it is cleared and read
   bool writes = false;        // short for the back-end write
   uint32_t spots = 200;       // of spot
   bool experiment = false;    // of shrink

@@ -61,6 +61,7 @@ int runWss(const WssOptions& options) {
        .needs_pages = options.course.rolling > 0 || !options.method.with.empty(),
        .most_stall_ms = options.method.most_stall_ms,
        .window_ns = plan.duration_ns,
+       .is_exact_window = options.method.exact_window,
        .may_ask_kvm = !options.course.cumulative && options.course.steps.empty()},
       process.value());
   if (!choice.ok()) return reportError(choice.error());

@@ -77,6 +77,7 @@ int runSeveral(const WssOptions& options, const wss::Plan& plan) {
                                     .needs_pages = options.course.rolling > 0,
                                     .most_stall_ms = options.method.most_stall_ms,
                                     .window_ns = plan.duration_ns,
+                                    .is_exact_window = options.method.exact_window,
                                     .cgroup = options.targets.cgroup},
                                    watched.processes().front());
   if (!choice.ok()) return reportError(choice.error());

@@ -51,7 +51,7 @@ int checkSurvey(const WssOptions& options) {
       options.course.cumulative || !options.course.steps.empty() || options.course.rolling > 0;
   bool is_list = !options.form.by.empty() || options.form.heat || !options.files.plot.empty();
   if (is_course || is_list || options.form.compat || options.form.csv ||
-      options.method.sample != "auto" || options.form.more_times)
+      options.method.sample != "auto" || options.form.more_times || options.method.exact_window)
     return usageError(
         fmt::format(
             "--backend {} supports only -s, -d, --json and --jsonl, because it reads no pages",

@@ -30,6 +30,7 @@ struct Cost {
   int64_t cpu_ns = 0;  // of the measuring process
   // upper bound of the time for which the process's mmap, munmap and brk had to wait
   int64_t stall_ns = 0;
+  int64_t stopped_ns = 0;  // that the process stood still (exact_window.h)
 };
 
 struct Clearing {
@@ -67,6 +68,8 @@ struct Reading {
   // For a kernel that watches on its own, by regions: the window of all, independent of the
   // requested one. The error of the touched bytes is unknown then.
   std::optional<int64_t> watched_ns = std::nullopt;
+  // The process ran only in this window, of all its memory (exact_window.h).
+  std::optional<Window> ran = std::nullopt;
 };
 
 // What a back-end can do, and what its figures are of.

@@ -222,6 +222,7 @@ Row RowReader::readRow(Fields& fields, const json& line) {
   row.sums = readSums(fields, line);
   const json& cost = fields.object(line, "cost");
   row.cost = {fields.nanoseconds(cost, "cpu_s"), fields.nanoseconds(cost, "stall_s")};
+  if (Fields::tells(cost, "stopped_s")) row.cost.stopped_ns = fields.nanoseconds(cost, "stopped_s");
   row.clear = {0, fields.nanoseconds(cost, "clear_s")};
   row.read = {0, fields.nanoseconds(cost, "read_s")};
   const json& error = fields.object(line, "error");

@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "wss/backends/costs.h"
 #include "wss/backends/damon_backend.h"
+#include "wss/backends/exact_window.h"
 #include "wss/backends/idle_backend.h"
 #include "wss/backends/mglru_backend.h"
 #include "wss/backends/smaps_backend.h"
@@ -58,7 +59,7 @@ base::Result<Choice> choosePte(const Wish& wish, const Process& process) {
     return choice;
   }
   choice.backend = std::make_unique<PteBackend>(std::move(tables), flushOfThisKernel());
-  if (wish.sample != "auto") return choice;
+  if (wish.sample != "auto" || wish.is_exact_window) return choice;
   double stall_ms = static_cast<double>(predictedFor(*choice.backend, process)->stall_ns) * 1e-6;
   if (stall_ms <= wish.most_stall_ms) return choice;
   choice.why =
@@ -92,7 +93,7 @@ base::Status checkDamonWindow(int64_t window_ns) {
 // What auto takes for a process whose guest of KVM the others do not see; absent: nothing.
 std::optional<Choice> backendForGuest(const Wish& wish, const Process& process) {
   bool is_free = wish.backend == "auto" && wish.sample == "auto" && wish.may_ask_kvm &&
-                 !wish.needs_sharing && !wish.needs_pages;
+                 !wish.is_exact_window && !wish.needs_sharing && !wish.needs_pages;
   if (!is_free || !mustAskKvm(unseenTouchesOf(process), flushOfThisKernel())) return std::nullopt;
   Choice choice;
   if (IdleBackend::check().ok())
@@ -127,7 +128,9 @@ base::Status checkBackend(std::string_view name) {
   return SmapsBackend::check();
 }
 
-base::Result<Choice> chooseBackend(const Wish& wish, const Process& process) {
+namespace {
+
+base::Result<Choice> chooseInner(const Wish& wish, const Process& process) {
   bool must_sample = wish.sample != "auto" && wish.sample != "exact";
   Choice choice;
   if (wish.backend == "mglru") {
@@ -165,6 +168,15 @@ base::Result<Choice> chooseBackend(const Wish& wish, const Process& process) {
     choice.why = pte.error().what;
   }
   choice.backend = std::make_unique<SmapsBackend>(flushOfThisKernel());
+  return choice;
+}
+
+}  // namespace
+
+base::Result<Choice> chooseBackend(const Wish& wish, const Process& process) {
+  TG_ASSIGN_OR_RETURN(Choice choice, chooseInner(wish, process));
+  if (wish.is_exact_window)
+    choice.backend = std::make_unique<ExactWindow>(std::move(choice.backend));
   return choice;
 }
 

@@ -35,6 +35,7 @@ struct Wish {
   bool needs_pages = false;      // page by page
   double most_stall_ms = 5;      // above this, auto mentions that a sample would stop it for less
   int64_t window_ns = 0;         // of the first window
+  bool is_exact_window = false;  // the process stands still while it is cleared and read
   bool may_ask_kvm = false;      // auto may take idle or damon, for a guest of KVM
   std::string cgroup{};          // idle: also its page cache that no process maps; empty: none
 };

@@ -54,6 +54,7 @@ Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns) {
   auto windowIn = [&](double from, double to) {
     if (reading.watched_ns)
       return Window{*reading.watched_ns, *reading.watched_ns, *reading.watched_ns};
+    if (reading.ran) return *reading.ran;
     if (!reading.in_order) from = 0, to = 1;
     return windowOf(row.clear, row.read, from, to);
   };
@@ -215,6 +216,7 @@ base::Status measureAll(std::span<const Process* const> processes, Backend& back
       if (clears) {
         row.cost.cpu_ns += clearings[i].cost.cpu_ns + clearings[i].ring_cpu_ns;
         row.cost.stall_ns = std::max(row.cost.stall_ns, clearings[i].cost.stall_ns);
+        row.cost.stopped_ns += clearings[i].cost.stopped_ns;
       }
       if (!watches.empty()) row.meanwhile = watches[i]->look(clock.now_ns());
       if (clearings[i].sees_guests) row.meanwhile.unseen.remove(Toucher::kKvm);

@@ -32,6 +32,7 @@ Row rowOfAll(const std::vector<const Row*>& rows, const std::optional<Once>& onc
     add(all.meanwhile, row->meanwhile);
     all.cost.cpu_ns += row->cost.cpu_ns;
     all.cost.stall_ns = std::max(all.cost.stall_ns, row->cost.stall_ns);
+    all.cost.stopped_ns = std::max(all.cost.stopped_ns, row->cost.stopped_ns);
   }
   all.window = windowOf(all.clear, all.read, 0, 1);
   if (once) {

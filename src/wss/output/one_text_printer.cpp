@@ -51,7 +51,8 @@ std::string OneTextPrinter::window(const OneWindow& window) {
   const RollingWindows* rolling = subject_.rolling;
   Course course = subject_.plan.course;
   rows_ += 1;
-  most_stall_ns_ = std::max(most_stall_ns_, row.cost.stall_ns);
+  most_.stall_ns = std::max(most_.stall_ns, row.cost.stall_ns);
+  most_.stopped_ns = std::max(most_.stopped_ns, row.cost.stopped_ns);
   std::string text;
   // After a list the header stands again, but only if a row follows.
   if (options_.by && rows_ > 1) text += "\n" + header();
@@ -96,7 +97,7 @@ std::string OneTextPrinter::warnings() const {
        reclaimSentences(windows_reclaimed_, static_cast<size_t>(rows_), last_reclaimed_))
     text += wrapped(one);
   if (unseen_.any()) text += wrapped(unseenSentence(unseen_));
-  text += stallText(most_stall_ns_, options_.most_stall_ms, "the process", text_.columns);
+  text += stallText(most_, options_.most_stall_ms, "the process", text_.columns);
   if (rows_ > 0 && subject_.process.isStopped())
     text +=
         wrapped("Careful: the process is stopped (SIGSTOP, or a debugger), so it touches nothing.");

@@ -33,7 +33,7 @@ class OneTextPrinter final : public Printer<OneWindow> {
   std::string cold_;                      // what the longest window says is cold
   UnseenTouches unseen_;                  // in any of several windows
   std::optional<MinuteWindows> minutes_;  // of windows that may say which limit would do
-  int64_t most_stall_ns_ = 0;             // of any row
+  Cost most_{};                           // that any window had
   Meanwhile last_reclaimed_{};            // of the last row in which memory was reclaimed
   size_t windows_reclaimed_ = 0;
   int rows_ = 0;

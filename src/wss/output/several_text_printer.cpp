@@ -55,7 +55,8 @@ std::string SeveralTextPrinter::begin() {
 }
 
 std::string SeveralTextPrinter::window(const SeveralWindow& window) {
-  most_stall_ns_ = std::max(most_stall_ns_, window.all.cost.stall_ns);
+  most_.stall_ns = std::max(most_.stall_ns, window.all.cost.stall_ns);
+  most_.stopped_ns = std::max(most_.stopped_ns, window.all.cost.stopped_ns);
   std::string text = beganText();
   text += subject_.rolling != nullptr ? rollingRow(window) : table(window);
   windows_ += 1;
@@ -102,8 +103,7 @@ std::string SeveralTextPrinter::table(const SeveralWindow& window) {
 }
 
 std::string SeveralTextPrinter::end(const Ending& ending) {
-  std::string text =
-      stallText(most_stall_ns_, options_.most_stall_ms, "one of them", options_.columns);
+  std::string text = stallText(most_, options_.most_stall_ms, "one of them", options_.columns);
   if (unseen_.any()) text += wrapped(unseenSentence(unseen_));
   if (subject_.rolling != nullptr)
     text += subject_.rolling->closingText(options_.columns, options_.colour);

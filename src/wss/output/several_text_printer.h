@@ -28,7 +28,7 @@ class SeveralTextPrinter final : public Printer<SeveralWindow> {
   Machine machine_;               // the limit is that of the first process
   std::vector<Touched> profile_;  // of -P, all of them
   UnseenTouches unseen_;          // of --rolling, in any window
-  int64_t most_stall_ns_ = 0;
+  Cost most_{};                   // that any window had
   int windows_ = 0;
 };
 

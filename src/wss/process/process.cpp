@@ -139,15 +139,24 @@ Process::~Process() {
     if (file >= 0) close(file);
 }
 
-bool Process::takeAnotherThread() const {
+std::vector<pid_t> Process::threads() const {
+  std::vector<pid_t> threads;
   std::error_code failed;
   for (std::filesystem::directory_iterator it(tasks_, failed), end; !failed && it != end;
        it.increment(failed)) {
     std::string name = it->path().filename();
     pid_t thread = 0;
     auto [rest, bad] = std::from_chars(name.data(), name.data() + name.size(), thread);
-    if (bad != std::errc() || thread == thread_) continue;
-    int folder = ::open(it->path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (bad == std::errc() && thread > 0) threads.push_back(thread);
+  }
+  return threads;
+}
+
+bool Process::takeAnotherThread() const {
+  for (pid_t thread : threads()) {
+    if (thread == thread_) continue;
+    int folder =
+        ::open(fmt::format("{}/{}", tasks_, thread).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) continue;
     int maps = openat(folder, "maps", O_RDONLY | O_CLOEXEC);
     bool has_memory = maps >= 0 ? hasText(maps) : errno == EACCES || errno == EPERM;

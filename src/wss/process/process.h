@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -74,10 +75,11 @@ class Process {
   // A descriptor for system calls that take one (pidfd_open), which always refers to this process;
   // -1 with errno on failure.
   int descriptor() const;
-  bool isStopped() const;     // by a signal or a debugger: it touches nothing
-  size_t mappings() const;    // lines of /proc/PID/maps; 0: unknown. Cost: 0.5 µs each
-  Resident resident() const;  // by /proc/PID/statm
-  Work work() const;          // cost: one call and a small file
+  bool isStopped() const;              // by a signal or a debugger: it touches nothing
+  size_t mappings() const;             // lines of /proc/PID/maps; 0: unknown. Cost: 0.5 µs each
+  std::vector<pid_t> threads() const;  // those it has now; empty: it has ended
+  Resident resident() const;           // by /proc/PID/statm
+  Work work() const;                   // cost: one call and a small file
 
  private:
   Process(pid_t pid, int folder, std::string tasks)

@@ -3,7 +3,6 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 #endif
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/perf_event.h>
@@ -14,12 +13,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <utility>
 
 #include "base/format.h"
 #include "base/memory.h"
+#include "wss/process/threads.h"
 #include "wss/units.h"
 
 namespace tidegauge::wss {
@@ -235,23 +234,7 @@ Pmc::~Pmc() {
 base::Result<Pmc> Pmc::open(const Process& process) {
   base::allowManyFiles();
   Pmc pmc(process);
-  std::string folder = fmt::format("/proc/{}/task", process.pid());
-  DIR* tasks = opendir(folder.c_str());
-  if (tasks == nullptr) return process.whyNothing("task", errno);
-  std::vector<pid_t> threads;
-  while (const dirent* entry = readdir(tasks)) {
-    pid_t thread = 0;
-    std::string_view name = entry->d_name;
-    auto [rest, bad] = std::from_chars(name.data(), name.data() + name.size(), thread);
-    if (bad == std::errc() && thread > 0) threads.push_back(thread);
-  }
-  closedir(tasks);
-  if (threads.size() > kMaxThreads)
-    return base::Error{base::ErrorKind::kLimit,
-                       fmt::format("process {} has {} threads, more than "
-                                   "the {} of which counters are opened",
-                                   process.pid(), threads.size(), kMaxThreads),
-                       std::nullopt, "--backend pte and smaps have no such limit"};
+  TG_ASSIGN_OR_RETURN(std::vector<pid_t> threads, threadsOf(process, "--backend pmc"));
   int first_error = 0;
   Events events = eventsOf(pmc.maker_);
   for (pid_t thread : threads) {

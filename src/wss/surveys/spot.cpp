@@ -11,14 +11,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 
 #include "base/format.h"
 #include "base/memory.h"
 #include "wss/pages/pagemap.h"
+#include "wss/process/threads.h"
 #include "wss/units.h"
 
 namespace tidegauge::wss {
@@ -77,27 +76,6 @@ base::Error watchError(int error_number, const std::string& whose) {
   else
     error.hint = "The kernel needs CONFIG_HAVE_HW_BREAKPOINT, the processor debug registers";
   return error;
-}
-
-base::Result<std::vector<pid_t>> threadsOf(const Process& process) {
-  std::vector<pid_t> threads;
-  std::error_code error;
-  std::filesystem::directory_iterator folder(fmt::format("/proc/{}/task", process.pid()), error),
-      end;
-  for (; !error && folder != end; folder.increment(error)) {
-    std::string name = folder->path().filename().string();
-    pid_t thread = 0;
-    if (std::from_chars(name.data(), name.data() + name.size(), thread).ec == std::errc())
-      threads.push_back(thread);
-  }
-  TG_RETURN_IF_ERROR(process.check());
-  if (threads.size() > kMaxThreads)
-    return base::Error{
-        base::ErrorKind::kLimit,
-        fmt::format("process {} has {} threads, and --backend spot watches at most {}",
-                    process.pid(), threads.size(), kMaxThreads),
-        std::nullopt, "--backend pte and smaps have no such limit"};
-  return threads;
 }
 
 }  // namespace
@@ -181,7 +159,7 @@ base::Result<std::optional<SurveyRow>> Spot::next(Clock& clock, int64_t window_n
   base::allowManyFiles();
   TG_ASSIGN_OR_RETURN(std::vector<uint64_t> addresses, choose());
   addresses.resize(std::min<size_t>(addresses.size(), wanted_ - watched_));
-  TG_ASSIGN_OR_RETURN(std::vector<pid_t> threads, threadsOf(process_));
+  TG_ASSIGN_OR_RETURN(std::vector<pid_t> threads, threadsOf(process_, "--backend spot"));
   std::vector<std::vector<Watch>> watches(addresses.size());
   for (size_t i = 0; i < addresses.size(); ++i)
     for (pid_t thread : threads) {

@@ -23,9 +23,6 @@ namespace tidegauge::wss {
 
 inline constexpr std::array<std::string_view, 4> kSurveys{"pressure", "pmc", "spot", "shrink"};
 
-// A process with more threads is refused, since each thread needs its own descriptors.
-inline constexpr size_t kMaxThreads = 1024;
-
 inline nlohmann::json jsonOf(std::optional<double> value) {
   return value ? nlohmann::json(*value) : nlohmann::json();
 }

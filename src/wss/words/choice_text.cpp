@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/format.h"
 #include "base/text_layout.h"
@@ -13,18 +14,31 @@ namespace tidegauge::wss {
 std::string choiceText(const Choice& choice, size_t columns) {
   std::string text;
   if (!choice.why.empty()) text += base::wrapped("Note: " + choice.why + ".", columns, 0, 2);
-  for (const std::string& limit : choice.backend->limits())
-    text += base::wrapped("Careful: " + limit + ".", columns, 0, 2);
+  std::string limits = fmt::format("{}", fmt::join(choice.backend->limits(), "; "));
+  if (!limits.empty()) text += base::wrapped("Careful: " + limits + ".", columns, 0, 2);
   return text;
 }
 
-std::string stallText(int64_t stall_ns, double most_ms, std::string_view who, size_t columns) {
-  if (milliseconds(stall_ns) <= most_ms) return {};
-  return base::wrapped(
-      fmt::format("Careful: mmap, munmap and brk of {} waited for up to {:.1f} ms, more "
-                  "than the {:g} of --max-stall-ms.",
-                  who, milliseconds(stall_ns), most_ms),
-      columns, 0, 2);
+std::string stallText(const Cost& most, double most_ms, std::string_view who, size_t columns) {
+  std::string words;
+  if (most.stopped_ns > 0)
+    words = fmt::format("{} stood still for {:.1f} ms in a window (--exact-window).", who,
+                        milliseconds(most.stopped_ns));
+  else if (milliseconds(most.stall_ns) > most_ms)
+    words = fmt::format(
+        "Careful: mmap, munmap and brk of {} waited for up to {:.1f} ms, more than the {:g} of "
+        "--max-stall-ms.",
+        who, milliseconds(most.stall_ns), most_ms);
+  if (words.empty()) return words;
+  words[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(words[0])));
+  return base::wrapped(words, columns, 0, 2);
+}
+
+std::string costText(const Cost& cost, std::string_view who) {
+  return fmt::format("Each window takes about {:.1f} ms of CPU time and {} {} for {:.1f} ms.",
+                     milliseconds(cost.cpu_ns),
+                     cost.stopped_ns > 0 ? "stops" : "may stall mmap, munmap and brk of", who,
+                     milliseconds(cost.stopped_ns > 0 ? cost.stopped_ns : cost.stall_ns));
 }
 
 std::string dryText(const Process& process, const Choice& choice, size_t columns) {
@@ -35,10 +49,7 @@ std::string dryText(const Process& process, const Choice& choice, size_t columns
                   base::printable(process.name()), process.pid(),
                   base::humanBytes(process.resident().bytes), backend.name(), backend.how()));
   if (auto cost = predictedFor(backend, process))
-    say(fmt::format(
-        "Each window takes about {:.1f} ms of CPU time and may stall mmap, munmap and brk of the "
-        "process for {:.1f} ms.",
-        milliseconds(cost->cpu_ns), milliseconds(cost->stall_ns)));
+    say(costText(*cost, "the process"));
   else
     say("The cost of a window is unknown in advance.");
   text += choiceText(choice, columns);
@@ -57,6 +68,7 @@ std::string dryText(const std::deque<Process>& processes, const Choice& choice, 
     auto cost = predictedFor(*choice.backend, process).value_or(Cost{});
     all.cpu_ns += cost.cpu_ns;
     all.stall_ns = std::max(all.stall_ns, cost.stall_ns);
+    all.stopped_ns = std::max(all.stopped_ns, cost.stopped_ns);
     say(fmt::format("{} (process {}), {} resident", base::printable(process.name()), process.pid(),
                     base::humanBytes(its_bytes)));
   }
@@ -65,10 +77,7 @@ std::string dryText(const std::deque<Process>& processes, const Choice& choice, 
       "back-end {}: {}.",
       processes.size() == 1 ? "one process" : fmt::format("{} processes", processes.size()),
       base::humanBytes(rss_bytes), choice.backend->name(), choice.backend->how()));
-  say(fmt::format(
-      "Each window takes about {:.1f} ms of CPU time and may stall mmap, munmap and brk of a "
-      "process for {:.1f} ms.",
-      milliseconds(all.cpu_ns), milliseconds(all.stall_ns)));
+  say(costText(all, "a process"));
   text += choiceText(choice, columns);
   say("Nothing was measured, and the processes were not changed.");
   return text;

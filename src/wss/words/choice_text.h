@@ -17,7 +17,7 @@ namespace tidegauge::wss {
 std::string choiceText(const Choice& choice, size_t columns);
 
 // That the process had to wait for longer than it may; empty: it had not. `who`: "the process", …
-std::string stallText(int64_t stall_ns, double most_ms, std::string_view who, size_t columns);
+std::string stallText(const Cost& most, double most_ms, std::string_view who, size_t columns);
 
 // What would be done, to whom, and for how much.
 std::string dryText(const Process& process, const Choice& choice, size_t columns);

@@ -70,6 +70,7 @@ nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
                          {"cost",
                           {{"cpu_s", seconds(row.cost.cpu_ns)},
                            {"stall_s", seconds(row.cost.stall_ns)},
+                           {"stopped_s", seconds(row.cost.stopped_ns)},
                            {"clear_s", seconds(row.clear.duration_ns())},
                            {"read_s", seconds(row.read.duration_ns())}}}};
   // Half of the 95 % confidence interval of the touched bytes; 0: all pages were examined.
