@@ -134,6 +134,11 @@ std::optional<WorkingSetFigures::Process> LiveWorkingSets::measure(uint32_t pid,
                                                                    ThreadClock& clock) {
   auto process = wss::Process::open(static_cast<pid_t>(pid));
   if (!process.ok()) return std::nullopt;
+  if (!process.value().claim().ok()) {
+    std::lock_guard lock(mutex_);
+    figures_.skipped += 1;
+    return std::nullopt;
+  }
   wss::Plan plan;
   plan.duration_ns = std::llround(plan_.window_s * 1e9);
   wss::Backend* backend = backendFor(process.value(), plan.duration_ns);

@@ -5,7 +5,7 @@
 //   thread       42 ─ window ─ 43 ─ window ─ …… pause …… 42 ─ window ─
 //
 // A process that would stall longer than `max_stall_s` is sampled: the finest of the samples that
-// stalls it for less. If none does, it is skipped, and counted.
+// stalls it for less. If none does, or another tidegauge measures it, it is skipped, and counted.
 #pragma once
 
 #include <condition_variable>

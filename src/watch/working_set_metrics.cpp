@@ -44,12 +44,13 @@ std::vector<Metric> workingSetMetrics(const WorkingSetFigures& figures) {
                "s",
                false,
                {}};
-  Metric skipped{"tidegauge_wss_skipped_total",
-                 "Windows that were skipped because a process would have waited too long",
-                 MetricType::kCounter,
-                 "1",
-                 true,
-                 {}};
+  Metric skipped{
+      "tidegauge_wss_skipped_total",
+      "Windows that were skipped because a process would have waited too long, or another tidegauge measured it",
+      MetricType::kCounter,
+      "1",
+      true,
+      {}};
   Metric cpu{"tidegauge_wss_measure_cpu_seconds_total",
              "CPU time of the measurement of working sets",
              MetricType::kCounter,

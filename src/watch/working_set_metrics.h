@@ -29,7 +29,7 @@ struct WorkingSetFigures {
   std::string window;   // seconds as requested, "0.1"
   std::string backend;  // of the last window; empty: none was measured
   std::vector<Process> processes;
-  uint64_t skipped = 0;  // windows not begun: they would have stalled a process too long
+  uint64_t skipped = 0;  // windows not begun: too long a stall, or another measures it
   double cpu_seconds = 0;
 };
 

@@ -138,6 +138,11 @@ run shrink.text tidegauge wss --backend shrink --experiment --max-pressure 90 -d
 cat /proc/swaps >/out/swaps; cat /sys/fs/cgroup/taken/memory.max >/out/shrink.limit
 kill $pid
 run unit tidegauge wss --backend shrink --experiment --cgroup / 0.5
+mkdir -p /sys/fs/cgroup/held; echo $$ >/sys/fs/cgroup/held/cgroup.procs
+hot hold {RSS_MIB} {HOT_MIB}
+echo $$ >/sys/fs/cgroup/cgroup.procs
+run hold tidegauge wss --json --backend shrink --experiment --pressure 1 --max-pressure 90 -d 60 $pid 0.2
+kill $pid
 """
 
 
@@ -398,6 +403,18 @@ class Linux612(unittest.TestCase):
         self.assertGreaterEqual(least, HOT_MIB * MIB)
         self.assertLessEqual(least, 1.3 * HOT_MIB * MIB + 4 * MIB)
         self.assertEqual(results.text("shrink.limit"), "max\n")
+
+    def test_a_pressure_that_is_held(self):
+        answer = memory().json("hold")
+        self.assertEqual((answer["all"]["cgroup"], answer["all"]["end"]), ("/held", "ended"), answer["verdict"])
+        first, held = answer["rows"][0]["bytes"]["before"], answer["all"]["held"]
+        self.assertGreaterEqual(first, RSS_MIB * MIB)
+        self.assertIsNotNone(held, answer["verdict"])
+        self.assertGreaterEqual(held["mean_bytes"], HOT_MIB * MIB)
+        self.assertLessEqual(held["mean_bytes"], 1.3 * HOT_MIB * MIB + 4 * MIB)
+        # Until tasks wait, a window takes a hundredth, and what the kernel's batches make of it.
+        for row in answer["rows"][:-held["windows"]]:
+            self.assertLessEqual(row["bytes"]["taken"], row["bytes"]["before"] / 100 + MIB, row)
 
     def test_pressure_of_a_cgroup(self):
         answer = memory().json("pressure")

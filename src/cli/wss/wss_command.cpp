@@ -100,7 +100,17 @@ void addWssCommand(CLI::App& app, int& exit_code) {
       ->type_name("N")
       ->capture_default_str();
   command->add_flag("--experiment", options->method.experiment,
-                    "(shrink) Allow reclaiming memory of running programs");
+                    "(shrink, resctrl --ways) Allow slowing running programs down: their memory "
+                    "or their share of the cache is reduced");
+  command->add_flag("--ways", options->method.ways,
+                    "(resctrl) Allow the process fewer and fewer ways of the last-level cache, "
+                    "until it reads more from memory");
+  command
+      ->add_option("--pressure", options->method.pressure,
+                   "(shrink) Reclaim until tasks stall on memory for this percentage of the time, "
+                   "and hold that, as senpai does")
+      ->check(number(0.001, 99))
+      ->type_name("PERCENT");
   command
       ->add_option("--max-pressure", options->method.most_pressure,
                    "(shrink) Stop when tasks stall on memory for more than this percentage of time")

@@ -29,7 +29,9 @@ struct WssMethod {
   bool exact_window = false;  // it stands still while it is cleared and read
   bool writes = false;        // short for the back-end write
   uint32_t spots = 200;       // of spot
-  bool experiment = false;    // of shrink
+  bool experiment = false;    // of shrink and of resctrl
+  bool ways = false;          // of resctrl
+  double pressure = 0;        // of shrink: percent of the time to hold; 0: it shrinks to the end
   double most_pressure = 10;  // percent of the time that it may wait for memory
 };
 

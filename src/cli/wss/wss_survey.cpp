@@ -39,14 +39,28 @@ bool isSurvey(const WssOptions& options) { return wss::isSurvey(options.method.b
 
 int checkSurvey(const WssOptions& options) {
   bool is_shrink = options.method.backend == "shrink";
-  if (options.method.experiment && !is_shrink)
-    return usageError("--experiment works only with --backend shrink",
+  bool is_ways = options.method.ways;
+  if (is_ways && options.method.backend != "resctrl")
+    return usageError("--ways works only with --backend resctrl", "Add --backend resctrl");
+  if (options.method.experiment && !is_shrink && !is_ways)
+    return usageError("--experiment works only with --backend shrink, and with resctrl --ways",
                       "The other back-ends change nothing");
+  if (options.method.pressure > 0 && !is_shrink)
+    return usageError("--pressure works only with --backend shrink",
+                      "--backend pressure reports the pressure, and changes nothing");
   if (!isSurvey(options)) return 0;
+  if (options.method.pressure >= options.method.most_pressure)
+    return usageError(fmt::format("--pressure {:g} must be below --max-pressure {:g}, which ends "
+                                  "the experiment",
+                                  options.method.pressure, options.method.most_pressure),
+                      "senpai holds 0.1");
   if (is_shrink && !options.method.experiment)
     return usageError(
         "--backend shrink reclaims memory of running programs, which then wait for it",
         "Add --experiment if you accept that. --max-pressure limits how long they wait");
+  if (is_ways && !options.method.experiment)
+    return usageError("--ways takes ways of the cache from a running program, which is slower then",
+                      "Add --experiment if you accept that");
   bool is_course =
       options.course.cumulative || !options.course.steps.empty() || options.course.rolling > 0;
   bool is_list = !options.form.by.empty() || options.form.heat || !options.files.plot.empty();
@@ -57,7 +71,7 @@ int checkSurvey(const WssOptions& options) {
             "--backend {} supports only -s, -d, --json and --jsonl, because it reads no pages",
             options.method.backend),
         "Use --backend pte or smaps with the other options");
-  bool until_known = is_shrink || options.method.backend == "spot";
+  bool until_known = is_shrink || is_ways || options.method.backend == "spot";
   if (until_known && !options.course.pause.empty())
     return usageError(
         fmt::format("--backend {} runs until it has its result", options.method.backend),
@@ -82,11 +96,14 @@ int runSurvey(const WssOptions& options) {
     if (!opened.ok()) return reportError(opened.error());
     process = std::make_unique<wss::Process>(std::move(opened).value());
   }
-  auto opened = wss::openSurvey({.name = options.method.backend,
-                                 .spots = options.method.spots,
-                                 .most_stalled_percent = options.method.most_pressure,
-                                 .cgroup = options.targets.cgroup},
-                                process.get());
+  auto opened = wss::openSurvey(
+      {.name = options.method.backend,
+       .spots = options.method.spots,
+       .most_stalled_percent = options.method.most_pressure,
+       .held_percent =
+           options.method.pressure > 0 ? std::optional(options.method.pressure) : std::nullopt,
+       .cgroup = options.targets.cgroup},
+      process.get());
   if (!opened.ok()) return reportError(opened.error());
   wss::Survey& survey = *opened.value();
   RealClock clock;

@@ -36,7 +36,7 @@ std::vector<Touched> curveOf(const Measurement& measurement) {
     for (const Rolling::Within& within : last.rolling.within)
       curve.push_back({std::llround(within.windows * window_s * 1e9), within.bytes,
                        last.row.sums.rss, last.row.meanwhile.is_reclaimed,
-                       last.row.meanwhile.unseen.any()});
+                       last.row.meanwhile.unseen.any() || !last.row.is_flushed});
   } else if (course == "profile" || course == "cumulative") {
     // A day of -C is thinned out evenly, keeping the last row: the curve keeps its shape.
     const auto& samples = measurement.samples;
@@ -87,7 +87,9 @@ void addPace(json& page, const Measurement& measurement) {
 json curveJson(const std::vector<Touched>& curve) {
   json list = json::array();
   for (const Touched& point : curve)
-    list.push_back({{"window_s", seconds(point.window_ns)}, {"bytes", point.bytes}});
+    list.push_back({{"window_s", seconds(point.window_ns)},
+                    {"bytes", point.bytes},
+                    {"at_least", point.is_reclaimed || point.misses_some}});
   return list;
 }
 
@@ -104,11 +106,9 @@ json windowsJson(const Measurement& measurement) {
   json list = json::array();
   for (size_t i = samples.size() - std::min(samples.size(), kMaxWindows); i < samples.size(); ++i) {
     const Row& row = samples[i].row;
-    json one = {{"time_s", samples[i].time_s},
-                {"window_s", seconds(row.window.mean_ns)},
-                {"rss", row.sums.rss},
-                {"referenced", row.sums.referenced},
-                {"ci95", row.error_bytes.value_or(0)}};
+    json one = {{"time_s", samples[i].time_s}, {"window_s", seconds(row.window.mean_ns)},
+                {"rss", row.sums.rss},         {"referenced", row.sums.referenced},
+                {"at_least", isAtLeast(row)},  {"ci95", row.error_bytes.value_or(0)}};
     if (!row.knows_error || isAtLeast(row)) one["ci95"] = nullptr;
     one["shortage"] = nullptr;
     if (samples[i].shortage) one["shortage"] = nameOf(*samples[i].shortage);

@@ -117,9 +117,9 @@ void readMeanwhile(Fields& fields, const json& line, std::optional<Shortage> sho
   }
   if (Fields::tells(error, "flushed")) row.is_flushed = fields.flag(error, "flushed");
   for (const json& name : fields.list(error, "unseen", kTouchers.size())) {
-    auto known = std::ranges::find_if(kTouchers, [&](const auto& one) { return name == one.json; });
-    if (known != kTouchers.end())
-      meanwhile.unseen.add(static_cast<Toucher>(known - kTouchers.begin()));
+    auto known = name.is_string() ? toucherOf(name.get<std::string>()) : std::nullopt;
+    if (known)
+      meanwhile.unseen.add(*known);
     else
       fields.wrong("this version does not know one of \"unseen\"");
   }
@@ -143,6 +143,7 @@ void readMeanwhile(Fields& fields, const json& line, std::optional<Shortage> sho
     memory.cache = fields.whole(cgroup, "cache_bytes");
     memory.mapped_cache =
         memory.cache - std::min(memory.cache, fields.whole(cgroup, "unmapped_cache_bytes"));
+    if (Fields::tells(cgroup, "own_bytes")) memory.own = fields.whole(cgroup, "own_bytes");
     meanwhile.memory = memory;
   }
   if (!Fields::tells(line, "work")) return;

@@ -9,6 +9,7 @@
 #include "wss/measure/choose.h"
 #include "wss/pte/page_tables.h"
 #include "wss/surveys/pmc.h"
+#include "wss/surveys/resctrl.h"
 #include "wss/surveys/spot.h"
 
 namespace tidegauge::wss {
@@ -30,6 +31,7 @@ std::string_view descriptionOf(std::string_view name) {
   if (name == "pmc") return "the processor's counters: whether the working set fits a cache";
   if (name == "spot")
     return "watches random addresses with hardware breakpoints: how much of a page is used";
+  if (name == "resctrl") return "how much of the last-level cache the process occupies (resctrl)";
   if (name == "shrink")
     return "experiment: reclaims memory of a cgroup until the program reads it back";
   return {};
@@ -53,6 +55,7 @@ base::Status checkShrink() {
 base::Status checkSurvey(std::string_view name) {
   if (name == "pmc") return Pmc::check();
   if (name == "spot") return Spot::check();
+  if (name == "resctrl") return Resctrl::check();
   return name == "shrink" ? checkShrink() : base::okStatus();
 }
 

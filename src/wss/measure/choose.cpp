@@ -140,7 +140,11 @@ base::Result<Choice> chooseInner(const Wish& wish, const Process& process) {
     return choice;
   }
   if (wish.backend == "idle") {
-    TG_RETURN_IF_ERROR(checkBackend(wish.backend));
+    base::Status status = checkBackend(wish.backend);
+    if (!status.ok() && !wish.cgroup.empty())
+      status.error().hint +=
+          ". They measure what the processes of a cgroup map, and not its other page cache";
+    TG_RETURN_IF_ERROR(status);
     auto idle = std::make_unique<IdleBackend>(flushOfThisKernel());
     if (!wish.cgroup.empty()) {
       TG_ASSIGN_OR_RETURN(CgroupCache cache, CgroupCache::open(wish.cgroup));

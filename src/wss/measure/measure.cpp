@@ -90,7 +90,7 @@ Row rowOf(const Clearing& clearing, Reading reading, int64_t slept_ns) {
 Touched touchedIn(const Row& row) {
   Once once = row.once.value_or(Once{row.sums.rss, row.sums.referenced});
   return {row.window.mean_ns, once.referenced + row.gone_bytes, once.rss,
-          row.meanwhile.is_reclaimed, row.meanwhile.unseen.any()};
+          row.meanwhile.is_reclaimed, row.meanwhile.unseen.any() || !row.is_flushed};
 }
 
 uint64_t newMemory(const Row& row) { return row.meanwhile.work.minor_faults.value_or(0) * kPage; }

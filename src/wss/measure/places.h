@@ -19,7 +19,7 @@ struct Touched {
   uint64_t bytes = 0;
   uint64_t rss_bytes = 0;     // resident bytes; 0: unknown
   bool is_reclaimed = false;  // Meanwhile::is_reclaimed
-  bool misses_some = false;   // Meanwhile::unseen has some
+  bool misses_some = false;   // Meanwhile::unseen has some, or it was not flushed
 };
 
 // A size of a part of the machine.

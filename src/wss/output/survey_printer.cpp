@@ -23,7 +23,8 @@ std::string SurveyTextPrinter::wrapped(const std::string& words) const {
 std::string SurveyTextPrinter::begin() {
   std::string text = wrapped(fmt::format("{}{}: {}.", head_.name, whose_, head_.how));
   if (!head_.lasts.empty()) text += wrapped("The measurement takes " + head_.lasts + ".");
-  for (const std::string& limit : head_.limits) text += wrapped("Careful: " + limit + ".");
+  if (!head_.limits.empty())
+    text += wrapped(fmt::format("Careful: {}.", fmt::join(head_.limits, "; ")));
   return text;
 }
 

@@ -73,6 +73,10 @@ std::vector<LruGroup> parseLruGen(std::string_view text) {
   return groups;
 }
 
+bool isWithinCgroup(std::string_view path, std::string_view folder) {
+  return path == folder || (path.starts_with(folder) && path[folder.size()] == '/');
+}
+
 std::string memoryCgroup(std::string_view text) {
   std::string_view second;
   while (!text.empty()) {

@@ -39,6 +39,8 @@ std::vector<LruGroup> parseLruGen(std::string_view text);
 // The path in a process's /proc/PID/cgroup whose controller counts its memory: "4:memory:/a" (v1),
 // else "0::/a" (v2). Empty: none.
 std::string memoryCgroup(std::string_view text);
+// Whether that cgroup is `folder`, or below it.
+bool isWithinCgroup(std::string_view path, std::string_view folder);
 
 // That cgroup, or the nearest one above it that counts memory. Null: none.
 const LruGroup* findGroup(const std::vector<LruGroup>& groups, std::string_view path);

@@ -21,7 +21,7 @@ struct Machine {
   uint64_t tlb_entries = 0;       // for data, second level, for pages of 4 KiB
   uint64_t huge_tlb_entries = 0;  // for pages of 2 MiB
   uint64_t limit_bytes = 0;       // of the process's cgroup, or the smallest of those above it
-  std::string limit_of;           // that cgroup
+  std::string limit_of{};         // that cgroup
   uint64_t memory_bytes = 0;      // of the machine
 };
 

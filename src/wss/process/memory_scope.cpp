@@ -56,12 +56,22 @@ std::optional<int64_t> sinceThen(std::optional<int64_t> now, std::optional<int64
 }  // namespace
 
 MemoryCounters operator-(const MemoryCounters& now, const MemoryCounters& before) {
-  return {.refaulted_file = sinceThen(now.refaulted_file, before.refaulted_file),
-          .refaulted_anonymous = sinceThen(now.refaulted_anonymous, before.refaulted_anonymous),
-          .scanned = sinceThen(now.scanned, before.scanned),
-          .taken = sinceThen(now.taken, before.taken),
-          .some_ns = sinceThen(now.some_ns, before.some_ns),
-          .full_ns = sinceThen(now.full_ns, before.full_ns)};
+  MemoryCounters between{
+      .refaulted_file = sinceThen(now.refaulted_file, before.refaulted_file),
+      .refaulted_anonymous = sinceThen(now.refaulted_anonymous, before.refaulted_anonymous),
+      .scanned = sinceThen(now.scanned, before.scanned),
+      .taken = sinceThen(now.taken, before.taken),
+      .some_ns = sinceThen(now.some_ns, before.some_ns),
+      .full_ns = sinceThen(now.full_ns, before.full_ns)};
+  if (!now.limit_hits || !before.limit_hits) return between;
+  between.limit_hits = sinceThen(*now.limit_hits, *before.limit_hits);
+  between.scanned_for_machine = sinceThen(now.scanned_for_machine, before.scanned_for_machine);
+  between.taken_for_machine = sinceThen(now.taken_for_machine, before.taken_for_machine);
+  if (*between.limit_hits > 0) return between;
+  // The rest was taken from other cgroups.
+  between.scanned = between.scanned_for_machine;
+  between.taken = between.taken_for_machine;
+  return between;
 }
 
 void add(MemoryCounters& sum, const MemoryCounters& more) {
@@ -85,6 +95,14 @@ MemoryCounters parseMemoryCounters(std::string_view stat, std::string_view press
     for (std::string_view of : {"", "_anon", "_file"}) {
       if (name.substr(0, 6) == "pgscan" && name.substr(6) == of) counters.scanned += bytes;
       if (name.substr(0, 7) == "pgsteal" && name.substr(7) == of) counters.taken += bytes;
+    }
+    // Rows of the machine, which leave out what was taken from a cgroup because of its limit
+    // (mm/vmscan.c, shrink_inactive_list).
+    for (std::string_view by : {"_kswapd", "_direct", "_khugepaged", "_proactive"}) {
+      if (name.substr(0, 6) == "pgscan" && name.substr(6) == by)
+        counters.scanned_for_machine += bytes;
+      if (name.substr(0, 7) == "pgsteal" && name.substr(7) == by)
+        counters.taken_for_machine += bytes;
     }
   });
   counters.some_ns = totalOf_ns(pressure, "some ");
@@ -139,7 +157,18 @@ base::Result<MemoryCounters> MemoryScope::look() const {
                                                 : folder() + "/memory.pressure");
   // Without the file: a kernel that was built, or started, without PSI (psi=1).
   std::string_view text = pressure.ok() ? std::string_view(pressure.value()) : std::string_view();
-  return parseMemoryCounters(stat, text, static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
+  MemoryCounters counters =
+      parseMemoryCounters(stat, text, static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
+  if (is_version_1_) counters.limit_hits = limitHits();
+  return counters;
+}
+
+uint64_t MemoryScope::limitHits() const {
+  uint64_t hits = 0;
+  for (std::string path = cgroup_; path.size() > 1; path.resize(path.rfind('/')))
+    if (auto text = readKernelFile(folderOfOne(path, root_) + "/memory.failcnt"); text.ok())
+      hits += numberOf(text.value());
+  return hits;
 }
 
 std::optional<CgroupMemory> MemoryScope::memory() const {
@@ -160,6 +189,11 @@ std::optional<CgroupMemory> MemoryScope::memory() const {
     for (const auto& [row, member] : is_version_1_ ? kVersion1 : kVersion2)
       if (name == row) memory.*member = value;
   });
+  auto own = readKernelFile(root_ + "/proc/self/cgroup");
+  auto statm = readKernelFile(root_ + "/proc/self/statm");  // "size resident shared …", in pages
+  if (own.ok() && statm.ok() && isWithinCgroup(memoryCgroup(own.value()), cgroup_))
+    memory.own = numberOf(statm.value().substr(statm.value().find(' ') + 1)) *
+                 static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   return memory;
 }
 

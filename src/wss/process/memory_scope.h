@@ -5,7 +5,8 @@
 //
 // Only cgroups of version 2 have all. Those of version 1 have refaults; what was scanned and taken,
 // and the waiting, is then the machine's (/proc/vmstat, /proc/pressure/memory), as it is without a
-// cgroup. It only reads. Cost: two or three small files. Source: Documentation/admin-guide/
+// cgroup. But what the kernel takes from a cgroup that is at its limit is that cgroup's alone, so it
+// counts only if this cgroup, or one above it, was at its limit (memory.failcnt). It only reads. Cost: two or three small files. Source: Documentation/admin-guide/
 // cgroup-v2.rst, cgroup-v1/memory.rst, accounting/psi.rst.
 #pragma once
 
@@ -28,6 +29,10 @@ struct MemoryCounters {
   // Time that tasks waited for memory: at least one of them, all of them. Absent: not reported by
   // this kernel.
   std::optional<int64_t> some_ns = std::nullopt, full_ns = std::nullopt;
+  // Only with a cgroup of version 1: how often it, or one above it, was at its limit; and the part
+  // of `scanned` and `taken` that was because the memory of the machine was short.
+  std::optional<uint64_t> limit_hits = std::nullopt;
+  uint64_t scanned_for_machine = 0, taken_for_machine = 0;
   uint64_t refaulted() const { return refaulted_file + refaulted_anonymous; }
 };
 
@@ -42,6 +47,7 @@ struct CgroupMemory {
   uint64_t inactive_file = 0;  // page cache that the kernel would reclaim first
   uint64_t cache = 0;          // page cache, with shared memory and tmpfs
   uint64_t mapped_cache = 0;   // of it, mapped by at least one process
+  uint64_t own = 0;            // at most that much of `charged` is this program's; 0: it is outside
   // As cAdvisor and the kubelet compute it, which evict by it. Source: cAdvisor,
   // container/libcontainer/handler.go, setMemoryStats().
   uint64_t workingSet() const { return charged - std::min(charged, inactive_file); }
@@ -73,6 +79,7 @@ class MemoryScope {
  private:
   MemoryScope(std::string cgroup, std::string root, bool is_version_1 = false)
       : cgroup_(std::move(cgroup)), root_(std::move(root)), is_version_1_(is_version_1) {}
+  uint64_t limitHits() const;
   std::string cgroup_, root_;
   bool is_version_1_ = false;
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -10,7 +11,7 @@
 namespace tidegauge::wss {
 namespace {
 
-std::optional<Toucher> toucherOf(std::string_view target) {
+std::optional<Toucher> toucherBehind(std::string_view target) {
   constexpr std::pair<std::string_view, Toucher> kTargets[] = {
       {"anon_inode:kvm-vm", Toucher::kKvm},        // without its processors: kvm-vcpu:0
       {"/dev/vhost-", Toucher::kVhost},            // -net, -vsock, -vdpa-0
@@ -54,6 +55,12 @@ bool mayHaveBuffers(const Process& process, std::string_view descriptor) {
 
 }  // namespace
 
+std::optional<Toucher> toucherOf(std::string_view json_name) {
+  auto known = std::ranges::find(kTouchers, json_name, &ToucherName::json);
+  if (known == kTouchers.end()) return std::nullopt;
+  return static_cast<Toucher>(known - kTouchers.begin());
+}
+
 std::vector<Toucher> UnseenTouches::list() const {
   std::vector<Toucher> all;
   for (size_t i = 0; i < kTouchers.size(); ++i)
@@ -64,7 +71,7 @@ std::vector<Toucher> UnseenTouches::list() const {
 UnseenTouches unseenTouchesOf(const Process& process) {
   UnseenTouches unseen;
   eachDescriptor(process, [&](const Descriptor& one) {
-    auto toucher = toucherOf(one.target);
+    auto toucher = toucherBehind(one.target);
     if (!toucher || unseen.has(*toucher)) return;
     if (*toucher != Toucher::kIoUring || mayHaveBuffers(process, one.name)) unseen.add(*toucher);
   });

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,10 @@ inline constexpr std::array<ToucherName, 5> kTouchers{
      {"rdma", "a network device (RDMA)"},
      {"vfio", "a device that was passed through (VFIO)"},
      {"io_uring", "the kernel, in registered buffers of io_uring"}}};
+
+inline std::string_view jsonName(Toucher one) { return kTouchers[static_cast<size_t>(one)].json; }
+// The one of that name; absent: there is none.
+std::optional<Toucher> toucherOf(std::string_view json_name);
 
 // A set of them.
 class UnseenTouches {

@@ -4,10 +4,14 @@
 #include <random>
 #include <utility>
 
+#include "wss/measure/choose.h"
+#include "wss/surveys/hold.h"
 #include "wss/surveys/pmc.h"
 #include "wss/surveys/pressure.h"
+#include "wss/surveys/resctrl.h"
 #include "wss/surveys/shrink.h"
 #include "wss/surveys/spot.h"
+#include "wss/surveys/ways.h"
 
 namespace tidegauge::wss {
 namespace {
@@ -43,6 +47,15 @@ OpenedSurvey openSurvey(const SurveyWish& wish, const Process* process) {
   if (wish.name == "pmc") return opened(Pmc::open(*process));
   if (wish.name == "spot")
     return {std::make_unique<Spot>(*process, wish.spots, std::random_device{}())};
+  if (wish.name == "resctrl") {
+    TG_ASSIGN_OR_RETURN(ResctrlPlace place, resctrlPlaceOf(*process));
+    auto files = std::make_unique<KernelResctrl>();
+    Machine machine = lookAtMachine(*process);
+    if (wish.ways) return opened(Ways::open(*process, std::move(files), place, machine));
+    TG_ASSIGN_OR_RETURN(Choice touches, chooseBackend({.sample = "exact"}, *process));
+    return opened(
+        Resctrl::open(*process, std::move(touches.backend), std::move(files), place, machine));
+  }
   if (process != nullptr && wish.name == "pressure")
     return {std::make_unique<Pressure>(*process, MemoryScope::of(*process))};
   MemoryScope scope = process != nullptr ? MemoryScope::of(*process) : MemoryScope::ofCgroup({});
@@ -50,7 +63,10 @@ OpenedSurvey openSurvey(const SurveyWish& wish, const Process* process) {
     TG_ASSIGN_OR_RETURN(std::string path, cgroupPath(wish.cgroup));
     scope = MemoryScope::ofCgroup(std::move(path));
   }
-  return opened(Shrink::open(std::move(scope), wish.most_stalled_percent));
+  TG_ASSIGN_OR_RETURN(Reclaimer reclaimer,
+                      Reclaimer::open(std::move(scope), wish.most_stalled_percent));
+  if (wish.held_percent) return {std::make_unique<Hold>(std::move(reclaimer), *wish.held_percent)};
+  return {std::make_unique<Shrink>(std::move(reclaimer))};
 }
 
 }  // namespace tidegauge::wss

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,8 +16,11 @@ namespace tidegauge::wss {
 struct SurveyWish {
   std::string name{};    // one of kSurveys
   uint32_t spots = 200;  // spot: words to watch
+  bool ways = false;     // resctrl: the experiment with fewer and fewer ways
   // shrink: the share of the time that the cgroup may wait for memory.
   double most_stalled_percent = 10;
+  // shrink: holds it where it waits for this share of the time; absent: shrinks it to the end.
+  std::optional<double> held_percent{};
   // shrink: as /proc/PID/cgroup has it, or with the folder where cgroups are. Empty: the process's.
   std::string cgroup{};
 };

@@ -4,6 +4,7 @@
 //   pressure   the kernel's counters of memory pressure           reads
 //   pmc        the processor's counters of its caches             reads
 //   spot       random words, watched by the processor             reads
+//   resctrl    the occupancy of the last-level cache              reads; --ways: --experiment
 //   shrink     reclaims memory step by step until it refaults     --experiment
 //
 // A row for each window, and a verdict at the end.
@@ -21,7 +22,8 @@
 
 namespace tidegauge::wss {
 
-inline constexpr std::array<std::string_view, 4> kSurveys{"pressure", "pmc", "spot", "shrink"};
+inline constexpr std::array<std::string_view, 5> kSurveys{"pressure", "pmc", "spot", "resctrl",
+                                                          "shrink"};
 
 inline nlohmann::json jsonOf(std::optional<double> value) {
   return value ? nlohmann::json(*value) : nlohmann::json();

@@ -41,6 +41,18 @@ std::string costText(const Cost& cost, std::string_view who) {
                      milliseconds(cost.stopped_ns > 0 ? cost.stopped_ns : cost.stall_ns));
 }
 
+namespace {
+
+// Touches that no window of this back-end would show, by what the process has open now.
+UnseenTouches unseenBy(const Backend& backend, const Process& process) {
+  UnseenTouches unseen = unseenTouchesOf(process);
+  bool asks_kvm = backend.name() != "pte" && backend.name() != "smaps";
+  if (asks_kvm || !mustAskKvm(unseen, flushOfThisKernel())) unseen.remove(Toucher::kKvm);
+  return unseen;
+}
+
+}  // namespace
+
 std::string dryText(const Process& process, const Choice& choice, size_t columns) {
   std::string text;
   auto say = [&](const std::string& words) { text += base::wrapped(words, columns, 0, 2); };
@@ -53,6 +65,7 @@ std::string dryText(const Process& process, const Choice& choice, size_t columns
   else
     say("The cost of a window is unknown in advance.");
   text += choiceText(choice, columns);
+  if (std::string unseen = unseenSentence(unseenBy(backend, process)); !unseen.empty()) say(unseen);
   say("Nothing was measured, and the process was not changed.");
   return text;
 }

@@ -50,7 +50,8 @@ nlohmann::json cgroupJson(const Meanwhile& meanwhile) {
           {"charged_bytes", memory.charged},
           {"working_set_bytes", memory.workingSet()},
           {"cache_bytes", memory.cache},
-          {"unmapped_cache_bytes", memory.unmappedCache()}};
+          {"unmapped_cache_bytes", memory.unmappedCache()},
+          {"own_bytes", memory.own}};
 }
 
 }  // namespace
@@ -84,8 +85,7 @@ nlohmann::json rowJson(const Row& row, const Plan& plan, double unix_s,
                    {"reclaimed_bytes", row.gone_bytes},
                    {"repeated_bytes", row.repeated_bytes}};
   json["error"]["unseen"] = nlohmann::json::array();
-  for (Toucher one : row.meanwhile.unseen.list())
-    json["error"]["unseen"].push_back(kTouchers[static_cast<size_t>(one)].json);
+  for (Toucher one : row.meanwhile.unseen.list()) json["error"]["unseen"].push_back(jsonName(one));
   json["once"] = nullptr;
   if (row.once) json["once"] = {{"rss", row.once->rss}, {"referenced", row.once->referenced}};
   if (!row.knows_error) {

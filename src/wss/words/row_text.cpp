@@ -150,10 +150,13 @@ std::string rowNotes(const Row& row, const TextOptions& options) {
 std::string cgroupText(const Row& row, size_t columns) {
   if (!row.meanwhile.memory) return {};
   const CgroupMemory& memory = *row.meanwhile.memory;
+  std::string own = memory.own == 0 ? ""
+                                    : fmt::format(" (up to {} of them by tidegauge itself)",
+                                                  base::humanBytes(memory.own));
   return base::wrapped(
-      fmt::format("Cgroup {}: {} charged; working set as the kubelet computes it {}; page cache "
+      fmt::format("Cgroup {}: {} charged{}; working set as the kubelet computes it {}; page cache "
                   "that no process maps {}.",
-                  base::printable(row.meanwhile.cgroup), base::humanBytes(memory.charged),
+                  base::printable(row.meanwhile.cgroup), base::humanBytes(memory.charged), own,
                   base::humanBytes(memory.workingSet()), base::humanBytes(memory.unmappedCache())),
       columns, 0, 2);
 }

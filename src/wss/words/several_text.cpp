@@ -73,7 +73,12 @@ std::string severalText(const std::vector<Member>& members, const std::optional<
 nlohmann::json severalJson(const std::vector<Member>& members, const std::optional<Once>& once,
                            const Plan& plan, double unix_s, bool knows_sharing) {
   nlohmann::json json = {{"time", unix_s}, {"all", nullptr}};
-  if (once) json["all"] = {{"rss", once->rss}, {"referenced", once->referenced}};
+  if (once) {
+    bool at_least = std::ranges::any_of(members, [](const Member& member) {
+      return member.outcome->row && isAtLeast(*member.outcome->row);
+    });
+    json["all"] = {{"rss", once->rss}, {"referenced", once->referenced}, {"at_least", at_least}};
+  }
   json["processes"] = nlohmann::json::array();
   for (const Member& member : members) {
     nlohmann::json one = member.outcome->row

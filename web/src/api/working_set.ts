@@ -10,6 +10,8 @@ export type Course = "single" | "cumulative" | "snapshots" | "profile" | "rollin
 export interface CurvePoint {
   window_s: number;
   bytes: number;
+  /** `bytes` is a lower bound */
+  at_least: boolean;
 }
 
 /** A size of the machine that a working set may or may not fit. */
@@ -24,6 +26,8 @@ export interface MeasuredWindow {
   window_s: number;
   rss: number;
   referenced: number;
+  /** `referenced` is a lower bound */
+  at_least: boolean;
   /** half of the 95 % confidence interval; 0: exact; null: unknown */
   ci95: number | null;
   /** whether memory was short in the window; null: unknown */

@@ -1,27 +1,21 @@
-// With a cgroup of files: the test reduces memory.current when memory is to be reclaimed.
 #include "wss/surveys/shrink.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/bytes.h"
-#include "unit/wss/fake_proc.h"
-#include "unit/wss/fake_sys.h"
+#include "unit/wss/surveys/taken_cgroup.h"
 
 namespace tidegauge::wss {
 namespace {
 
 using testing::HasSubstr;
 
-constexpr int64_t kWindow_ns = 1'000'000'000;
-const std::string kShrunkFolder = "/sys/fs/cgroup/shop/";
-
 TEST(Shrink, Ends) {
-  ShrinkStep quiet{.before = 100 * kMiB, .taken = 5 * kMiB, .refaulted = 0, .after = 95 * kMiB};
-  ShrinkStep back{
+  ReclaimStep quiet{.before = 100 * kMiB, .taken = 5 * kMiB, .refaulted = 0, .after = 95 * kMiB};
+  ReclaimStep back{
       .before = 95 * kMiB, .taken = 5 * kMiB, .refaulted = 4 * kMiB, .after = 94 * kMiB};
-  ShrinkStep stuck{.before = 95 * kMiB, .taken = 4096, .refaulted = 0, .after = 95 * kMiB};
-  ShrinkStep waits = quiet;
+  ReclaimStep stuck{.before = 95 * kMiB, .taken = 4096, .refaulted = 0, .after = 95 * kMiB};
+  ReclaimStep waits = quiet;
   waits.stalled_percent = 11;
   EXPECT_EQ(endOf({}, 10), ShrinkEnd::kGoesOn);
   EXPECT_EQ(endOf({quiet, quiet}, 10), ShrinkEnd::kGoesOn);
@@ -29,59 +23,26 @@ TEST(Shrink, Ends) {
   EXPECT_EQ(endOf({quiet, back, back}, 10), ShrinkEnd::kReached);
   EXPECT_EQ(endOf({quiet, stuck}, 10), ShrinkEnd::kNothingLeft);
   // Hardly anything can be reclaimed, and it refaults at once.
-  ShrinkStep little{.before = 95 * kMiB, .taken = 4096, .refaulted = 8192, .after = 95 * kMiB};
+  ReclaimStep little{.before = 95 * kMiB, .taken = 4096, .refaulted = 8192, .after = 95 * kMiB};
   EXPECT_EQ(endOf({quiet, back, little}, 10), ShrinkEnd::kReached);
-  ShrinkStep nothing{.before = 95 * kMiB, .taken = 0, .refaulted = 0, .after = 95 * kMiB};
+  ReclaimStep nothing{.before = 95 * kMiB, .taken = 0, .refaulted = 0, .after = 95 * kMiB};
   EXPECT_EQ(endOf({quiet, back, nothing}, 10), ShrinkEnd::kNothingLeft);
   EXPECT_EQ(endOf({quiet, waits}, 10), ShrinkEnd::kPressure);
   EXPECT_EQ(endOf({quiet, waits}, 11), ShrinkEnd::kGoesOn);
   // New memory replaced what was reclaimed: it did not shrink, though nothing refaulted.
-  ShrinkStep grew = quiet;
+  ReclaimStep grew = quiet;
   grew.after = 99 * kMiB;
   EXPECT_EQ(endOf({grew, grew}, 10), ShrinkEnd::kGrew);
   EXPECT_EQ(endOf({back, grew}, 10), ShrinkEnd::kGrew);
 }
 
-// A program with 100 MiB that touches 40 of them.
-class ShrinkOfCgroup : public testing::Test {
+class ShrinkOfCgroup : public testing::Test, public TakenCgroup {
  protected:
-  ShrinkOfCgroup() {
-    for (const char* file : {"cgroup.procs", "memory.reclaim"})
-      sys_.write(kShrunkFolder + file, "");
-    sys_.write("/proc/swaps", "Filename Type Size Used Priority\n/dev/zram0 partition 1 0 1\n");
-    tell();
-    clock_.onSleep = [this] { run(); };
-  }
-  void tell() {
-    sys_.write(kShrunkFolder + "memory.current", std::to_string(current_) + "\n");
-    sys_.write(kShrunkFolder + "memory.stat",
-               "workingset_refault_anon " + std::to_string(back_ / 4096) + "\npgscan 1\n");
-    sys_.write(kShrunkFolder + "memory.pressure",
-               "some total=" + std::to_string(waited_us_) + "\n");
-  }
-  // What the kernel does when memory.reclaim is written happens at the first sleep here.
-  void run() {
-    std::string wanted = sys_.read(kShrunkFolder + "memory.reclaim");
-    if (!wanted.empty()) {
-      sys_.write(kShrunkFolder + "memory.reclaim", "");
-      asked_.push_back(std::stoull(wanted));
-      current_ -= asked_.back();
-    }
-    if (current_ < touched_) {
-      back_ += touched_ - current_;
-      current_ = touched_;
-    }
-    waited_us_ += wait_us_;
-    tell();
-  }
   base::Result<Shrink> open() {
-    return Shrink::open(MemoryScope::ofCgroup("/shop", sys_.root()), 10);
+    auto opened = reclaimer();
+    if (!opened.ok()) return opened.error();
+    return Shrink(std::move(opened).value());
   }
-
-  FakeSys sys_;
-  FakeClock clock_{10};
-  uint64_t current_ = 100 * kMiB, touched_ = 40 * kMiB, back_ = 0, waited_us_ = 0, wait_us_ = 0;
-  std::vector<uint64_t> asked_;
 };
 
 TEST_F(ShrinkOfCgroup, TakesATwentiethAtATime) {
@@ -127,8 +88,8 @@ TEST_F(ShrinkOfCgroup, SaysThatThereIsNoSwap) {
 
 TEST_F(ShrinkOfCgroup, RefusesWhatItMayNotTake) {
   auto whyNot = [&](const std::string& path) {
-    auto shrink = Shrink::open(MemoryScope::ofCgroup(path, sys_.root()), 10);
-    return shrink.ok() ? std::string("it may") : shrink.error().what;
+    auto opened = Reclaimer::open(MemoryScope::ofCgroup(path, sys_.root()), 10);
+    return opened.ok() ? std::string("it may") : opened.error().what;
   };
   EXPECT_THAT(whyNot(""), HasSubstr("version 2"));
   EXPECT_THAT(whyNot("/"), HasSubstr("version 2"));
@@ -139,13 +100,13 @@ TEST_F(ShrinkOfCgroup, RefusesWhatItMayNotTake) {
   EXPECT_THAT(whyNot("/shop"), HasSubstr("this program is in cgroup /shop itself"));
   sys_.write("/proc/self/cgroup", "0::/shopping\n");
   EXPECT_EQ(whyNot("/shop"), "it may");
-  std::filesystem::remove(sys_.at(kShrunkFolder + "memory.pressure"));
+  std::filesystem::remove(sys_.at(kTakenFolder + "memory.pressure"));
   EXPECT_THAT(whyNot("/shop"), HasSubstr("does not report how long it waits"));
 }
 
 TEST_F(ShrinkOfCgroup, ThatGoesAway) {
   auto shrink = open();
-  std::filesystem::remove(sys_.at(kShrunkFolder + "memory.current"));
+  std::filesystem::remove(sys_.at(kTakenFolder + "memory.current"));
   auto row = shrink.value().next(clock_, kWindow_ns);
   ASSERT_FALSE(row.ok());
   EXPECT_THAT(row.error().what, HasSubstr("was removed"));

@@ -32,6 +32,6 @@ export function touchedWord(of: WorkingSet): string {
 export function curveText(of: WorkingSet, bytes: (value: number) => string): string {
   const last = of.curve.at(-1);
   if (!last) return "No profile";
-  const end = `${bytes(last.bytes)} ${touchedWord(of).toLowerCase()} in ${windowText(last.window_s)}.`;
+  const end = `${last.at_least ? "At least " : ""}${bytes(last.bytes)} ${touchedWord(of).toLowerCase()} in ${windowText(last.window_s)}.`;
   return of.verdict === "" ? end : `${end} ${of.verdict}`;
 }

@@ -20,9 +20,9 @@ const SET: WorkingSet = {
   ],
   samples: 3,
   curve: [
-    { window_s: 0.1, bytes: 20 },
-    { window_s: 0.2, bytes: 99 },
-    { window_s: 0.4, bytes: 100 },
+    { window_s: 0.1, bytes: 20, at_least: false },
+    { window_s: 0.2, bytes: 99, at_least: false },
+    { window_s: 0.4, bytes: 100, at_least: false },
   ],
   knee: 1,
   verdict: "After 0.2 s little is added.",
@@ -40,7 +40,7 @@ describe("curve", () => {
     expect([0.1, 0.2, 0.4].map(toX)).toEqual([0, 50, 100].map((x) => expect.closeTo(x)));
   });
   it("stands one window in its place", () => {
-    expect(logScale([{ window_s: 1, bytes: 1 }], 7, 100)(1)).toBe(7);
+    expect(logScale([{ window_s: 1, bytes: 1, at_least: false }], 7, 100)(1)).toBe(7);
   });
   it("draws the sizes that are near, and has room for them", () => {
     expect(marksWithin(SET.marks, 100).map(({ name }) => name)).toEqual(["L2"]);
@@ -88,6 +88,10 @@ describe("words", () => {
       "100 B written in 0.4 s.",
     );
     expect(curveText({ ...SET, curve: [] }, bytes)).toBe("No profile");
+    const least = SET.curve.map((point) => ({ ...point, at_least: true }));
+    expect(curveText({ ...SET, curve: least, verdict: "" }, bytes)).toBe(
+      "At least 100 B touched in 0.4 s.",
+    );
   });
   it("names who was measured", () => {
     expect(headText(SET)).toBe("mysqld · pid 4711 · a profile · 3 rows · by pte");

@@ -128,6 +128,7 @@ function Windows({ data }: { data: WorkingSet }) {
               )}
             </td>
             <td class="r num">
+              {row.at_least && <span title="More may have been touched">≥ </span>}
               <Bytes value={row.bytes} />
             </td>
             <td class="r num dim">

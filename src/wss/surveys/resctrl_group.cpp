@@ -1,0 +1,205 @@
+#include "wss/surveys/resctrl_group.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "base/text_layout.h"
+#include "wss/process/kernel_file.h"
+#include "wss/process/threads.h"
+
+namespace tidegauge::wss {
+namespace {
+
+constexpr std::string_view kWhat = "--backend resctrl";
+
+std::optional<uint64_t> numberOf(const std::string& text) {
+  uint64_t value = 0;
+  auto [rest, bad] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (bad != std::errc()) return std::nullopt;  // "Unavailable", "Error"
+  return value;
+}
+
+std::string below(const std::string& folder, std::string_view name) {
+  return folder.empty() ? std::string(name) : fmt::format("{}/{}", folder, name);
+}
+
+bool hasLine(const std::string& text, std::string_view line) {
+  return ("\n" + text + "\n").find(fmt::format("\n{}\n", line)) != std::string::npos;
+}
+
+}  // namespace
+
+std::optional<std::string> KernelResctrl::read(const std::string& path) const {
+  auto text = readKernelFile(below(root_, path));
+  if (!text.ok()) return std::nullopt;
+  return std::move(text).value();
+}
+
+std::vector<std::string> KernelResctrl::list(const std::string& folder) const {
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator it(below(root_, folder), failed), end;
+       !failed && it != end; it.increment(failed))
+    names.push_back(it->path().filename());
+  return names;
+}
+
+int KernelResctrl::write(const std::string& path, std::string_view text) {
+  return writeKernelFile(below(root_, path), text);
+}
+
+int KernelResctrl::makeFolder(const std::string& path) {
+  return mkdir(below(root_, path).c_str(), 0755) == 0 ? 0 : errno;
+}
+
+int KernelResctrl::removeFolder(const std::string& path) {
+  return rmdir(below(root_, path).c_str()) == 0 ? 0 : errno;
+}
+
+base::Result<ResctrlFeatures> featuresOf(const ResctrlFiles& files) {
+  if (files.list("").empty())
+    return missingFeature("resctrl is not mounted at /sys/fs/resctrl",
+                          "If the processor counts its last-level cache (flag cqm_occup_llc in "
+                          "/proc/cpuinfo), run `mount -t resctrl resctrl /sys/fs/resctrl`");
+  auto features = files.read("info/L3_MON/mon_features");
+  if (!features || !hasLine(*features, "llc_occupancy"))
+    return missingFeature("this processor does not count who fills its last-level cache",
+                          "--backend pte and smaps report the touched memory");
+  return ResctrlFeatures{true, hasLine(*features, "mbm_total_bytes")};
+}
+
+ResctrlPlace parseResctrlPlace(std::string_view text) {
+  auto valueOf = [&](std::string_view key) {
+    size_t at = text.find(key);
+    if (at == std::string_view::npos) return std::string();
+    std::string_view value = text.substr(at + key.size());
+    value = value.substr(0, value.find('\n'));
+    while (value.starts_with('/')) value.remove_prefix(1);
+    return std::string(value);
+  };
+  return {valueOf("res:"), valueOf("mon:")};
+}
+
+base::Result<ResctrlPlace> resctrlPlaceOf(const Process& process) {
+  TG_ASSIGN_OR_RETURN(std::vector<pid_t> threads, threadsOf(process, kWhat));
+  std::optional<ResctrlPlace> place;
+  for (pid_t thread : threads) {
+    auto text =
+        readKernelFile(fmt::format("/proc/{}/task/{}/cpu_resctrl_groups", process.pid(), thread));
+    if (!text.ok()) continue;  // it has ended, or the kernel is older
+    ResctrlPlace its = parseResctrlPlace(text.value());
+    if (place && *place != its)
+      return missingFeature(
+          fmt::format("the threads of process {} are in several groups of resctrl ({} and {})",
+                      process.pid(), base::printable(place->control + " " + place->monitor),
+                      base::printable(its.control + " " + its.monitor)),
+          "Only a process with one group can be put back into it afterwards");
+    place = its;
+  }
+  return place.value_or(ResctrlPlace{});
+}
+
+base::Result<ResctrlGroup> ResctrlGroup::make(ResctrlFiles& files, const Process& process,
+                                              const ResctrlPlace& from, Kind kind) {
+  if (!from.monitor.empty())
+    return base::Error{base::ErrorKind::kMissingFeature,
+                       fmt::format("another program monitors process {} (group {} of resctrl)",
+                                   process.pid(), base::printable(from.monitor)),
+                       std::nullopt, "Wait until it has removed its group"};
+  std::string name = fmt::format("tidegauge-{}", getpid());
+  std::string path = kind == Kind::kMonitor ? below(from.control, "mon_groups/" + name) : name;
+  if (int error_number = files.makeFolder(path); error_number != 0)
+    return missingFeature(
+        fmt::format("resctrl makes no group {}: {}", path,
+                    error_number == ENOSPC ? "all that the processor has are in use"
+                                           : std::strerror(error_number)),
+        error_number == EACCES || error_number == EPERM
+            ? "Run as root"
+            : "`ls /sys/fs/resctrl /sys/fs/resctrl/mon_groups` lists them");
+  ResctrlGroup group(files, path, below(from.control, "tasks"));
+  TG_RETURN_IF_ERROR(group.take(process));
+  return group;
+}
+
+ResctrlGroup::ResctrlGroup(ResctrlGroup&& other) noexcept
+    : files_(other.files_), path_(std::exchange(other.path_, {})), home_(std::move(other.home_)) {}
+
+// Threads that begin while others are moved inherit the group of the one that begins them.
+base::Status ResctrlGroup::take(const Process& process) {
+  std::set<pid_t> moved;
+  for (bool is_any_new = true; is_any_new;) {
+    is_any_new = false;
+    TG_ASSIGN_OR_RETURN(std::vector<pid_t> threads, threadsOf(process, kWhat));
+    for (pid_t thread : threads) {
+      if (!moved.insert(thread).second) continue;
+      is_any_new = true;
+      int error_number = files_->write(path_ + "/tasks", fmt::format("{}\n", thread));
+      if (error_number != 0 && error_number != ESRCH)  // it has just ended
+        return missingFeature(
+            fmt::format("thread {} of process {} cannot be moved to group {} of resctrl: {}",
+                        thread, process.pid(), path_, std::strerror(error_number)),
+            "");
+    }
+    if (moved.size() > kMaxThreads) break;
+  }
+  return base::okStatus();
+}
+
+ResctrlGroup::~ResctrlGroup() {
+  if (path_.empty()) return;
+  // Also those that they began since. A group that is removed gives its threads to the group of its
+  // threads' control; those of a group of control go to the default one.
+  std::string tasks = files_->read(path_ + "/tasks").value_or("");
+  for (size_t at = 0; at < tasks.size();) {
+    size_t end = std::min(tasks.find('\n', at), tasks.size());
+    files_->write(home_, tasks.substr(at, end - at) + "\n");
+    at = end + 1;
+  }
+  files_->removeFolder(path_);
+}
+
+std::optional<uint64_t> ResctrlGroup::sumOf(const char* name) const {
+  std::optional<uint64_t> sum;
+  for (const std::string& domain : files_->list(path_ + "/mon_data")) {
+    if (!domain.starts_with("mon_L3_")) continue;
+    auto text = files_->read(fmt::format("{}/mon_data/{}/{}", path_, domain, name));
+    auto value = text ? numberOf(*text) : std::nullopt;
+    if (!value) return std::nullopt;
+    sum = sum.value_or(0) + *value;
+  }
+  return sum;
+}
+
+// "    L3:0=fffff;1=fffff" among the lines of the default group.
+base::Status ResctrlGroup::setWays(uint64_t mask) {
+  std::string schemata = files_->read("schemata").value_or("");
+  size_t at = ("\n" + schemata).find("L3:");
+  std::string line = at == std::string::npos ? "" : schemata.substr(at - 1);
+  line = line.substr(0, line.find('\n'));
+  if (line.empty())
+    return missingFeature("resctrl cannot limit the ways of the last-level cache here",
+                          "It needs cat_l3 in /proc/cpuinfo, and a mount without -o cdp");
+  std::string wanted = "L3:";
+  for (size_t from = 3; from < line.size();) {
+    size_t end = std::min(line.find(';', from), line.size());
+    std::string id = line.substr(from, line.find('=', from) - from);
+    wanted += fmt::format("{}{}={:x}", wanted.size() > 3 ? ";" : "", id, mask);
+    from = end + 1;
+  }
+  if (int error_number = files_->write(path_ + "/schemata", wanted + "\n"); error_number != 0)
+    return missingFeature(
+        fmt::format("resctrl does not take {}: {}", wanted, std::strerror(error_number)),
+        base::printable(files_->read("info/last_cmd_status").value_or("")));
+  return base::okStatus();
+}
+
+}  // namespace tidegauge::wss
