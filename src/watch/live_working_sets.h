@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "watch/working_set_metrics.h"
-#include "wss/measure/choose.h"
+#include "wss/choice/choose.h"
 #include "wss/process/targets.h"
 
 namespace tidegauge::watch {

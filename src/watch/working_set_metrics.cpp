@@ -46,7 +46,8 @@ std::vector<Metric> workingSetMetrics(const WorkingSetFigures& figures) {
                {}};
   Metric skipped{
       "tidegauge_wss_skipped_total",
-      "Windows that were skipped because a process would have waited too long, or another tidegauge measured it",
+      "Windows that were skipped: a process would have waited too long, or another tidegauge "
+      "measured it",
       MetricType::kCounter,
       "1",
       true,

@@ -48,7 +48,7 @@ INIT = """#!/bin/busybox sh
 export PATH=/bin HOME=/
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev; mount -t tmpfs tmp /tmp
 mount -t tracefs trace /sys/kernel/tracing; mount -t debugfs debug /sys/kernel/debug; mount -t cgroup2 cgroup /sys/fs/cgroup
-mkdir -p /out; ip link set lo up
+mkdir -p /out; ip link set lo up; uname -r >/out/kernel.release
 stty -F /dev/{back} raw -echo
 sh /job >/out/console.txt 2>&1
 tar c -C /out . | cat >/dev/{back}
@@ -172,8 +172,10 @@ class Guest:
             env={**os.environ, "LC_ALL": "C"})
         try:
             with tarfile.open(fileobj=io.BytesIO(back.read_bytes())) as tar:
-                return {entry.name.removeprefix("./"): tar.extractfile(entry).read()
-                        for entry in tar if entry.isfile()}
-        except (OSError, tarfile.TarError) as problem:
+                files = {entry.name.removeprefix("./"): tar.extractfile(entry).read()
+                         for entry in tar if entry.isfile()}
+            print(f"Ran on: Linux {files['kernel.release'].decode().strip()} in QEMU", flush=True)  # tools/write_status.py
+            return files
+        except (OSError, KeyError, tarfile.TarError) as problem:
             raise AssertionError(f"nothing came back ({problem}); the console said:\n"
                                  f"{console.stdout[-4000:]}{console.stderr[-2000:]}") from problem

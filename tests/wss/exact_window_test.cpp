@@ -220,8 +220,8 @@ TEST(StoppedProcess, DeliversASignalThatArrivesMeanwhile) {
     kill(child.pid(), SIGUSR1);
     usleep(1000);
     EXPECT_EQ(shared()->signals, i - 1);
-    Moment went = stopped.value().goOn();
-    EXPECT_GE(went.first_ns, stopped.value().stopped().last_ns);
+    Moment resumed = stopped.value().resume();
+    EXPECT_GE(resumed.first_ns, stopped.value().stopped().last_ns);
     while (shared()->signals < i) usleep(100);
     // One that is on its way while the threads are being stopped; ignored by default.
     kill(child.pid(), SIGURG);
@@ -250,7 +250,7 @@ TEST(StoppedProcess, SaysWhoTracesIt) {
   ASSERT_FALSE(again.ok());
   EXPECT_NE(again.error().what.find(std::to_string(tracer)), std::string::npos)
       << again.error().what;
-  // It is killed, and the kernel lets the process go on.
+  // It is killed, and the kernel resumes the process.
   kill(tracer, SIGKILL);
   waitpid(tracer, nullptr, 0);
   close(pipes[0]);

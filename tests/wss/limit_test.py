@@ -76,6 +76,14 @@ class Limit(WssCase):
             self.assertIn("At least", text)
             self.assertNotIn("within", text)
 
+    def test_the_limit_of_another_cgroup(self):
+        """What the kernel takes from it is in the counters of the machine, which version 1 has alone."""
+        with self.reading(), self.touching(64, 16) as (pid, _, _):
+            row = self.row(pid)
+            self.assertFalse(row["error"]["at_least"], row["pressure"])
+            self.assertEqual(row["pressure"]["bytes"]["scanned"], 0)
+            self.assertIn("more than L2", " ".join(wss(pid, 1).stdout.split()))
+
     def test_a_process_that_did_not_run_says_so(self):
         with running(["sleep", "100"]) as process:
             text = " ".join(wss(process.pid, 0.2).stdout.split())

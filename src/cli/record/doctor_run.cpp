@@ -9,7 +9,7 @@
 #include "cli/record/record_options.h"
 #include "doctor/doctor_text.h"
 #include "record/kernel/probes.h"
-#include "wss/measure/abilities.h"
+#include "wss/choice/abilities.h"
 
 namespace tidegauge::cli {
 

@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/options/usage.h"
 #include "cli/wss/wss_check.h"
-#include "wss/measure/choose.h"
+#include "wss/choice/choose.h"
 #include "wss/measure/page_history.h"
 #include "wss/surveys/survey.h"
 

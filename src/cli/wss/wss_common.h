@@ -7,7 +7,7 @@
 
 #include "cli/wss/real_clock.h"
 #include "cli/wss/wss_command.h"
-#include "wss/measure/choose.h"
+#include "wss/choice/choose.h"
 #include "wss/output/printer.h"
 
 namespace tidegauge::cli {

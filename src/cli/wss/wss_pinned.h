@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cli/wss/wss_command.h"
-#include "wss/measure/choose.h"
+#include "wss/choice/choose.h"
 
 namespace tidegauge::cli {
 

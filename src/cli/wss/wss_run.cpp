@@ -8,7 +8,7 @@
 #include "cli/wss/wss_several.h"
 #include "cli/wss/wss_survey.h"
 #include "cli/wss/wss_writer.h"
-#include "wss/measure/abilities.h"
+#include "wss/choice/abilities.h"
 #include "wss/words/choice_text.h"
 
 namespace tidegauge::cli {

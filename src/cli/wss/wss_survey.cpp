@@ -10,8 +10,8 @@
 #include "cli/options/terminal.h"
 #include "cli/options/usage.h"
 #include "cli/wss/wss_common.h"
+#include "wss/choice/open_survey.h"
 #include "wss/output/survey_printer.h"
-#include "wss/surveys/open_survey.h"
 #include "wss/surveys/take_survey.h"
 
 namespace tidegauge::cli {

@@ -6,8 +6,8 @@
 namespace tidegauge::wss {
 namespace {
 
-void count(Cost& cost, const Moment& stopped, const Moment& went_on, int64_t cpu_ns) {
-  int64_t longest_ns = went_on.last_ns - stopped.first_ns;
+void count(Cost& cost, const Moment& stopped, const Moment& resumed, int64_t cpu_ns) {
+  int64_t longest_ns = resumed.last_ns - stopped.first_ns;
   cost.stopped_ns = longest_ns;
   cost.stall_ns = std::max(cost.stall_ns, longest_ns);
   cost.cpu_ns = cpu_ns;
@@ -30,8 +30,8 @@ base::Result<Clearing> ExactWindow::clear(const Process& process, Clock& clock) 
   inner_->detail() = detail();
   TG_ASSIGN_OR_RETURN(StoppedProcess stopped, StoppedProcess::stop(process, clock));
   TG_ASSIGN_OR_RETURN(Clearing done, inner_->clear(process, clock));
-  Run& run = runs_[process.pid()] = {.went_on = stopped.goOn()};
-  count(done.cost, stopped.stopped(), run.went_on, clock.cpu_ns() - cpu_ns);
+  Run& run = runs_[process.pid()] = {.resumed = stopped.resume()};
+  count(done.cost, stopped.stopped(), run.resumed, clock.cpu_ns() - cpu_ns);
   return done;
 }
 
@@ -41,14 +41,14 @@ base::Result<Reading> ExactWindow::read(const Process& process, Clock& clock) {
   TG_ASSIGN_OR_RETURN(StoppedProcess stopped, StoppedProcess::stop(process, clock));
   TG_ASSIGN_OR_RETURN(Reading done, inner_->read(process, clock));
   Run& run = runs_[process.pid()];
-  Moment end = stopped.stopped(), went_on = stopped.goOn();
-  // The threads stop and go on one after the other.
-  run.before.least_ns += std::max<int64_t>(0, end.first_ns - run.went_on.last_ns);
-  run.before.most_ns += end.last_ns - run.went_on.first_ns;
+  Moment end = stopped.stopped(), resumed = stopped.resume();
+  // The threads stop, and are resumed, one after the other.
+  run.before.least_ns += std::max<int64_t>(0, end.first_ns - run.resumed.last_ns);
+  run.before.most_ns += end.last_ns - run.resumed.first_ns;
   run.before.mean_ns = std::midpoint(run.before.least_ns, run.before.most_ns);
-  run.went_on = went_on;
+  run.resumed = resumed;
   done.ran = run.before;
-  count(done.cost, end, went_on, clock.cpu_ns() - cpu_ns);
+  count(done.cost, end, resumed, clock.cpu_ns() - cpu_ns);
   return done;
 }
 

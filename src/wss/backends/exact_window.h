@@ -6,9 +6,9 @@
 //   tidegauge          └clear─┘                            └─read─┘
 //
 // So all memory is watched for the same time, and nothing is touched while it is read. Without it,
-// each mapping has a window of its own (window.h), and the process runs on. `--exact-window` asks for
-// it; it is never chosen by itself, because the process does nothing for as long as it takes: 45 ns
-// for each resident page to clear them, and up to that to read them.
+// each mapping has a window of its own (window.h), and the process runs on. `--exact-window` asks
+// for it; it is never chosen automatically, because the process does nothing for as long as it
+// takes: 45 ns for each resident page to clear them, and up to that to read them.
 #pragma once
 
 #include <map>
@@ -43,8 +43,8 @@ class ExactWindow final : public Backend {
  private:
   // The time that a process ran since its clearing.
   struct Run {
-    Moment went_on{};
-    Window before{};  // until it went on last
+    Moment resumed{};
+    Window before{};  // until it was resumed last
   };
   std::unique_ptr<Backend> inner_;
   std::map<pid_t, Run> runs_;

@@ -12,7 +12,7 @@
 
 #include "wss/backends/backend.h"
 #include "wss/backends/flush.h"
-#include "wss/process/lru_gen.h"
+#include "wss/machine/lru_gen.h"
 
 namespace tidegauge::wss {
 

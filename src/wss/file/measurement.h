@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "wss/measure/choose.h"
+#include "wss/choice/choose.h"
+#include "wss/machine/machine.h"
 #include "wss/measure/heat_map.h"
 #include "wss/measure/measure.h"
 #include "wss/measure/page_history.h"
-#include "wss/process/machine.h"
 #include "wss/surveys/pressure.h"
 #include "wss/words/rolling_text.h"
 

@@ -12,9 +12,9 @@
 #include <optional>
 #include <string>
 
-#include "wss/process/machine.h"
-#include "wss/process/memory_scope.h"
-#include "wss/process/reclaim_bell.h"
+#include "wss/machine/machine.h"
+#include "wss/machine/memory_scope.h"
+#include "wss/machine/reclaim_bell.h"
 #include "wss/process/unseen_touches.h"
 #include "wss/surveys/pressure.h"
 

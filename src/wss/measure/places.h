@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "wss/process/machine.h"
+#include "wss/machine/machine.h"
 
 namespace tidegauge::wss {
 

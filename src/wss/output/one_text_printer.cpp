@@ -92,16 +92,14 @@ std::string OneTextPrinter::end(const Ending& /*ending*/) {
 
 // What happened meanwhile that the figures depend on.
 std::string OneTextPrinter::warnings() const {
-  std::string text;
-  for (const std::string& one :
-       reclaimSentences(windows_reclaimed_, static_cast<size_t>(rows_), last_reclaimed_))
-    text += wrapped(one);
-  if (unseen_.any()) text += wrapped(unseenSentence(unseen_));
-  text += stallText(most_, options_.most_stall_ms, "the process", text_.columns);
+  std::vector<std::string> sentences =
+      reclaimSentences(windows_reclaimed_, static_cast<size_t>(rows_), last_reclaimed_);
+  sentences.push_back(unseenSentence(unseen_));
+  sentences.push_back(stallSentence(most_, options_.most_stall_ms, "the process"));
   if (rows_ > 0 && subject_.process.isStopped())
-    text +=
-        wrapped("Careful: the process is stopped (SIGSTOP, or a debugger), so it touches nothing.");
-  return text;
+    sentences.emplace_back(
+        "Careful: the process is stopped (SIGSTOP, or a debugger), so it touches nothing.");
+  return cautionText(sentences, text_.columns);
 }
 
 }  // namespace tidegauge::wss

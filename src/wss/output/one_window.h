@@ -1,7 +1,7 @@
 // One process that is measured, and its windows: what the printers of one process are given.
 #pragma once
 
-#include "wss/measure/choose.h"
+#include "wss/choice/choose.h"
 #include "wss/measure/measure.h"
 #include "wss/output/rolling_windows.h"
 

@@ -1,7 +1,7 @@
 // Several processes that are measured together: what their printers are given beside each window.
 #pragma once
 
-#include "wss/measure/choose.h"
+#include "wss/choice/choose.h"
 #include "wss/measure/several.h"
 #include "wss/output/rolling_windows.h"
 #include "wss/process/watched.h"

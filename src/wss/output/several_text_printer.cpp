@@ -103,8 +103,9 @@ std::string SeveralTextPrinter::table(const SeveralWindow& window) {
 }
 
 std::string SeveralTextPrinter::end(const Ending& ending) {
-  std::string text = stallText(most_, options_.most_stall_ms, "one of them", options_.columns);
-  if (unseen_.any()) text += wrapped(unseenSentence(unseen_));
+  std::string text = cautionText(
+      {stallSentence(most_, options_.most_stall_ms, "one of them"), unseenSentence(unseen_)},
+      options_.columns);
   if (subject_.rolling != nullptr)
     text += subject_.rolling->closingText(options_.columns, options_.colour);
   if (std::string chart = profileText(profile_, machine_, options_.columns); !chart.empty())

@@ -28,7 +28,7 @@ Waited lookAt(pid_t thread, int& signal) {
   pid_t got = waitpid(thread, &status, __WALL | WNOHANG);
   if (got == 0 || (got < 0 && errno == EINTR)) return Waited::kNotYet;
   if (got < 0 || !WIFSTOPPED(status)) return Waited::kGone;
-  // The high bits tell a stop that was asked for from the delivery of a signal.
+  // The high bits distinguish a stop that was asked for from the delivery of a signal.
   signal = status >> 16 == 0 ? WSTOPSIG(status) : 0;
   return Waited::kStopped;
 }
@@ -99,7 +99,7 @@ base::Result<bool> StoppedProcess::seizeNewOnes(const Process& process) {
     if (std::ranges::find(threads_, id, &Thread::id) != threads_.end()) continue;
     if (ptrace(PTRACE_SEIZE, id, nullptr, nullptr) != 0) {
       int error_number = errno;
-      // A thread that has ended, as a first one that left the others, is there and cannot be seized.
+      // A thread that has ended is there and cannot be seized, as a first one that left the others.
       char state = stateOf(process, id);
       if (error_number == ESRCH || state == 'Z' || state == 'X') continue;
       return notSeized(process, error_number);
@@ -145,8 +145,8 @@ base::Result<StoppedProcess> StoppedProcess::stop(const Process& process, Clock&
   return stopped;
 }
 
-Moment StoppedProcess::goOn() {
-  Moment went{clock_.now_ns(), 0};
+Moment StoppedProcess::resume() {
+  Moment resumed{clock_.now_ns(), 0};
   int64_t until_ns = latest_ns();
   for (Thread& thread : threads_) {
     if (!thread.is_stopped) {
@@ -160,8 +160,8 @@ Moment StoppedProcess::goOn() {
   }
   threads_.clear();
   leaveLateOnes();
-  went.last_ns = clock_.now_ns();
-  return went;
+  resumed.last_ns = clock_.now_ns();
+  return resumed;
 }
 
 }  // namespace tidegauge::wss

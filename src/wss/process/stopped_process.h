@@ -1,10 +1,10 @@
 // A process that stands still: none of its threads runs while this object exists.
 //
-//   running ─┬─ stop()   PTRACE_SEIZE and PTRACE_INTERRUPT for each thread, until no new one appears
+//   running ─┬─ stop()   PTRACE_SEIZE, PTRACE_INTERRUPT for each thread, until no new one appears
 //            │  …        it touches nothing
-//   running ─┴─ goOn()   PTRACE_DETACH
+//   running ─┴─ resume()   PTRACE_DETACH
 //
-// It changes no memory of the process. If this program is killed, the kernel lets the threads go on.
+// It changes no memory of the process. If this program is killed, the kernel resumes the threads.
 // A process that a signal had stopped stays stopped. What the process can notice: blocking system
 // calls that are never restarted end with EINTR (epoll_wait, sigtimedwait and others: signal(7)).
 // Cost: some 10 µs for each thread. Source: ptrace(2).
@@ -18,7 +18,7 @@
 
 namespace tidegauge::wss {
 
-// When the first and the last of the threads stopped, or went on.
+// When the first and the last of the threads stopped, or was resumed.
 struct Moment {
   int64_t first_ns = 0, last_ns = 0;
 };
@@ -31,10 +31,10 @@ class StoppedProcess {
   StoppedProcess(StoppedProcess&& other) noexcept;
   StoppedProcess& operator=(StoppedProcess&&) = delete;
   StoppedProcess(const StoppedProcess&) = delete;
-  ~StoppedProcess() { goOn(); }
+  ~StoppedProcess() { resume(); }
 
   Moment stopped() const { return stopped_; }
-  Moment goOn();
+  Moment resume();
 
  private:
   struct Thread {

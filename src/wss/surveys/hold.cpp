@@ -89,8 +89,8 @@ std::string Hold::sentences() const {
         before);
   bool is_stuck = steps_.back().taken < kMinTaken / 2;
   return fmt::format(
-      "Its tasks never waited for memory for {:g} % of the time, so less than {} may be enough. The "
-      "cgroup had {} at the beginning. {}\n",
+      "Its tasks never waited for memory for {:g} % of the time, so less than {} may be enough. "
+      "The cgroup had {} at the beginning. {}\n",
       wanted_, base::humanBytes(steps_.back().after), before,
       !is_stuck              ? "A longer -d shows more."
       : reclaimer_.hasSwap() ? "No more memory can be reclaimed."

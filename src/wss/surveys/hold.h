@@ -1,13 +1,13 @@
-// hold: shrink with --pressure. Reclaims memory of a cgroup for as long as its tasks hardly wait for
-// memory, and so holds it where they wait for a given share of the time:
+// hold: shrink with --pressure. Reclaims memory of a cgroup for as long as its tasks hardly wait
+// for memory, and so holds it where they wait for a given share of the time:
 //
 //   in memory │▇▇▇▇
 //             │▇▇▇▇▇▇▇▇▇                 reclaims 1 % · (1 − waited / wanted) of it in each window
 //             │▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇    waited as long as wanted: what it held from here on
 //             └──────────────────────► time
 //
-// The rule is that of senpai: J. Weiner et al., "TMO: Transparent Memory Offloading in Datacenters",
-// ASPLOS 2022, section 3.3. There a window has 6 s, and the wanted share is 0.1 %.
+// The rule is that of senpai: J. Weiner et al., "TMO: Transparent Memory Offloading in
+// Datacenters", ASPLOS 2022, section 3.3. There a window has 6 s, and the wanted share is 0.1 %.
 #pragma once
 
 #include <optional>

@@ -14,7 +14,7 @@
 
 #include <span>
 
-#include "wss/process/machine.h"
+#include "wss/machine/machine.h"
 #include "wss/process/process.h"
 #include "wss/surveys/survey.h"
 

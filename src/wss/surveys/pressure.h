@@ -10,7 +10,7 @@
 // Working Set Size Estimation, section 2.
 #pragma once
 
-#include "wss/process/memory_scope.h"
+#include "wss/machine/memory_scope.h"
 #include "wss/surveys/survey.h"
 
 namespace tidegauge::wss {

@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "base/text_layout.h"
+#include "wss/machine/lru_gen.h"
 #include "wss/process/kernel_file.h"
-#include "wss/process/lru_gen.h"
 #include "wss/units.h"
 
 namespace tidegauge::wss {

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "wss/process/memory_scope.h"
+#include "wss/machine/memory_scope.h"
 #include "wss/surveys/survey.h"
 
 namespace tidegauge::wss {

@@ -6,9 +6,9 @@
 //             │▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇    as much refaulted as was reclaimed: the end
 //             └──────────────────────────► time
 //
-// The kernel reclaims what was not touched for longest. So if everything that is reclaimed refaults,
-// the rest is in use within such a window. It needs --experiment, and ends if the cgroup stalls on
-// memory for more than a share of the time.
+// The kernel reclaims what was not touched for longest. So if everything that is reclaimed
+// refaults, the rest is in use within such a window. It needs --experiment, and ends if the cgroup
+// stalls on memory for more than a share of the time.
 #pragma once
 
 #include <string>

@@ -19,19 +19,34 @@ std::string choiceText(const Choice& choice, size_t columns) {
   return text;
 }
 
-std::string stallText(const Cost& most, double most_ms, std::string_view who, size_t columns) {
+std::string stallSentence(const Cost& most, double most_ms, std::string_view who) {
   std::string words;
   if (most.stopped_ns > 0)
     words = fmt::format("{} stood still for {:.1f} ms in a window (--exact-window).", who,
                         milliseconds(most.stopped_ns));
   else if (milliseconds(most.stall_ns) > most_ms)
-    words = fmt::format(
+    return fmt::format(
         "Careful: mmap, munmap and brk of {} waited for up to {:.1f} ms, more than the {:g} of "
         "--max-stall-ms.",
         who, milliseconds(most.stall_ns), most_ms);
-  if (words.empty()) return words;
-  words[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(words[0])));
-  return base::wrapped(words, columns, 0, 2);
+  if (!words.empty()) words[0] = static_cast<char>(std::toupper(words[0]));
+  return words;
+}
+
+std::string cautionText(const std::vector<std::string>& sentences, size_t columns) {
+  constexpr std::string_view kCareful = "Careful: ";
+  std::string words;
+  bool is_careful = false;
+  for (const std::string& sentence : sentences) {
+    if (sentence.empty()) continue;
+    std::string_view rest = sentence;
+    if (is_careful && rest.starts_with(kCareful)) rest.remove_prefix(kCareful.size());
+    is_careful |= rest.size() < sentence.size() || rest.starts_with(kCareful);
+    if (!words.empty()) words += ' ';
+    words += rest.size() == sentence.size() ? rest[0] : static_cast<char>(std::toupper(rest[0]));
+    words += rest.substr(1);
+  }
+  return words.empty() ? words : base::wrapped(words, columns, 0, 2);
 }
 
 std::string costText(const Cost& cost, std::string_view who) {

@@ -8,16 +8,21 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "wss/measure/choose.h"
+#include "wss/choice/choose.h"
 
 namespace tidegauge::wss {
 
 // Why that back-end, and what its figures leave out: a line each, or more.
 std::string choiceText(const Choice& choice, size_t columns);
 
-// That the process had to wait for longer than it may; empty: it had not. `who`: "the process", …
-std::string stallText(const Cost& most, double most_ms, std::string_view who, size_t columns);
+// That the process had to wait for longer than it may, or stood still; empty: it had not. `who`: "the
+// process", …
+std::string stallSentence(const Cost& most, double most_ms, std::string_view who);
+
+// One paragraph of them, with one "Careful:"; empty ones are left out.
+std::string cautionText(const std::vector<std::string>& sentences, size_t columns);
 
 // What would be done, to whom, and for how much.
 std::string dryText(const Process& process, const Choice& choice, size_t columns);

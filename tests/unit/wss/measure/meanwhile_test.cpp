@@ -63,10 +63,14 @@ TEST_F(MeanwhileTest, OfACgroupAtItsLimitSaysWhatCameBack) {
   EXPECT_FALSE(watch.look(3'000'000'000).exceedsLimit());
 }
 
+// What is taken from a cgroup at its limit is in the counters of the machine, whichever cgroup it
+// is.
 TEST_F(MeanwhileTest, OfVersionOneCountsWhatTheMachineReclaimed) {
   versionOne();
+  sys_.write("/sys/fs/cgroup/memory/a/memory.failcnt", "7\n");
   MeanwhileWatch watch(process_, sys_.root());
   watch.begin(1'000'000'000);
+  sys_.write("/sys/fs/cgroup/memory/a/memory.failcnt", "8\n");
   sys_.write("/proc/vmstat", "pgscan_file 1010\npgsteal_file 505\nworkingset_refault_file 9999\n");
   sys_.write("/sys/fs/cgroup/memory/a/memory.stat", "total_workingset_refault_file 303\n");
   Meanwhile meanwhile = watch.look(2'000'000'000);
@@ -74,6 +78,22 @@ TEST_F(MeanwhileTest, OfVersionOneCountsWhatTheMachineReclaimed) {
   EXPECT_EQ(meanwhile.pressure.counted.taken, 500 * kPageBytes);
   EXPECT_EQ(meanwhile.pressure.counted.refaulted(), 300 * kPageBytes);
   EXPECT_TRUE(meanwhile.exceedsLimit());
+}
+
+TEST_F(MeanwhileTest, OfVersionOneLeavesOutTheLimitsOfOthers) {
+  versionOne();
+  sys_.write("/sys/fs/cgroup/memory/a/memory.failcnt", "7\n");
+  MeanwhileWatch watch(process_, sys_.root());
+  watch.begin(1'000'000'000);
+  sys_.write("/proc/vmstat", "pgscan_file 1010\npgsteal_file 505\npgscan_kswapd 0\n");
+  Meanwhile meanwhile = watch.look(2'000'000'000);
+  EXPECT_EQ(meanwhile.pressure.counted.scanned, 0U);
+  EXPECT_FALSE(meanwhile.is_reclaimed);
+  // If the memory of the machine is short, the kernel takes it from all of them.
+  sys_.write("/proc/vmstat", "pgscan_file 3010\npgscan_kswapd 1500\npgscan_direct 500\n");
+  meanwhile = watch.look(3'000'000'000);
+  EXPECT_EQ(meanwhile.pressure.counted.scanned, 2000 * kPageBytes);
+  EXPECT_TRUE(meanwhile.is_reclaimed);
 }
 
 // Memory that was reclaimed in an earlier row since the clearing is missing in the later ones, too.

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "unit/wss/fake_proc.h"
-#include "wss/surveys/open_survey.h"
+#include "wss/choice/open_survey.h"
 
 namespace tidegauge::wss {
 namespace {

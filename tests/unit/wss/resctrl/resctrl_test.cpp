@@ -1,6 +1,6 @@
-// With files that behave as the kernel's documentation of resctrl says: no machine of these tests has
-// the processor for it.
-#include "wss/surveys/resctrl.h"
+// With files that behave as the kernel's documentation of resctrl says: no machine of these tests
+// has the processor for it.
+#include "wss/resctrl/resctrl.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 #include "support/bytes.h"
 #include "unit/wss/fake_proc.h"
 #include "wss/backends/smaps_backend.h"
-#include "wss/surveys/ways.h"
+#include "wss/resctrl/ways.h"
 
 namespace tidegauge::wss {
 namespace {

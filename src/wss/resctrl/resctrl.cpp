@@ -1,4 +1,4 @@
-#include "wss/surveys/resctrl.h"
+#include "wss/resctrl/resctrl.h"
 
 #include <fmt/format.h>
 

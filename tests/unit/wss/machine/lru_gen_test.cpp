@@ -1,4 +1,4 @@
-#include "wss/process/lru_gen.h"
+#include "wss/machine/lru_gen.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,4 +1,4 @@
-#include "wss/process/machine.h"
+#include "wss/machine/machine.h"
 
 #include <gtest/gtest.h>
 

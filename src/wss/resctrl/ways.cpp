@@ -1,4 +1,4 @@
-#include "wss/surveys/ways.h"
+#include "wss/resctrl/ways.h"
 
 #include <fmt/format.h>
 
@@ -116,7 +116,7 @@ std::string Ways::sentences() const {
   if (*enough == steps_.back().ways)
     return fmt::format(
         "With {} it reads about as much from memory as with all, so it uses no more than that of "
-        "the last-level cache, or so much that no number of ways holds it.\n",
+        "the last-level cache, or far more than all ways hold.\n",
         named(*enough));
   const WaysStep& less = steps_.at(all_ - *enough + 1);
   return fmt::format(

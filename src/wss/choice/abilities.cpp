@@ -1,4 +1,4 @@
-#include "wss/measure/abilities.h"
+#include "wss/choice/abilities.h"
 
 #include <unistd.h>
 
@@ -6,10 +6,10 @@
 #include <filesystem>
 
 #include "base/text_layout.h"
-#include "wss/measure/choose.h"
+#include "wss/choice/choose.h"
 #include "wss/pte/page_tables.h"
+#include "wss/resctrl/resctrl.h"
 #include "wss/surveys/pmc.h"
-#include "wss/surveys/resctrl.h"
 #include "wss/surveys/spot.h"
 
 namespace tidegauge::wss {

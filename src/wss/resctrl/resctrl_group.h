@@ -1,4 +1,5 @@
-// Groups of resctrl, by which the processor counts, or limits, the last-level cache of some threads.
+// Groups of resctrl, by which the processor counts, or limits, the last-level cache of some
+// threads.
 //
 //   /sys/fs/resctrl/mon_groups/tidegauge-812    made here; removed at the end
 //     tasks                                     threads are moved by writing their numbers
@@ -62,8 +63,8 @@ struct ResctrlPlace {
 };
 // From the text of /proc/PID/cpu_resctrl_groups ("res:/web\nmon:\n").
 ResctrlPlace parseResctrlPlace(std::string_view text);
-// Of all threads of the process. Errors: they are in several. A kernel older than Linux 5.6 does not
-// say: then the default ones.
+// The groups of all threads of the process. Errors: they are in several. A kernel older than Linux
+// 5.6 does not report them: then the default ones.
 base::Result<ResctrlPlace> resctrlPlaceOf(const Process& process);
 
 // A group made here, with the threads of one process.

@@ -1,4 +1,4 @@
-#include "wss/process/memory_scope.h"
+#include "wss/machine/memory_scope.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "wss/machine/lru_gen.h"
 #include "wss/process/kernel_file.h"
-#include "wss/process/lru_gen.h"
 
 namespace tidegauge::wss {
 namespace {

@@ -3,8 +3,8 @@
 //   Time(s)   Ref(MB)  In L3(MB)   Memory(MB/s)
 //      1.00     28.02      11.31         1840.2     the rest of what it touches is read from memory
 //
-// The processor tags each line of the cache with the group that filled it. So the first rows are too
-// low: lines that were there before do not count until they are filled again; and a line that
+// The processor tags each line of the cache with the group that filled it. So the first rows are
+// too low: lines that were there before do not count until they are filled again; and a line that
 // several processes use counts for the one that filled it. **Not tried on hardware.**
 #pragma once
 
@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "wss/backends/backend.h"
-#include "wss/process/machine.h"
-#include "wss/surveys/resctrl_group.h"
+#include "wss/machine/machine.h"
+#include "wss/resctrl/resctrl_group.h"
 #include "wss/surveys/survey.h"
 
 namespace tidegauge::wss {

@@ -5,9 +5,10 @@
 //
 // Only cgroups of version 2 have all. Those of version 1 have refaults; what was scanned and taken,
 // and the waiting, is then the machine's (/proc/vmstat, /proc/pressure/memory), as it is without a
-// cgroup. But what the kernel takes from a cgroup that is at its limit is that cgroup's alone, so it
-// counts only if this cgroup, or one above it, was at its limit (memory.failcnt). It only reads. Cost: two or three small files. Source: Documentation/admin-guide/
-// cgroup-v2.rst, cgroup-v1/memory.rst, accounting/psi.rst.
+// cgroup. But what the kernel takes from a cgroup that is at its limit is that cgroup's alone, so
+// it counts only if this cgroup, or one above it, was at its limit (memory.failcnt). It only reads.
+// Cost: two or three small files. Source: Documentation/admin-guide/ cgroup-v2.rst,
+// cgroup-v1/memory.rst, accounting/psi.rst.
 #pragma once
 
 #include <algorithm>

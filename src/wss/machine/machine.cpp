@@ -1,4 +1,4 @@
-#include "wss/process/machine.h"
+#include "wss/machine/machine.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,8 +10,8 @@
 #include <cpuid.h>
 #endif
 
+#include "wss/machine/lru_gen.h"
 #include "wss/process/kernel_file.h"
-#include "wss/process/lru_gen.h"
 
 namespace tidegauge::wss {
 namespace {

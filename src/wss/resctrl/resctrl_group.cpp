@@ -1,4 +1,4 @@
-#include "wss/surveys/resctrl_group.h"
+#include "wss/resctrl/resctrl_group.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

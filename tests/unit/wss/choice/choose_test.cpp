@@ -1,4 +1,4 @@
-#include "wss/measure/choose.h"
+#include "wss/choice/choose.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,17 +1,17 @@
-#include "wss/surveys/open_survey.h"
+#include "wss/choice/open_survey.h"
 
 #include <algorithm>
 #include <random>
 #include <utility>
 
-#include "wss/measure/choose.h"
+#include "wss/choice/choose.h"
+#include "wss/resctrl/resctrl.h"
+#include "wss/resctrl/ways.h"
 #include "wss/surveys/hold.h"
 #include "wss/surveys/pmc.h"
 #include "wss/surveys/pressure.h"
-#include "wss/surveys/resctrl.h"
 #include "wss/surveys/shrink.h"
 #include "wss/surveys/spot.h"
-#include "wss/surveys/ways.h"
 
 namespace tidegauge::wss {
 namespace {

@@ -1,4 +1,4 @@
-#include "wss/measure/choose.h"
+#include "wss/choice/choose.h"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,8 @@
 //      6      12.0          880    what it uses of the cache does not fit 6 ways
 //
 // The process is slower meanwhile. Its threads are in a group of their own, which is removed at the
-// end. **Not tried on hardware.** Source: Documentation/filesystems/resctrl.rst, "Cache Allocation".
+// end. **Not tried on hardware.** Source: Documentation/filesystems/resctrl.rst, "Cache
+// Allocation".
 #pragma once
 
 #include <memory>
@@ -17,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "wss/process/machine.h"
-#include "wss/surveys/resctrl_group.h"
+#include "wss/machine/machine.h"
+#include "wss/resctrl/resctrl_group.h"
 #include "wss/surveys/survey.h"
 
 namespace tidegauge::wss {
@@ -29,8 +30,8 @@ struct WaysStep {
   double traffic = 0;  // bytes per second
 };
 
-// The fewest ways with which it reads about as much from memory as with all: at most a quarter more,
-// and 1 MiB/s. `steps`: from all ways down. Absent: there is no step.
+// The fewest ways with which it reads about as much from memory as with all: at most a quarter
+// more, and 1 MiB/s. `steps`: from all ways down. Absent: there is no step.
 std::optional<uint32_t> waysEnough(const std::vector<WaysStep>& steps);
 
 class Ways final : public Survey {

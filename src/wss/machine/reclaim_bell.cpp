@@ -1,4 +1,4 @@
-#include "wss/process/reclaim_bell.h"
+#include "wss/machine/reclaim_bell.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "wss/process/lru_gen.h"
+#include "wss/machine/lru_gen.h"
 
 namespace tidegauge::wss {
 namespace {

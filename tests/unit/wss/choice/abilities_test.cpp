@@ -1,9 +1,9 @@
-#include "wss/measure/abilities.h"
+#include "wss/choice/abilities.h"
 
 #include <gtest/gtest.h>
 
 #include "base/text_layout.h"
-#include "wss/measure/choose.h"
+#include "wss/choice/choose.h"
 #include "wss/surveys/survey.h"
 
 namespace tidegauge::wss {
