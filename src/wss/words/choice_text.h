@@ -17,8 +17,8 @@ namespace tidegauge::wss {
 // Why that back-end, and what its figures leave out: a line each, or more.
 std::string choiceText(const Choice& choice, size_t columns);
 
-// That the process had to wait for longer than it may, or stood still; empty: it had not. `who`: "the
-// process", …
+// That the process had to wait for longer than it may, or stood still; empty: it had not. `who`:
+// "the process", …
 std::string stallSentence(const Cost& most, double most_ms, std::string_view who);
 
 // One paragraph of them, with one "Careful:"; empty ones are left out.
