@@ -173,7 +173,8 @@ GUEST = f"""
 for module in irqbypass kvm kvm-amd; do insmod /$module.ko; done
 kvm_guest {GUEST_MIB} {GUEST_TOUCHED_MIB} >/out/guest.said 2>/out/guest.err & pid=$!; said guest
 for backend in pte smaps damon; do measure guest.$backend --by vma --backend $backend; done
-measure guest.writes --by vma --writes
+# A guest that is emulated twice touches all of it in a second only where nothing else runs.
+run guest.writes tidegauge wss --json --by vma --writes $pid 5
 measure guest.auto --backend auto
 run guest.text tidegauge wss --backend pte $pid 1
 run guest.profile tidegauge wss -P 2 $pid 0.5
