@@ -69,7 +69,7 @@ def page_with(page, suite, row):
 
 def place_of(log):
     """Where the tests ran: the guests that the log names, else this machine."""
-    guests = sorted(set(re.findall(r"^Ran on: (.+)$", log, re.MULTILINE)))
+    guests = sorted(set(re.findall(r"\bRan on: (.+)$", log, re.MULTILINE)))
     if guests:
         return ", ".join(guests)
     model = re.search(r"^model name\s*: (.+)$", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)
@@ -93,7 +93,7 @@ def self_test():
     page = page_with(page, "live", "| live | d | c | 2 | 0 | 0 |")
     assert page == HEAD + "| fuzz | d | c | 1 | 0 | 0 |\n| live | d | c | 2 | 0 | 0 |\n" + TAIL, page
     assert page_with(page, "live", "| live | d | c | 2 | 0 | 0 |") == page
-    log = "Ran on: Linux 6.1 in QEMU\nok\nRan on: Linux 5.10 in QEMU\nRan on: Linux 6.1 in QEMU\n"
+    log = "test_damon (x.Linux612.test_damon) ... Ran on: Linux 6.1 in QEMU\nok\nRan on: Linux 5.10 in QEMU\nRan on: Linux 6.1 in QEMU\n"
     assert place_of(log) == "Linux 5.10 in QEMU, Linux 6.1 in QEMU"
     assert place_of("").startswith("Linux ")
     print(f"{len(cases) + 4} cases as expected")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """`tidegauge wss --exact-window`: the process stands still while it is cleared and while it is read.
 
-That the figure is right to the page is in exact_window_test.cpp. Needs no root.
+That the figure is right to the page is in exact_window_test.cpp. Needs root where Yama lets a process trace its
+descendants only (kernel.yama.ptrace_scope, as on Ubuntu).
 
     TIDEGAUGE_BINARY=build/dev/tidegauge python3 tests/wss/exact_test.py"""
 import json
@@ -23,6 +24,14 @@ def status_of(pid):
     return dict(line.split(":\t", 1) for line in lines if ":\t" in line)
 
 
+def yama_scope():
+    try:
+        return int(pathlib.Path("/proc/sys/kernel/yama/ptrace_scope").read_text())
+    except OSError:
+        return 0
+
+
+@unittest.skipIf(os.geteuid() != 0 and yama_scope() > 0, "kernel.yama.ptrace_scope is above 0: needs root")
 class ExactWindow(WssCase):
     def test_all_mappings_have_one_window(self):
         with self.touching(256, 16, "mappings=500") as (pid, _, _):
@@ -69,6 +78,23 @@ class ExactWindow(WssCase):
                 os.kill(pid, signal.SIGKILL)
                 # The test is its parent: running() waits for it.
                 self.assertIn(b"ended during the measurement", measuring.communicate(timeout=20)[1])
+
+    def test_one_of_several_that_is_killed(self):
+        """With threads: its parent sees the end at once, though tidegauge measures on."""
+        threads = "import threading, time\nfor _ in range(4): threading.Thread(target=time.sleep, args=(100,)).start()\n" \
+                  "print('ready', flush=True)\ntime.sleep(100)"
+        chance = random.Random(2)
+        for _ in range(5):
+            with self.touching(64, 16) as (other, _, _), running([sys.executable, "-c", threads]) as process:
+                self.assertEqual(process.stdout.readline(), "ready\n")
+                measuring = subprocess.Popen([BINARY, "wss", "--exact-window", "-s", "0", "-d", "60", str(process.pid),
+                                              str(other), "0.001"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                time.sleep(0.2 + chance.random() * 0.1)
+                process.kill()
+                process.wait(timeout=20)
+                self.assertIsNone(measuring.poll())
+                measuring.send_signal(signal.SIGINT)
+                measuring.wait(timeout=20)
 
     def test_tidegauge_that_is_killed_leaves_it_running(self):
         with self.touching(64, 16) as (pid, _, _):

@@ -43,6 +43,15 @@ Shared* shared() {
   return it;
 }
 
+// Waits until it holds; a process that stands still for ever fails the test.
+void await(const std::function<bool()>& holds) {
+  constexpr int kTries = 200'000;
+  for (int tries = 0; !holds(); ++tries) {
+    ASSERT_LT(tries, kTries) << "nothing changed in 20 s";
+    usleep(100);
+  }
+}
+
 // Each page once, one after the other, and then nothing more.
 void touchOnce(size_t thread) {
   volatile char* mine = shared()->pages + thread * kPages * kPage;
@@ -75,7 +84,7 @@ class Child {
     madvise(shared()->pages, kBytes, MADV_NOHUGEPAGE);
     pid_ = fork();
     if (pid_ != 0) {
-      while (!shared()->is_ready) usleep(100);
+      await([] { return shared()->is_ready.load(); });
       return;
     }
     // Its own pages, not those that the fork shares.
@@ -202,12 +211,12 @@ TEST(StoppedProcess, KeepsWhatASignalStopped) {
     auto stopped = StoppedProcess::stop(process, clock);
     ASSERT_TRUE(stopped.ok()) << stopped.error().what;
   }
-  while (!process.isStopped()) usleep(100);  // it enters that state anew
+  await([&] { return process.isStopped(); });  // it enters that state anew
   auto before = counts();
   usleep(20'000);
   EXPECT_EQ(counts(), before);
   kill(child.pid(), SIGCONT);
-  while (counts() == before) usleep(100);
+  await([&] { return counts() != before; });
 }
 
 TEST(StoppedProcess, DeliversASignalThatArrivesMeanwhile) {
@@ -222,7 +231,7 @@ TEST(StoppedProcess, DeliversASignalThatArrivesMeanwhile) {
     EXPECT_EQ(shared()->signals, i - 1);
     Moment resumed = stopped.value().resume();
     EXPECT_GE(resumed.first_ns, stopped.value().stopped().last_ns);
-    while (shared()->signals < i) usleep(100);
+    await([&] { return shared()->signals >= i; });
     // One that is on its way while the threads are being stopped; ignored by default.
     kill(child.pid(), SIGURG);
   }
@@ -256,7 +265,7 @@ TEST(StoppedProcess, SaysWhoTracesIt) {
   close(pipes[0]);
   close(pipes[1]);
   auto before = shared()->began.load();
-  while (shared()->began == before) usleep(100);
+  await([&] { return shared()->began != before; });
 }
 
 }  // namespace

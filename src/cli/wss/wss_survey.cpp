@@ -68,7 +68,7 @@ int checkSurvey(const WssOptions& options) {
       options.method.sample != "auto" || options.form.more_times || options.method.exact_window)
     return usageError(
         fmt::format(
-            "--backend {} supports only -s, -d, --json and --jsonl, because it reads no pages",
+            "--backend {} supports only -s, -d, --json and --jsonl, because its rows are its own",
             options.method.backend),
         "Use --backend pte or smaps with the other options");
   bool until_known = is_shrink || is_ways || options.method.backend == "spot";
@@ -96,9 +96,11 @@ int runSurvey(const WssOptions& options) {
     if (!opened.ok()) return reportError(opened.error());
     process = std::make_unique<wss::Process>(std::move(opened).value());
   }
+  RealClock clock;  // before anything is changed: from here on Ctrl-C ends it in order
   auto opened = wss::openSurvey(
       {.name = options.method.backend,
        .spots = options.method.spots,
+       .ways = options.method.ways,
        .most_stalled_percent = options.method.most_pressure,
        .held_percent =
            options.method.pressure > 0 ? std::optional(options.method.pressure) : std::nullopt,
@@ -106,7 +108,6 @@ int runSurvey(const WssOptions& options) {
       process.get());
   if (!opened.ok()) return reportError(opened.error());
   wss::Survey& survey = *opened.value();
-  RealClock clock;
   Output out;
   auto printer = surveyPrinter(options, survey, process.get());
   out.write(printer->begin());

@@ -48,8 +48,9 @@ OpenedSurvey openSurvey(const SurveyWish& wish, const Process* process) {
   if (wish.name == "spot")
     return {std::make_unique<Spot>(*process, wish.spots, std::random_device{}())};
   if (wish.name == "resctrl") {
-    TG_ASSIGN_OR_RETURN(ResctrlPlace place, resctrlPlaceOf(*process));
     auto files = std::make_unique<KernelResctrl>();
+    if (files->mayWrite()) removeLeftOverGroups(*files);
+    TG_ASSIGN_OR_RETURN(ResctrlPlace place, resctrlPlaceOf(*process));
     Machine machine = lookAtMachine(*process);
     if (wish.ways) return opened(Ways::open(*process, std::move(files), place, machine));
     TG_ASSIGN_OR_RETURN(Choice touches, chooseBackend({.sample = "exact"}, *process));

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/format.h"
 #include "wss/units.h"
+#include "wss/words/choice_text.h"
 #include "wss/words/reclaim_text.h"
 
 namespace tidegauge::wss {
@@ -48,6 +51,11 @@ std::vector<std::string> notesOf(const Measurement& measurement) {
   for (const std::string& limit : measurement.head.limits)
     notes.push_back("Careful: " + limit + ".");
   for (std::string& one : reclaimNotes(measurement)) notes.push_back(std::move(one));
+  int64_t stopped_ns = 0;
+  for (const Measurement::Sample& sample : measurement.samples)
+    stopped_ns = std::max(stopped_ns, sample.row.cost.stopped_ns);
+  notes.push_back(stallSentence({.stopped_ns = stopped_ns}, 0, "the process"));
+  if (notes.back().empty()) notes.pop_back();
   if (measurement.is_clock_set_back)
     notes.emplace_back(
         "The clock was set back during the measurement. From there on, the time of a row is the "

@@ -67,10 +67,12 @@ MemoryCounters operator-(const MemoryCounters& now, const MemoryCounters& before
   between.limit_hits = sinceThen(*now.limit_hits, *before.limit_hits);
   between.scanned_for_machine = sinceThen(now.scanned_for_machine, before.scanned_for_machine);
   between.taken_for_machine = sinceThen(now.taken_for_machine, before.taken_for_machine);
-  if (*between.limit_hits > 0) return between;
-  // The rest was taken from other cgroups.
-  between.scanned = between.scanned_for_machine;
-  between.taken = between.taken_for_machine;
+  bool is_own = *between.limit_hits > 0;  // else the rest was taken from other cgroups
+  auto counted = [&](uint64_t all, uint64_t for_machine) {
+    return is_own ? std::max(all, for_machine) : for_machine;
+  };
+  between.scanned = counted(between.scanned, between.scanned_for_machine);
+  between.taken = counted(between.taken, between.taken_for_machine);
   return between;
 }
 
@@ -165,9 +167,12 @@ base::Result<MemoryCounters> MemoryScope::look() const {
 
 uint64_t MemoryScope::limitHits() const {
   uint64_t hits = 0;
+  // Where both limits are equal, only the one of memory and swap is counted.
   for (std::string path = cgroup_; path.size() > 1; path.resize(path.rfind('/')))
-    if (auto text = readKernelFile(folderOfOne(path, root_) + "/memory.failcnt"); text.ok())
-      hits += numberOf(text.value());
+    for (const char* name : {"memory.failcnt", "memory.memsw.failcnt", "memory.kmem.failcnt"})
+      if (auto text = readKernelFile(fmt::format("{}/{}", folderOfOne(path, root_), name));
+          text.ok())
+        hits += numberOf(text.value());
   return hits;
 }
 

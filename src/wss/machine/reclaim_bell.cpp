@@ -40,7 +40,8 @@ ReclaimBell::ReclaimBell(const Process& process, const std::string& root) {
   if (path == "/") path.clear();
   for (size_t depth = 0; depth < kMaxDepth; ++depth) {
     add(fmt::format("{}/sys/fs/cgroup{}/memory.events", root, path));
-    add(fmt::format("{}/sys/fs/cgroup/memory{}/memory.failcnt", root, path));
+    for (const char* name : {"memory.failcnt", "memory.memsw.failcnt"})
+      add(fmt::format("{}/sys/fs/cgroup/memory{}/{}", root, path, name));
     if (!path.starts_with('/')) break;
     path.resize(path.rfind('/'));
   }

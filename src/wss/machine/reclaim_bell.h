@@ -2,7 +2,8 @@
 // only the smallest counters.
 //
 //   /sys/fs/cgroup/shop/db/memory.events          high 0  max 48488 …  the cgroup is at its limit
-//   /sys/fs/cgroup/memory/shop/db/memory.failcnt  48488                the same, version 1
+//   /sys/fs/cgroup/memory/shop/db/memory.failcnt  48488                the same, version 1; with
+//                                                                      the limit of swap: memsw
 //   /proc/pressure/memory                         some … total=93010   tasks wait for memory
 //
 // Of the cgroup and all above it, since each may have a limit. Reclaim by kswapd alone, for which

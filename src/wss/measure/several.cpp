@@ -1,6 +1,7 @@
 #include "wss/measure/several.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace tidegauge::wss {
@@ -35,6 +36,15 @@ Row rowOfAll(const std::vector<const Row*>& rows, const std::optional<Once>& onc
     all.cost.stopped_ns = std::max(all.cost.stopped_ns, row->cost.stopped_ns);
   }
   all.window = windowOf(all.clear, all.read, 0, 1);
+  // Each stood still for a while, which is in none of their windows.
+  if (all.cost.stopped_ns > 0) {
+    all.window = {INT64_MAX, 0, 0};
+    for (const Row* row : rows) {
+      all.window.least_ns = std::min(all.window.least_ns, row->window.least_ns);
+      all.window.mean_ns += row->window.mean_ns / static_cast<int64_t>(rows.size());
+      all.window.most_ns = std::max(all.window.most_ns, row->window.most_ns);
+    }
+  }
   if (once) {
     all.sums.rss = once->rss;
     all.sums.referenced = once->referenced;

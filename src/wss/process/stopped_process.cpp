@@ -1,15 +1,21 @@
 #include "wss/process/stopped_process.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <semaphore>
+#include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
-#include "base/text_layout.h"
 #include "wss/process/kernel_file.h"
 #include "wss/process/threads.h"
 
@@ -33,32 +39,6 @@ Waited lookAt(pid_t thread, int& signal) {
   return Waited::kStopped;
 }
 
-Waited waitFor(pid_t thread, int& signal, int64_t until_ns) {
-  for (;;) {
-    Waited now = lookAt(thread, signal);
-    if (now != Waited::kNotYet || clockTime_ns(CLOCK_MONOTONIC) > until_ns) return now;
-    timespec time{.tv_sec = 0, .tv_nsec = kPause_ns};
-    nanosleep(&time, nullptr);
-  }
-}
-
-int64_t latest_ns() { return clockTime_ns(CLOCK_MONOTONIC) + kLongest_ns; }
-
-// Those that were to be left before they had stopped. Only a stopped thread can be left.
-std::vector<pid_t>& lateOnes() {
-  static std::vector<pid_t> late;
-  return late;
-}
-
-void leaveLateOnes() {
-  std::erase_if(lateOnes(), [](pid_t thread) {
-    int signal = 0;
-    Waited now = lookAt(thread, signal);
-    if (now == Waited::kStopped) ptrace(PTRACE_DETACH, thread, nullptr, signal);
-    return now != Waited::kNotYet;
-  });
-}
-
 char stateOf(const Process& process, pid_t thread) {
   auto text = readKernelFile(fmt::format("/proc/{}/task/{}/stat", process.pid(), thread));
   if (!text.ok()) return 'X';
@@ -66,17 +46,25 @@ char stateOf(const Process& process, pid_t thread) {
   return end + 2 < text.value().size() ? text.value()[end + 2] : 'X';
 }
 
-base::Error notSeized(const Process& process, int error_number) {
-  std::string tracer;
-  if (auto text = readKernelFile(fmt::format("/proc/{}/status", process.pid())); text.ok()) {
-    size_t at = text.value().find("\nTracerPid:\t");
-    if (at != std::string::npos) tracer = text.value().substr(at + 12);
-    tracer.resize(std::min(tracer.size(), tracer.find('\n')));
-  }
-  if (!tracer.empty() && tracer != "0")
+// The value behind "\nTracerPid:\t" in the status of a thread; 0: none, or it cannot be read.
+pid_t valueIn(const std::string& status_path, std::string_view key) {
+  auto text = readKernelFile(status_path);
+  if (!text.ok()) return 0;
+  size_t at = text.value().find(fmt::format("\n{}:\t", key));
+  if (at == std::string::npos) return 0;
+  return static_cast<pid_t>(std::atoi(text.value().c_str() + at + key.size() + 3));
+}
+
+// The refused thread may be the only one that somebody traces.
+base::Error notSeized(const Process& process, pid_t thread, int error_number) {
+  pid_t tracer =
+      valueIn(fmt::format("/proc/{}/task/{}/status", process.pid(), thread), "TracerPid");
+  // It is a thread.
+  if (pid_t its = valueIn(fmt::format("/proc/{}/status", tracer), "Tgid"); its != 0) tracer = its;
+  if (tracer != 0)
     return {base::ErrorKind::kMissingFeature,
             fmt::format("process {} cannot be stopped, because process {} traces it", process.pid(),
-                        base::printable(tracer)),
+                        tracer),
             std::nullopt, "End that debugger or tracer, or omit --exact-window"};
   return {
       base::ErrorKind::kMissingFeature,
@@ -86,82 +74,134 @@ base::Error notSeized(const Process& process, int error_number) {
       "--exact-window"};
 }
 
+// Ctrl-Z, or a write to a terminal in the background, would leave the process standing.
+sigset_t stopsOfThisProgram() {
+  sigset_t stops;
+  sigemptyset(&stops);
+  for (int one : {SIGTSTP, SIGTTIN, SIGTTOU}) sigaddset(&stops, one);
+  return stops;
+}
+
 }  // namespace
 
-StoppedProcess::StoppedProcess(StoppedProcess&& other) noexcept
-    : clock_(other.clock_), threads_(std::exchange(other.threads_, {})), stopped_(other.stopped_) {}
+// What one thread does: only the thread that seized may detach.
+class StoppedProcess::Tracer {
+ public:
+  Tracer(const Process& process, Clock& clock) : process_(process), clock_(clock) {
+    sigset_t stops = stopsOfThisProgram();
+    pthread_sigmask(SIG_BLOCK, &stops, &mask_before_);
+    thread_ = std::thread([this] { run(); });
+    is_stopped_.acquire();
+  }
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
+  ~Tracer() { end(); }
 
-// Whether there were any.
-base::Result<bool> StoppedProcess::seizeNewOnes(const Process& process) {
-  TG_ASSIGN_OR_RETURN(std::vector<pid_t> now, threadsOf(process, kWhat));
-  bool is_any_new = false;
-  for (pid_t id : now) {
-    if (std::ranges::find(threads_, id, &Thread::id) != threads_.end()) continue;
-    if (ptrace(PTRACE_SEIZE, id, nullptr, nullptr) != 0) {
-      int error_number = errno;
-      // A thread that has ended is there and cannot be seized, as a first one that left the others.
-      char state = stateOf(process, id);
-      if (error_number == ESRCH || state == 'Z' || state == 'X') continue;
-      return notSeized(process, error_number);
+  void end() {
+    if (!thread_.joinable()) return;
+    may_resume_.release();
+    thread_.join();
+    pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+  }
+
+  Moment stopped, resumed;
+  base::Status status = base::okStatus();
+
+ private:
+  struct Traced {
+    pid_t id = 0;
+    Waited now = Waited::kNotYet;
+    int signal = 0;  // that was about to be delivered, and will be
+  };
+
+  void run() {
+    status = stopAll();
+    is_stopped_.release();
+    may_resume_.acquire();
+    resumed.first_ns = clock_.now_ns();
+    for (const Traced& one : threads_)
+      if (one.now == Waited::kStopped) ptrace(PTRACE_DETACH, one.id, nullptr, one.signal);
+    resumed.last_ns = clock_.now_ns();
+  }
+
+  base::Status stopAll() {
+    // The first may stop before it is looked at.
+    stopped = {clock_.now_ns(), 0};
+    for (size_t round = 0; round < kMaxThreads; ++round) {
+      TG_ASSIGN_OR_RETURN(bool is_any_new, seizeNewOnes());
+      if (!is_any_new) break;
+      TG_RETURN_IF_ERROR(waitForAll());
+      stopped.last_ns = clock_.now_ns();
     }
-    threads_.push_back({.id = id});
-    ptrace(PTRACE_INTERRUPT, id, nullptr, nullptr);
-    is_any_new = true;
+    return process_.check();
   }
-  return is_any_new;
-}
 
-base::Status StoppedProcess::waitUntilStopped(const Process& process) {
-  for (Thread& thread : threads_) {
-    if (thread.is_stopped) continue;
-    Waited now = waitFor(thread.id, thread.signal, latest_ns());
-    if (now == Waited::kNotYet)
-      return base::Error{
-          base::ErrorKind::kLimit,
-          fmt::format("thread {} of process {} did not stop within a second, because it waits in "
-                      "the kernel",
-                      thread.id, process.pid()),
-          std::nullopt, "Try again, or omit --exact-window"};
-    thread.is_stopped = now == Waited::kStopped;
-    if (now == Waited::kGone) thread.id = 0;
-    stopped_.last_ns = clock_.now_ns();
+  base::Result<bool> seizeNewOnes() {
+    TG_ASSIGN_OR_RETURN(std::vector<pid_t> now, threadsOf(process_, kWhat));
+    bool is_any_new = false;
+    for (pid_t id : now) {
+      if (std::ranges::find(threads_, id, &Traced::id) != threads_.end()) continue;
+      if (ptrace(PTRACE_SEIZE, id, nullptr, nullptr) != 0) {
+        int error_number = errno;
+        // A thread that has ended is there and cannot be seized, as a first one that left the
+        // others.
+        char state = stateOf(process_, id);
+        if (error_number == ESRCH || state == 'Z' || state == 'X') continue;
+        return notSeized(process_, id, error_number);
+      }
+      threads_.push_back({.id = id});
+      ptrace(PTRACE_INTERRUPT, id, nullptr, nullptr);
+      is_any_new = true;
+    }
+    return is_any_new;
   }
-  std::erase_if(threads_, [](const Thread& thread) { return thread.id == 0; });
-  return base::okStatus();
-}
+
+  // All together: the end of one may show only after that of another.
+  base::Status waitForAll() {
+    for (int64_t end_ns = clockTime_ns(CLOCK_MONOTONIC) + kLongest_ns;;) {
+      const Traced* late = nullptr;
+      for (Traced& one : threads_) {
+        if (one.now == Waited::kNotYet) one.now = lookAt(one.id, one.signal);
+        if (one.now == Waited::kNotYet) late = &one;
+      }
+      if (late == nullptr) return base::okStatus();
+      if (clockTime_ns(CLOCK_MONOTONIC) > end_ns) {
+        TG_RETURN_IF_ERROR(process_.check());
+        return base::Error{
+            base::ErrorKind::kLimit,
+            fmt::format("thread {} of process {} did not stop within a second, because it waits in "
+                        "the kernel",
+                        late->id, process_.pid()),
+            std::nullopt, "Try again, or omit --exact-window"};
+      }
+      timespec time{.tv_sec = 0, .tv_nsec = kPause_ns};
+      nanosleep(&time, nullptr);
+    }
+  }
+
+  const Process& process_;
+  Clock& clock_;
+  std::vector<Traced> threads_;
+  std::binary_semaphore is_stopped_{0}, may_resume_{0};
+  sigset_t mask_before_{};
+  std::thread thread_;
+};
 
 base::Result<StoppedProcess> StoppedProcess::stop(const Process& process, Clock& clock) {
-  leaveLateOnes();
-  StoppedProcess stopped(clock);
-  for (size_t round = 0; round < kMaxThreads; ++round) {
-    int64_t before_ns = clock.now_ns();
-    TG_ASSIGN_OR_RETURN(bool is_any_new, stopped.seizeNewOnes(process));
-    // The first may have stopped before it was looked at.
-    if (round == 0) stopped.stopped_ = {before_ns, before_ns};
-    if (!is_any_new) break;
-    TG_RETURN_IF_ERROR(stopped.waitUntilStopped(process));
-  }
-  TG_RETURN_IF_ERROR(process.check());
-  return stopped;
+  auto tracer = std::make_unique<Tracer>(process, clock);
+  TG_RETURN_IF_ERROR(tracer->status);
+  return StoppedProcess(std::move(tracer));
 }
 
+StoppedProcess::StoppedProcess(std::unique_ptr<Tracer> tracer) : tracer_(std::move(tracer)) {}
+StoppedProcess::StoppedProcess(StoppedProcess&&) noexcept = default;
+StoppedProcess::~StoppedProcess() = default;
+
+Moment StoppedProcess::stopped() const { return tracer_->stopped; }
+
 Moment StoppedProcess::resume() {
-  Moment resumed{clock_.now_ns(), 0};
-  int64_t until_ns = latest_ns();
-  for (Thread& thread : threads_) {
-    if (!thread.is_stopped) {
-      Waited now = waitFor(thread.id, thread.signal, until_ns);
-      if (now == Waited::kNotYet) lateOnes().push_back(thread.id);
-      if (now != Waited::kStopped) continue;
-    }
-    if (ptrace(PTRACE_DETACH, thread.id, nullptr, thread.signal) == 0) continue;
-    // It was killed meanwhile: until this program has seen that, its parent does not.
-    waitFor(thread.id, thread.signal, until_ns);
-  }
-  threads_.clear();
-  leaveLateOnes();
-  resumed.last_ns = clock_.now_ns();
-  return resumed;
+  tracer_->end();
+  return tracer_->resumed;
 }
 
 }  // namespace tidegauge::wss

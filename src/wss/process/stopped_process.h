@@ -1,16 +1,18 @@
 // A process that stands still: none of its threads runs while this object exists.
 //
-//   running ─┬─ stop()   PTRACE_SEIZE, PTRACE_INTERRUPT for each thread, until no new one appears
-//            │  …        it touches nothing
+//   running ─┬─ stop()     PTRACE_SEIZE, PTRACE_INTERRUPT for each thread, until no new one appears
+//            │  …          it touches nothing
 //   running ─┴─ resume()   PTRACE_DETACH
 //
-// It changes no memory of the process. If this program is killed, the kernel resumes the threads.
-// A process that a signal had stopped stays stopped. What the process can notice: blocking system
-// calls that are never restarted end with EINTR (epoll_wait, sigtimedwait and others: signal(7)).
-// Cost: some 10 µs for each thread. Source: ptrace(2).
+// A thread of this program does that, and ends. At its end the kernel resumes whatever is left, also
+// threads that had not stopped yet, and reports those that were killed to their parent. The same
+// happens if this program is killed. Ctrl-Z is held back meanwhile. A process that a signal had stopped stays
+// stopped. What the process can notice: blocking system calls that are never restarted end with
+// EINTR (epoll_wait, sigtimedwait and others: signal(7)). Cost: some 10 µs for each thread.
+// Source: ptrace(2); Linux, kernel/ptrace.c, exit_ptrace().
 #pragma once
 
-#include <vector>
+#include <memory>
 
 #include "base/result.h"
 #include "wss/process/process.h"
@@ -28,27 +30,18 @@ class StoppedProcess {
   // Errors: this user may not trace it, another program does, it has too many threads, a thread
   // does not stop within a second, or it has ended.
   static base::Result<StoppedProcess> stop(const Process& process, Clock& clock);
-  StoppedProcess(StoppedProcess&& other) noexcept;
+  StoppedProcess(StoppedProcess&&) noexcept;
   StoppedProcess& operator=(StoppedProcess&&) = delete;
   StoppedProcess(const StoppedProcess&) = delete;
-  ~StoppedProcess() { resume(); }
+  ~StoppedProcess();
 
-  Moment stopped() const { return stopped_; }
+  Moment stopped() const;
   Moment resume();
 
  private:
-  struct Thread {
-    pid_t id = 0;
-    bool is_stopped = false;
-    int signal = 0;  // that was about to be delivered, and will be
-  };
-  explicit StoppedProcess(Clock& clock) : clock_(clock) {}
-  base::Result<bool> seizeNewOnes(const Process& process);
-  base::Status waitUntilStopped(const Process& process);
-
-  Clock& clock_;
-  std::vector<Thread> threads_;
-  Moment stopped_;
+  class Tracer;
+  explicit StoppedProcess(std::unique_ptr<Tracer> tracer);
+  std::unique_ptr<Tracer> tracer_;
 };
 
 }  // namespace tidegauge::wss

@@ -18,13 +18,11 @@ base::Status Resctrl::check() {
 }
 
 base::Result<Resctrl> Resctrl::open(const Process& process, std::unique_ptr<Backend> touches,
-                                    std::unique_ptr<ResctrlFiles> files, const ResctrlPlace& place,
+                                    std::unique_ptr<ResctrlFiles> files, ResctrlPlace place,
                                     const Machine& machine) {
   auto features = featuresOf(*files);
   if (!features.ok()) return std::move(features.error());
-  TG_ASSIGN_OR_RETURN(ResctrlGroup group,
-                      ResctrlGroup::make(*files, process, place, ResctrlGroup::Kind::kMonitor));
-  return Resctrl(process, std::move(touches), std::move(files), std::move(group), machine);
+  return Resctrl(process, std::move(touches), std::move(files), std::move(place), machine);
 }
 
 SurveyHead Resctrl::head(int64_t /*window_ns*/) const {
@@ -40,8 +38,14 @@ SurveyHead Resctrl::head(int64_t /*window_ns*/) const {
 }
 
 base::Result<std::optional<SurveyRow>> Resctrl::next(Clock& clock, int64_t window_ns) {
+  if (!group_) {
+    TG_ASSIGN_OR_RETURN(ResctrlGroup group, ResctrlGroup::make(*files_, process_, place_,
+                                                               ResctrlGroup::Kind::kMonitor));
+    group_.emplace(std::move(group));
+  }
+  MeanwhileWatch watch(process_);
   int64_t began_ns = clock.now_ns();
-  std::optional<uint64_t> traffic = group_.traffic();
+  std::optional<uint64_t> traffic = group_->traffic();
   Seen seen;
   bool is_measured = false;
   auto onRow = [&](const Row& row) {
@@ -51,11 +55,12 @@ base::Result<std::optional<SurveyRow>> Resctrl::next(Clock& clock, int64_t windo
     is_measured = true;
     return true;
   };
-  TG_RETURN_IF_ERROR(measure(process_, *touches_, {.duration_ns = window_ns}, clock, onRow));
+  TG_RETURN_IF_ERROR(
+      measure(process_, *touches_, {.duration_ns = window_ns}, clock, onRow, &watch));
   if (!is_measured) return std::optional<SurveyRow>();
   int64_t took_ns = std::max<int64_t>(1, clock.now_ns() - began_ns);
-  seen.occupancy = group_.occupancy();
-  if (auto now = group_.traffic(); now && traffic && *now >= *traffic)
+  seen.occupancy = group_->occupancy();
+  if (auto now = group_->traffic(); now && traffic && *now >= *traffic)
     seen.traffic = static_cast<double>(*now - *traffic) * 1e9 / static_cast<double>(took_ns);
   watched_ns_ += took_ns;
   SurveyRow row;
@@ -89,8 +94,9 @@ std::string Resctrl::sentences() const {
 }
 
 SurveyVerdict Resctrl::verdict() const {
-  nlohmann::json fields = {
-      {"group", group_.path()}, {"watched_s", seconds(watched_ns_)}, {"llc_bytes", nullptr}};
+  nlohmann::json fields = {{"group", group_ ? group_->path() : ""},
+                           {"watched_s", seconds(watched_ns_)},
+                           {"llc_bytes", nullptr}};
   if (last_ && last_->occupancy) fields["llc_bytes"] = *last_->occupancy;
   return {.text = sentences(), .fields = std::move(fields)};
 }

@@ -25,7 +25,7 @@ class Resctrl final : public Survey {
   static base::Status check();
   // `touches` measures Ref. `place`: the groups the process is in.
   static base::Result<Resctrl> open(const Process& process, std::unique_ptr<Backend> touches,
-                                    std::unique_ptr<ResctrlFiles> files, const ResctrlPlace& place,
+                                    std::unique_ptr<ResctrlFiles> files, ResctrlPlace place,
                                     const Machine& machine);
   SurveyHead head(int64_t window_ns) const override;
   base::Result<std::optional<SurveyRow>> next(Clock& clock, int64_t window_ns) override;
@@ -39,18 +39,19 @@ class Resctrl final : public Survey {
     std::optional<double> traffic{};  // bytes per second
   };
   Resctrl(const Process& process, std::unique_ptr<Backend> touches,
-          std::unique_ptr<ResctrlFiles> files, ResctrlGroup group, const Machine& machine)
+          std::unique_ptr<ResctrlFiles> files, ResctrlPlace place, const Machine& machine)
       : process_(process),
         touches_(std::move(touches)),
         files_(std::move(files)),
-        group_(std::move(group)),
+        place_(std::move(place)),
         machine_(machine) {}
   std::string sentences() const;
 
   const Process& process_;
   std::unique_ptr<Backend> touches_;
   std::unique_ptr<ResctrlFiles> files_;  // outlives the group
-  ResctrlGroup group_;
+  ResctrlPlace place_;
+  std::optional<ResctrlGroup> group_;  // since the first window
   Machine machine_;
   int64_t watched_ns_ = 0;
   std::optional<Seen> last_;

@@ -1,6 +1,7 @@
 #include "wss/resctrl/resctrl_group.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -65,6 +66,23 @@ int KernelResctrl::removeFolder(const std::string& path) {
   return rmdir(below(root_, path).c_str()) == 0 ? 0 : errno;
 }
 
+bool KernelResctrl::mayWrite() const { return access((root_ + "/tasks").c_str(), W_OK) == 0; }
+
+void removeLeftOverGroups(ResctrlFiles& files) {
+  constexpr std::string_view kOurs = "tidegauge-";
+  auto removeIn = [&](const std::string& folder) {
+    for (const std::string& name : files.list(folder)) {
+      if (!name.starts_with(kOurs)) continue;
+      auto pid = numberOf(name.substr(kOurs.size()));
+      bool is_gone = pid && kill(static_cast<pid_t>(*pid), 0) != 0 && errno == ESRCH;
+      if (is_gone) files.removeFolder(below(folder, name));
+    }
+  };
+  removeIn("");
+  removeIn("mon_groups");
+  for (const std::string& group : files.list("")) removeIn(group + "/mon_groups");
+}
+
 base::Result<ResctrlFeatures> featuresOf(const ResctrlFiles& files) {
   if (files.list("").empty())
     return missingFeature("resctrl is not mounted at /sys/fs/resctrl",
@@ -74,6 +92,8 @@ base::Result<ResctrlFeatures> featuresOf(const ResctrlFiles& files) {
   if (!features || !hasLine(*features, "llc_occupancy"))
     return missingFeature("this processor does not count who fills its last-level cache",
                           "--backend pte and smaps report the touched memory");
+  if (!files.mayWrite())
+    return missingFeature("/sys/fs/resctrl may not be written by this user", "Run as root");
   return ResctrlFeatures{true, hasLine(*features, "mbm_total_bytes")};
 }
 
@@ -156,13 +176,17 @@ base::Status ResctrlGroup::take(const Process& process) {
 
 ResctrlGroup::~ResctrlGroup() {
   if (path_.empty()) return;
-  // Also those that they began since. A group that is removed gives its threads to the group of its
-  // threads' control; those of a group of control go to the default one.
-  std::string tasks = files_->read(path_ + "/tasks").value_or("");
-  for (size_t at = 0; at < tasks.size();) {
-    size_t end = std::min(tasks.find('\n', at), tasks.size());
-    files_->write(home_, tasks.substr(at, end - at) + "\n");
-    at = end + 1;
+  // Also those that they began since, until no new one appears. Who is left when the group is removed
+  // falls to the group of control above a group of monitoring, and else to the default one.
+  constexpr int kMaxRounds = 16;
+  for (int round = 0; round < kMaxRounds; ++round) {
+    std::string tasks = files_->read(path_ + "/tasks").value_or("");
+    if (tasks.empty()) break;
+    for (size_t at = 0; at < tasks.size();) {
+      size_t end = std::min(tasks.find('\n', at), tasks.size());
+      files_->write(home_, tasks.substr(at, end - at) + "\n");
+      at = end + 1;
+    }
   }
   files_->removeFolder(path_);
 }
@@ -179,22 +203,37 @@ std::optional<uint64_t> ResctrlGroup::sumOf(const char* name) const {
   return sum;
 }
 
-// "    L3:0=fffff;1=fffff" among the lines of the default group.
-base::Status ResctrlGroup::setWays(uint64_t mask) {
-  std::string schemata = files_->read("schemata").value_or("");
-  size_t at = ("\n" + schemata).find("L3:");
-  std::string line = at == std::string::npos ? "" : schemata.substr(at - 1);
-  line = line.substr(0, line.find('\n'));
-  if (line.empty())
-    return missingFeature("resctrl cannot limit the ways of the last-level cache here",
-                          "It needs cat_l3 in /proc/cpuinfo, and a mount without -o cdp");
-  std::string wanted = "L3:";
-  for (size_t from = 3; from < line.size();) {
-    size_t end = std::min(line.find(';', from), line.size());
-    std::string id = line.substr(from, line.find('=', from) - from);
-    wanted += fmt::format("{}{}={:x}", wanted.size() > 3 ? ";" : "", id, mask);
-    from = end + 1;
+// "    L3:0=fffff;1=fffff" among the lines of its schemata.
+std::vector<std::pair<std::string, uint64_t>> waysOf(const ResctrlFiles& files,
+                                                     const std::string& group) {
+  std::vector<std::pair<std::string, uint64_t>> ways;
+  std::string schemata = files.read(below(group, "schemata")).value_or("");
+  std::string_view line = schemata;
+  constexpr std::string_view kName = "L3:";
+  while (!line.empty()) {
+    std::string_view one = line.substr(0, line.find('\n'));
+    line.remove_prefix(std::min(one.size() + 1, line.size()));
+    while (one.starts_with(' ')) one.remove_prefix(1);
+    if (!one.starts_with(kName)) continue;
+    one.remove_prefix(kName.size());
+    while (!one.empty()) {
+      std::string_view cache = one.substr(0, one.find(';'));
+      one.remove_prefix(std::min(cache.size() + 1, one.size()));
+      size_t equals = cache.find('=');
+      if (equals == std::string_view::npos) continue;
+      std::string_view mask = cache.substr(equals + 1);
+      uint64_t value = 0;
+      if (std::from_chars(mask.data(), mask.data() + mask.size(), value, 16).ec == std::errc())
+        ways.emplace_back(cache.substr(0, equals), value);
+    }
   }
+  return ways;
+}
+
+base::Status ResctrlGroup::setWays(uint64_t mask) {
+  std::string wanted = "L3:";
+  for (const auto& [cache, unused] : waysOf(*files_, path_))
+    wanted += fmt::format("{}{}={:x}", wanted.size() > 3 ? ";" : "", cache, mask);
   if (int error_number = files_->write(path_ + "/schemata", wanted + "\n"); error_number != 0)
     return missingFeature(
         fmt::format("resctrl does not take {}: {}", wanted, std::strerror(error_number)),

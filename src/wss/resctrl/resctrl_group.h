@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -34,6 +35,7 @@ class ResctrlFiles {
   virtual int write(const std::string& path, std::string_view text) = 0;
   virtual int makeFolder(const std::string& path) = 0;
   virtual int removeFolder(const std::string& path) = 0;
+  virtual bool mayWrite() const = 0;
 };
 
 class KernelResctrl final : public ResctrlFiles {
@@ -44,16 +46,21 @@ class KernelResctrl final : public ResctrlFiles {
   int write(const std::string& path, std::string_view text) override;
   int makeFolder(const std::string& path) override;
   int removeFolder(const std::string& path) override;
+  bool mayWrite() const override;
 
  private:
   std::string root_;
 };
 
+// Removes groups of a tidegauge that was killed: "tidegauge-812", and there is no process 812. Their
+// threads fall back to the group above.
+void removeLeftOverGroups(ResctrlFiles& files);
+
 // What the processor counts.
 struct ResctrlFeatures {
   bool occupancy = false, traffic = false;
 };
-// Errors: not mounted, or this processor or kernel has nothing like it.
+// Errors: not mounted, this processor or kernel has nothing like it, or this user may not use it.
 base::Result<ResctrlFeatures> featuresOf(const ResctrlFiles& files);
 
 // The groups that a process is in: of control, and of monitoring. Empty: the default ones.
@@ -66,6 +73,11 @@ ResctrlPlace parseResctrlPlace(std::string_view text);
 // The groups of all threads of the process. Errors: they are in several. A kernel older than Linux
 // 5.6 does not report them: then the default ones.
 base::Result<ResctrlPlace> resctrlPlaceOf(const Process& process);
+
+// The ways that a group of control has in each last-level cache, by the number of the cache. Empty:
+// they cannot be limited here.
+std::vector<std::pair<std::string, uint64_t>> waysOf(const ResctrlFiles& files,
+                                                     const std::string& group);
 
 // A group made here, with the threads of one process.
 class ResctrlGroup {
@@ -85,7 +97,7 @@ class ResctrlGroup {
   // Bytes, of all caches together; absent: the processor does not say now.
   std::optional<uint64_t> occupancy() const { return sumOf("llc_occupancy"); }
   std::optional<uint64_t> traffic() const { return sumOf("mbm_total_bytes"); }
-  // "L3:0=f;1=f" for each of the caches that the default group has.
+  // The same ways in each cache: "L3:0=f;1=f".
   base::Status setWays(uint64_t mask);
 
  private:

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "base/format.h"
+#include "base/text_layout.h"
 #include "wss/process/kernel_file.h"
 #include "wss/units.h"
 
@@ -49,12 +50,24 @@ base::Result<Ways> Ways::open(const Process& process, std::unique_ptr<ResctrlFil
   if (!mask || *mask == 0)
     return missingFeature("resctrl cannot limit the ways of the last-level cache here",
                           "It needs cat_l3 in /proc/cpuinfo, and a mount without -o cdp");
+  if (!place.control.empty())
+    return missingFeature(
+        fmt::format("process {} is in group {} of resctrl, whose limits --ways would lift",
+                    process.pid(), base::printable(place.control)),
+        "--backend resctrl without --ways works there");
+  auto ways = waysOf(*files, "");
+  bool is_whole = std::ranges::all_of(ways, [&](const auto& one) { return one.second == *mask; });
+  if (ways.empty() || !is_whole)
+    return missingFeature("not all ways of the last-level cache are free for all processes",
+                          "--ways begins with all of them. See /sys/fs/resctrl/schemata");
+  if (!place.monitor.empty())
+    return missingFeature(fmt::format("another program monitors process {} (group {} of resctrl)",
+                                      process.pid(), base::printable(place.monitor)),
+                          "Wait until it has removed its group");
   auto all = static_cast<uint32_t>(std::popcount(*mask));
   auto least = static_cast<uint32_t>(
       std::clamp<uint64_t>(numberIn(*files, "info/L3/min_cbm_bits", 10).value_or(1), 1, all));
-  TG_ASSIGN_OR_RETURN(ResctrlGroup group,
-                      ResctrlGroup::make(*files, process, place, ResctrlGroup::Kind::kControl));
-  return Ways(process, std::move(files), std::move(group), all, least, machine.l3_bytes / all);
+  return Ways(process, std::move(files), all, least, machine.l3_bytes / all);
 }
 
 SurveyHead Ways::head(int64_t window_ns) const {
@@ -74,21 +87,27 @@ base::Result<std::optional<SurveyRow>> Ways::next(Clock& clock, int64_t window_n
   auto ways = static_cast<uint32_t>(all_ - steps_.size());
   if (steps_.size() > all_ - least_ || clock.isEnding()) return std::optional<SurveyRow>();
   TG_RETURN_IF_ERROR(process_.check());
-  TG_RETURN_IF_ERROR(group_.setWays(ways >= 64 ? ~uint64_t{0} : (uint64_t{1} << ways) - 1));
+  if (!group_) {
+    TG_RETURN_IF_ERROR(process_.claim());
+    TG_ASSIGN_OR_RETURN(ResctrlGroup group,
+                        ResctrlGroup::make(*files_, process_, {}, ResctrlGroup::Kind::kControl));
+    group_.emplace(std::move(group));
+  }
+  TG_RETURN_IF_ERROR(group_->setWays(ways >= 64 ? ~uint64_t{0} : (uint64_t{1} << ways) - 1));
   // Half of the window for what no longer fits to leave the cache.
   clock.sleep(window_ns / 2);
-  std::optional<uint64_t> before = group_.traffic();
+  std::optional<uint64_t> before = group_->traffic();
   int64_t began_ns = clock.now_ns();
   clock.sleep(window_ns - window_ns / 2);
   if (clock.isEnding()) return std::optional<SurveyRow>();
-  std::optional<uint64_t> now = group_.traffic();
+  std::optional<uint64_t> now = group_->traffic();
   auto took_ns = static_cast<double>(std::max<int64_t>(1, clock.now_ns() - began_ns));
   TG_RETURN_IF_ERROR(process_.check());
   if (!before || !now || *now < *before)
     return unreadable("the processor stopped counting the memory traffic of the process",
                       "Try again");
   WaysStep step{.ways = ways,
-                .occupancy = group_.occupancy(),
+                .occupancy = group_->occupancy(),
                 .traffic = static_cast<double>(*now - *before) * 1e9 / took_ns};
   steps_.push_back(step);
   SurveyRow row;
@@ -115,15 +134,17 @@ std::string Ways::sentences() const {
   };
   if (*enough == steps_.back().ways)
     return fmt::format(
-        "With {} it reads about as much from memory as with all, so it uses no more than that of "
-        "the last-level cache, or far more than all ways hold.\n",
+        "With {} its memory traffic is about that with all of them. So it uses no more of the "
+        "last-level cache, or far more than all ways hold.\n",
         named(*enough));
   const WaysStep& less = steps_.at(all_ - *enough + 1);
+  double all_traffic = steps_.front().traffic;
+  std::string more = fmt::format("{}/s", base::humanBytes(static_cast<uint64_t>(less.traffic)));
+  if (all_traffic > kNoise_bytes_per_s)
+    more += fmt::format(", {:.1f} times as much", less.traffic / all_traffic);
   return fmt::format(
-      "With {} it reads about as much from memory as with all; with {} it reads {:.1f} times as "
-      "much ({}/s).\n",
-      named(*enough), less.ways, less.traffic / std::max(1.0, steps_.front().traffic),
-      base::humanBytes(static_cast<uint64_t>(less.traffic)));
+      "With {} its memory traffic is about that with all of them ({}/s); with {} it is {}.\n",
+      named(*enough), base::humanBytes(static_cast<uint64_t>(all_traffic)), less.ways, more);
 }
 
 SurveyVerdict Ways::verdict() const {

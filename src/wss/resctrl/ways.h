@@ -36,7 +36,8 @@ std::optional<uint32_t> waysEnough(const std::vector<WaysStep>& steps);
 
 class Ways final : public Survey {
  public:
-  // Errors: as of resctrl; memory traffic is not counted, or ways cannot be limited.
+  // Errors: as of resctrl; memory traffic is not counted; ways cannot be limited, or are already: of
+  // the process, or of all processes.
   static base::Result<Ways> open(const Process& process, std::unique_ptr<ResctrlFiles> files,
                                  const ResctrlPlace& place, const Machine& machine);
   SurveyHead head(int64_t window_ns) const override;
@@ -44,11 +45,10 @@ class Ways final : public Survey {
   SurveyVerdict verdict() const override;
 
  private:
-  Ways(const Process& process, std::unique_ptr<ResctrlFiles> files, ResctrlGroup group,
-       uint32_t all, uint32_t least, uint64_t way_bytes)
+  Ways(const Process& process, std::unique_ptr<ResctrlFiles> files, uint32_t all, uint32_t least,
+       uint64_t way_bytes)
       : process_(process),
         files_(std::move(files)),
-        group_(std::move(group)),
         all_(all),
         least_(least),
         way_bytes_(way_bytes) {}
@@ -56,7 +56,7 @@ class Ways final : public Survey {
 
   const Process& process_;
   std::unique_ptr<ResctrlFiles> files_;  // outlives the group
-  ResctrlGroup group_;
+  std::optional<ResctrlGroup> group_;    // since the first window
   uint32_t all_, least_;
   uint64_t way_bytes_;  // 0: unknown
   std::vector<WaysStep> steps_;

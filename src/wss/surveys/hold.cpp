@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "base/format.h"
 #include "base/text_layout.h"
@@ -12,7 +14,6 @@ namespace tidegauge::wss {
 namespace {
 
 constexpr double kMostPart = 0.01;
-// smaller ones are lost in the batches of the kernel's accounting
 constexpr uint64_t kMinTaken = 256U << 10;
 constexpr size_t kMaxWindows = 1'000'000;
 
@@ -21,7 +22,7 @@ constexpr size_t kMaxWindows = 1'000'000;
 uint64_t bytesToTake(uint64_t bytes, double stalled, double wanted) {
   if (stalled >= wanted) return 0;
   double part = kMostPart * (1 - stalled / wanted);
-  return std::max(kMinTaken, static_cast<uint64_t>(static_cast<double>(bytes) * part));
+  return static_cast<uint64_t>(static_cast<double>(bytes) * part);
 }
 
 std::optional<Held> heldIn(const std::vector<ReclaimStep>& steps, double wanted) {
@@ -62,8 +63,10 @@ base::Result<std::optional<SurveyRow>> Hold::next(Clock& clock, int64_t window_n
     return std::optional<SurveyRow>();
   double stalled = steps_.empty() ? 0 : steps_.back().stalled_percent.value_or(0);
   TG_ASSIGN_OR_RETURN(uint64_t now, reclaimer_.inMemory());
-  TG_ASSIGN_OR_RETURN(auto step,
-                      reclaimer_.step(bytesToTake(now, stalled, wanted_), clock, window_ns));
+  uint64_t part = bytesToTake(now, stalled, wanted_);
+  due_ = part == 0 ? 0 : due_ + part;
+  uint64_t bytes = due_ < kMinTaken ? 0 : std::exchange(due_, 0);
+  TG_ASSIGN_OR_RETURN(auto step, reclaimer_.step(bytes, clock, window_ns));
   if (!step) return std::optional<SurveyRow>();
   steps_.push_back(*step);
   return std::optional(rowOf(*step, steps_.size()));
@@ -87,7 +90,10 @@ std::string Hold::sentences() const {
         base::humanBytes(held->most_bytes),
         seconds(window_ns_) * static_cast<double>(held->windows), held->stalled_percent, wanted_,
         before);
-  bool is_stuck = steps_.back().taken < kMinTaken / 2;
+  constexpr size_t kLastOnes = 10;  // a cgroup may grow in one as much as was reclaimed
+  auto last = std::span(steps_).last(std::min(kLastOnes, steps_.size()));
+  bool is_stuck =
+      std::ranges::all_of(last, [](const ReclaimStep& step) { return step.taken < kMinTaken / 2; });
   return fmt::format(
       "Its tasks never waited for memory for {:g} % of the time, so less than {} may be enough. "
       "The cgroup had {} at the beginning. {}\n",
@@ -112,11 +118,7 @@ SurveyVerdict Hold::verdict() const {
                                    {"wanted_percent", wanted_},
                                    {"held", held_json},
                                    {"has_swap", reclaimer_.hasSwap()}}};
-  if (isTooMuch())
-    verdict.broken =
-        base::Error{base::ErrorKind::kLimit,
-                    "the cgroup waited for memory for longer than --max-pressure allows",
-                    std::nullopt, "Choose a higher --max-pressure to continue"};
+  if (isTooMuch()) verdict.broken = Reclaimer::stalledTooLong();
   return verdict;
 }
 

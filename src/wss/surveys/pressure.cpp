@@ -63,7 +63,8 @@ SurveyHead Pressure::head(int64_t /*window_ns*/) const {
     if (scope_.scansMachine())
       head.limits = {
           "only what was read back is of this cgroup; the other figures describe the whole "
-          "machine, because cgroups of version 1 do not count them"};
+          "machine, without the reclaim at other cgroups' limits, because cgroups of version 1 do "
+          "not count them"};
     return head;
   }
   head.how += "on this machine";

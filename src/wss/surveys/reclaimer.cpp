@@ -19,10 +19,6 @@ namespace {
 constexpr uint64_t kMaxAtOnce = 64U << 20;  // between two checks of stalls
 constexpr int64_t kLook_ns = 100'000'000;
 
-base::Error missing(std::string what, std::string hint) {
-  return {base::ErrorKind::kMissingFeature, std::move(what), std::nullopt, std::move(hint)};
-}
-
 // "max" is not a number.
 std::optional<uint64_t> numberIn(const std::string& path) {
   auto text = readKernelFile(path);
@@ -64,7 +60,7 @@ base::Result<Reclaimer> Reclaimer::open(MemoryScope scope, double most_stalled_p
   const std::string& path = scope.cgroup();
   std::string shown = base::printable(path);
   if (path.size() < 2)
-    return missing(
+    return missingFeature(
         "memory can only be reclaimed from a cgroup of version 2 with a memory controller",
         "Start the program in such a cgroup (systemd-run --scope -p MemoryAccounting=yes …). "
         "--backend pte and smaps need no cgroup");
@@ -74,14 +70,14 @@ base::Result<Reclaimer> Reclaimer::open(MemoryScope scope, double most_stalled_p
         base::ErrorKind::kUnreadable, fmt::format("there is no cgroup {}", shown), std::nullopt,
         "Give its path below /sys/fs/cgroup. `cat /proc/PID/cgroup` prints the path of a process"};
   if (access(file.c_str(), F_OK) != 0)
-    return missing(fmt::format("cgroup {} has no memory.reclaim", shown),
-                   "It needs version 2, the memory controller, and Linux 5.19 or later");
+    return missingFeature(fmt::format("cgroup {} has no memory.reclaim", shown),
+                          "It needs version 2, the memory controller, and Linux 5.19 or later");
   if (access(file.c_str(), W_OK) != 0)
-    return missing(fmt::format("{} may not be written: {}", file, std::strerror(errno)),
-                   "Run as root");
+    return missingFeature(fmt::format("{} may not be written: {}", file, std::strerror(errno)),
+                          "Run as root");
   TG_ASSIGN_OR_RETURN(MemoryCounters now, scope.look());
   if (!now.some_ns)
-    return missing(
+    return missingFeature(
         fmt::format("cgroup {} does not report how long it waits for memory (memory.pressure)",
                     shown),
         "The experiment needs this to end in time. Boot with psi=1. --backend pte and smaps do "
@@ -121,7 +117,7 @@ base::Status Reclaimer::take(uint64_t bytes, const MemoryCounters& before,
     int error_number = writeKernelFile(scope_.folder() + "/memory.reclaim", wanted);
     if (error_number == EAGAIN) break;  // as much as could be taken was less than that
     if (error_number != 0)
-      return missing(
+      return missingFeature(
           fmt::format("memory.reclaim of cgroup {} does not accept {}: {}",
                       base::printable(scope_.cgroup()), wanted, std::strerror(error_number)),
           "");
@@ -164,6 +160,12 @@ base::Result<std::optional<ReclaimStep>> Reclaimer::step(uint64_t bytes, Clock& 
         100.0 * static_cast<double>(*counted.some_ns) / static_cast<double>(took_ns);
   if (clock.isEnding()) return std::optional<ReclaimStep>();
   return std::optional(step);
+}
+
+base::Error Reclaimer::stalledTooLong() {
+  return {base::ErrorKind::kLimit,
+          "the cgroup waited for memory for longer than --max-pressure allows", std::nullopt,
+          "Choose a higher --max-pressure to continue"};
 }
 
 std::vector<std::string> Reclaimer::limits() const {

@@ -45,6 +45,8 @@ class Reclaimer {
   // One window; absent: the clock ended it. Reclaims less than `bytes` if the stall is used up.
   base::Result<std::optional<ReclaimStep>> step(uint64_t bytes, Clock& clock,
                                                 int64_t window_ns) const;
+  // That the cgroup stalled for more than mostStalled().
+  static base::Error stalledTooLong();
   // What its figures leave out.
   std::vector<std::string> limits() const;
 

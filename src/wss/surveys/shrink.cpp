@@ -131,11 +131,7 @@ SurveyVerdict Shrink::verdict() const {
                  {"window_s", seconds(window_ns_)},
                  {"least_bytes", steps_.empty() ? nlohmann::json() : nlohmann::json(needed())},
                  {"has_swap", reclaimer_.hasSwap()}}};
-  if (how == ShrinkEnd::kPressure)
-    verdict.broken =
-        base::Error{base::ErrorKind::kLimit,
-                    "the cgroup waited for memory for longer than --max-pressure allows",
-                    std::nullopt, "Choose a higher --max-pressure to continue"};
+  if (how == ShrinkEnd::kPressure) verdict.broken = Reclaimer::stalledTooLong();
   return verdict;
 }
 

@@ -107,6 +107,9 @@ std::string dryText(const std::deque<Process>& processes, const Choice& choice, 
       base::humanBytes(rss_bytes), choice.backend->name(), choice.backend->how()));
   say(costText(all, "a process"));
   text += choiceText(choice, columns);
+  UnseenTouches unseen;
+  for (const Process& process : processes) unseen.add(unseenBy(*choice.backend, process));
+  if (unseen.any()) say(unseenSentence(unseen));
   say("Nothing was measured, and the processes were not changed.");
   return text;
 }

@@ -147,7 +147,7 @@ std::string csvHeader(bool tells_writes) {
     text += fmt::format(",{}_bytes", sumName(name, sum, tells_writes));
   return text +
          ",referenced_ci95_bytes,cpu_s,stall_s,clear_s,read_s,at_least,reclaimed_bytes,"
-         "refaulted_bytes,process_cpu_s" +
+         "refaulted_bytes,process_cpu_s,stopped_s" +
          base::kCsvLineEnd;
 }
 
@@ -163,6 +163,7 @@ std::string csvRow(const Row& row, double unix_s, bool knows_sharing) {
   text += fmt::format(",{:d},{},{},", isAtLeast(row) ? 1 : 0, row.gone_bytes,
                       row.meanwhile.pressure.counted.refaulted());
   if (auto ran_ns = row.meanwhile.work.ran_ns) text += fmt::format("{:.6f}", seconds(*ran_ns));
+  text += fmt::format(",{:.6f}", seconds(row.cost.stopped_ns));
   return text + base::kCsvLineEnd;
 }
 

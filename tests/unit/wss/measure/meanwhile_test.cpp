@@ -80,6 +80,20 @@ TEST_F(MeanwhileTest, OfVersionOneCountsWhatTheMachineReclaimed) {
   EXPECT_TRUE(meanwhile.exceedsLimit());
 }
 
+// docker --memory X --memory-swap X: the kernel counts the limit of both alone.
+TEST_F(MeanwhileTest, OfVersionOneCountsTheLimitOfSwapToo) {
+  versionOne();
+  sys_.write("/sys/fs/cgroup/memory/a/memory.failcnt", "0\n");
+  sys_.write("/sys/fs/cgroup/memory/a/memory.memsw.failcnt", "3\n");
+  MeanwhileWatch watch(process_, sys_.root());
+  watch.begin(1'000'000'000);
+  EXPECT_FALSE(watch.isReclaimed());
+  sys_.write("/sys/fs/cgroup/memory/a/memory.memsw.failcnt", "4\n");
+  EXPECT_TRUE(watch.isReclaimed());
+  sys_.write("/proc/vmstat", "pgscan_file 1010\npgsteal_file 505\n");
+  EXPECT_TRUE(watch.look(2'000'000'000).is_reclaimed);
+}
+
 TEST_F(MeanwhileTest, OfVersionOneLeavesOutTheLimitsOfOthers) {
   versionOne();
   sys_.write("/sys/fs/cgroup/memory/a/memory.failcnt", "7\n");

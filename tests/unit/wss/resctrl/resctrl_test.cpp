@@ -41,6 +41,8 @@ class FakeResctrl final : public ResctrlFiles {
   std::map<std::string, std::set<std::string>> tasks;  // by group
   std::vector<std::string> written;
   size_t most_groups = 4;
+  bool is_root = true;
+  int refuses_tasks = 0, refuses_schemata = 0;  // errno
 
   std::optional<std::string> read(const std::string& path) const override {
     if (path.ends_with("/tasks")) {
@@ -54,21 +56,29 @@ class FakeResctrl final : public ResctrlFiles {
     if (file == files.end()) return std::nullopt;
     return file->second;
   }
+  bool mayWrite() const override { return is_root; }
   std::vector<std::string> list(const std::string& folder) const override {
-    if (folder.empty())
-      return files.empty() ? std::vector<std::string>{} : std::vector<std::string>{"info"};
+    if (files.empty()) return {};
     if (folder.ends_with("mon_data")) return {"mon_L3_00", "mon_L3_01", "mon_PERF_PKG_00"};
-    return {};
+    std::vector<std::string> names;
+    if (folder.empty()) names = {"info", "mon_groups", "tasks"};
+    std::string begin = folder.empty() ? "" : folder + "/";
+    for (const std::string& one : folders)
+      if (one.starts_with(begin) && one.find('/', begin.size()) == std::string::npos)
+        names.push_back(one.substr(begin.size()));
+    return names;
   }
   int write(const std::string& path, std::string_view text) override {
     written.push_back(path + " " + std::string(text));
     if (path.ends_with("/schemata")) {
+      if (refuses_schemata != 0) return refuses_schemata;
       onWays(std::string(text));
       return 0;
     }
     std::string group = path == "tasks" ? "" : path.substr(0, path.size() - 6);
     std::string task(text.substr(0, text.find('\n')));
     if (!group.empty() && !folders.contains(group)) return ENOENT;
+    if (!group.empty() && refuses_tasks != 0) return refuses_tasks;
     for (auto& [name, list] : tasks) list.erase(task);
     tasks[group].insert(task);
     return 0;
@@ -76,6 +86,7 @@ class FakeResctrl final : public ResctrlFiles {
   int makeFolder(const std::string& path) override {
     if (folders.size() >= most_groups) return ENOSPC;
     folders.insert(path);
+    files[path + "/schemata"] = files["schemata"];
     return 0;
   }
   int removeFolder(const std::string& path) override {
@@ -124,9 +135,10 @@ TEST_F(OfResctrl, OccupancyOfAllCachesBesideWhatIsTouched) {
   {
     auto survey = open({"web", ""});
     ASSERT_TRUE(survey.ok()) << survey.error().what;
-    EXPECT_TRUE(files_.tasks[group].contains(std::to_string(getpid())));
+    EXPECT_TRUE(files_.folders.empty());  // nothing is changed before the first window
     auto row = survey.value().next(clock_, kLong_ns);
     ASSERT_TRUE(row.ok() && row.value()) << row.error().what;
+    EXPECT_TRUE(files_.tasks[group].contains(std::to_string(getpid())));
     EXPECT_EQ(row.value()->fields["llc_bytes"], 7 * kMiB / 2);
     EXPECT_NEAR(row.value()->fields["memory_bytes_per_s"].get<double>(), 100 * kMiB, kMiB);
     EXPECT_GT(row.value()->fields["referenced_bytes"], 0);
@@ -205,7 +217,50 @@ TEST_F(OfResctrl, FewerAndFewerWays) {
   EXPECT_EQ(verdict.fields["ways_enough"], 4);
   EXPECT_EQ(verdict.fields["enough_bytes"], 16 * kMiB);
   EXPECT_THAT(verdict.text, HasSubstr("With 4 of 8 ways (16.0 MiB)"));
-  EXPECT_THAT(verdict.text, HasSubstr("with 3 it reads 8.0 times as much"));
+  EXPECT_THAT(verdict.text, HasSubstr("with 3 it is 80.0 MiB/s, 8.0 times as much"));
+}
+
+TEST_F(OfResctrl, WaysThatAreLimitedAlready) {
+  auto whyNot = [&](const ResctrlPlace& place) {
+    auto copy = std::make_unique<FakeResctrl>(files_);
+    auto ways = Ways::open(process_, std::move(copy), place, {.l3_bytes = 32 * kMiB});
+    return ways.ok() ? std::string("it can") : ways.error().what;
+  };
+  EXPECT_EQ(whyNot({}), "it can");
+  EXPECT_THAT(whyNot({"web", ""}), HasSubstr("whose limits --ways would lift"));
+  EXPECT_THAT(whyNot({"", "other"}), HasSubstr("another program monitors"));
+  files_.files["schemata"] = "L3:0=ff;1=f";
+  EXPECT_THAT(whyNot({}), HasSubstr("not all ways"));
+  files_.files["schemata"] = "L3CODE:0=ff\nL3DATA:0=ff";
+  EXPECT_THAT(whyNot({}), HasSubstr("not all ways"));
+  files_.is_root = false;
+  EXPECT_THAT(whyNot({}), HasSubstr("may not be written"));
+}
+
+TEST_F(OfResctrl, WhatTheKernelRefusesLeavesNothing) {
+  files_.refuses_tasks = EINVAL;
+  auto group = ResctrlGroup::make(files_, process_, {}, ResctrlGroup::Kind::kMonitor);
+  ASSERT_FALSE(group.ok());
+  EXPECT_THAT(group.error().what, HasSubstr("cannot be moved to group mon_groups/" + kGroup));
+  EXPECT_TRUE(files_.folders.empty());
+  files_.refuses_tasks = ESRCH;  // each has just ended
+  EXPECT_TRUE(ResctrlGroup::make(files_, process_, {}, ResctrlGroup::Kind::kMonitor).ok());
+  files_.refuses_tasks = 0;
+  files_.refuses_schemata = EINVAL;
+  files_.files["info/last_cmd_status"] = "Mask out of range";
+  auto control = ResctrlGroup::make(files_, process_, {}, ResctrlGroup::Kind::kControl);
+  ASSERT_TRUE(control.ok());
+  base::Status status = control.value().setWays(0xf);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().hint, "Mask out of range");
+}
+
+TEST_F(OfResctrl, GroupsOfAKilledTidegauge) {
+  std::string gone = "tidegauge-4194399";  // above the largest number of a process
+  files_.folders = {
+      gone, "mon_groups/" + gone, "web", "web/mon_groups/" + gone, "mon_groups/other", kGroup};
+  removeLeftOverGroups(files_);
+  EXPECT_EQ(files_.folders, (std::set<std::string>{"web", "mon_groups/other", kGroup}));
 }
 
 TEST_F(OfResctrl, WaysNeedTheTraffic) {
