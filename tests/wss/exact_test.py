@@ -52,12 +52,20 @@ class ExactWindow(WssCase):
         with self.touching(64, 16) as (pid, _, _), tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "run.jsonl")
             text = " ".join(wss("--exact-window", "-o", path, pid, 0.1).stdout.split())
-            self.assertRegex(text, r"The process stood still for [0-9.]+ ms in a window \(--exact-window\)")
+            self.assertRegex(text, r"The process stood still for up to [0-9.]+ ms in a window \(--exact-window\)")
             self.assertIn("stands still", " ".join(wss(path).stdout.split()))
             text = " ".join(wss("--exact-window", "--dry-run", pid, 0.1).stdout.split())
             self.assertRegex(text, r"and stops the process for [0-9.]+ ms")
             for words in (("-P", 3), ("-C", "-d", 0.3), ("-s", 0, "-d", 0.3)):
                 self.assertIn("stood still", wss("--exact-window", *words, pid, 0.1).stdout)
+
+    def test_a_process_that_did_not_run(self):
+        """To be stopped and resumed is no work of its own."""
+        with running(["sleep", "100"]) as process:
+            text = " ".join(wss("--exact-window", process.pid, 1.1).stdout.split())
+            self.assertIn("The process did not run in this window", text)
+            self.assertNotIn("within", text)
+            self.assertNotIn("not touched", text)
 
     def test_several_processes(self):
         with self.touching(32, 8) as (one, _, _), self.touching(32, 8) as (two, _, _):
@@ -117,7 +125,9 @@ class ExactWindow(WssCase):
             self.assertEqual(other.stdout.readline(), "ready\n")
             done = wss("--exact-window", pid, 0.1, check=False)
             self.assertEqual(done.returncode, 4)
+            self.assertEqual(done.stdout, "")
             self.assertIn(f"because process {other.pid} traces it", done.stderr)
+            self.assertEqual(wss("--exact-window", "--dry-run", pid, 0.1, check=False).returncode, 4)
             self.assertIn("omit --exact-window", done.stderr)
 
     def test_what_does_not_go_with_it(self):

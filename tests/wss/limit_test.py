@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
@@ -94,6 +95,30 @@ class Limit(WssCase):
             self.assertFalse(row["error"]["at_least"], row["pressure"])
             self.assertEqual(row["pressure"]["bytes"]["scanned"], 0)
             self.assertIn("more than L2", " ".join(wss(pid, 1).stdout.split()))
+
+    def test_rolling_windows_are_marked(self):
+        with self.reading() as (pid, _):
+            text = wss("--rolling", 2, "-d", 2, pid, 0.5).stdout
+            rows = [line.split() for line in text.splitlines() if re.match(r" +[0-9.]+ +[0-9.]+ +[0-9.]+\+", line)]
+            self.assertGreaterEqual(len(rows), 2, text)
+            self.assertIn("touched for the first time", " ".join(text.split()))
+            last = json.loads(wss("--json", "--rolling", 2, "-d", 2, pid, 0.5).stdout)["rows"][-1]
+            self.assertEqual([one["at_least"] for one in last["rolling"]["within"]], [True, True])
+
+    def test_a_limit_of_one_of_two(self):
+        """It does not hold for what both have."""
+        if "pte" not in list(self.backends()):
+            self.skipTest("only pte counts shared pages once, and compares several processes")
+        with self.reading() as (one, _), self.touching(64, 20) as (two, _, _):
+            self.assertIn("more than limit (64.0 MiB", " ".join(wss(one, 2).stdout.split()))
+            self.assertNotIn("more than limit", " ".join(wss(one, two, 2).stdout.split()))
+
+    def test_memory_that_is_charged_elsewhere(self):
+        with cgroup_with_limit(self, LIMIT) as folder, self.touching(100, 80) as (pid, _, _):
+            (folder / "cgroup.procs").write_text(str(pid))
+            text = " ".join(wss(pid, 0.5).stdout.split())
+            self.assertRegex(text, r"8[01]\.[0-9] MiB were touched")
+            self.assertNotIn("limit (64", text)
 
     def test_a_process_that_did_not_run_says_so(self):
         with running(["sleep", "100"]) as process:

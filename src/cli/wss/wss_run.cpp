@@ -9,6 +9,7 @@
 #include "cli/wss/wss_survey.h"
 #include "cli/wss/wss_writer.h"
 #include "wss/choice/abilities.h"
+#include "wss/process/stopped_process.h"
 #include "wss/words/choice_text.h"
 
 namespace tidegauge::cli {
@@ -54,6 +55,9 @@ int runWss(const WssOptions& options) {
   if (isOfSeveral(options)) return runSeveral(options, plan);
   auto process = wss::Process::open(options.targets.pids.front());
   if (!process.ok()) return reportError(process.error());
+  if (options.method.exact_window)
+    if (auto status = wss::StoppedProcess::check(process.value()); !status.ok())
+      return reportError(status.error());
   auto choice = wss::chooseBackend(
       {.backend = options.method.backend,
        .sample = options.method.sample,

@@ -70,6 +70,7 @@ struct Reading {
   std::optional<int64_t> watched_ns = std::nullopt;
   // The process ran only in this window, of all its memory (exact_window.h).
   std::optional<Window> ran = std::nullopt;
+  size_t stopped_threads = 0;  // that were stopped for it
 };
 
 // What a back-end can do, and what its figures are of.

@@ -46,6 +46,7 @@ base::Result<Reading> ExactWindow::read(const Process& process, Clock& clock) {
   base::Result<Reading> done = inner_->read(process, clock);
   began_ns = clock.cpu_ns();
   Run& run = runs_[process.pid()];
+  size_t threads = stopped.threads();
   Moment end = stopped.stopped(), resumed = stopped.resume();
   // The threads stop, and are resumed, one after the other.
   run.before.least_ns += std::max<int64_t>(0, end.first_ns - run.resumed.last_ns);
@@ -54,6 +55,7 @@ base::Result<Reading> ExactWindow::read(const Process& process, Clock& clock) {
   run.resumed = resumed;
   if (!done.ok()) return done;
   done.value().ran = run.before;
+  done.value().stopped_threads = threads;
   count(done.value().cost, end, resumed, stopped_cpu_ns + clock.cpu_ns() - began_ns);
   return done;
 }

@@ -13,6 +13,8 @@
 namespace tidegauge::wss {
 namespace {
 
+constexpr double kAnyLength_ms = 1e12;  // the file does not contain --max-stall-ms
+
 std::vector<std::string> reclaimNotes(const Measurement& measurement) {
   size_t windows = 0;
   const Row* last = nullptr;
@@ -54,7 +56,7 @@ std::vector<std::string> notesOf(const Measurement& measurement) {
   int64_t stopped_ns = 0;
   for (const Measurement::Sample& sample : measurement.samples)
     stopped_ns = std::max(stopped_ns, sample.row.cost.stopped_ns);
-  notes.push_back(stallSentence({.stopped_ns = stopped_ns}, 0, "the process"));
+  notes.push_back(stallSentence({.stopped_ns = stopped_ns}, kAnyLength_ms, "the process"));
   if (notes.back().empty()) notes.pop_back();
   if (measurement.is_clock_set_back)
     notes.emplace_back(

@@ -35,8 +35,7 @@ std::vector<Touched> curveOf(const Measurement& measurement) {
     double window_s = measurement.pace().windowOr(measurement.head.window_s);
     for (const Rolling::Within& within : last.rolling.within)
       curve.push_back({std::llround(within.windows * window_s * 1e9), within.bytes,
-                       last.row.sums.rss, last.row.meanwhile.is_reclaimed,
-                       last.row.meanwhile.unseen.any() || !last.row.is_flushed});
+                       last.row.sums.rss, last.row.meanwhile.is_reclaimed, within.is_at_least});
   } else if (course == "profile" || course == "cumulative") {
     // A day of -C is thinned out evenly, keeping the last row: the curve keeps its shape.
     const auto& samples = measurement.samples;

@@ -54,7 +54,8 @@ Rolling readRolling(Fields& fields, const json& of, double window_s) {
     uint32_t before = rolling.within.empty() ? 0 : rolling.within.back().windows;
     if (windows <= before || windows * window_s > Fields::kMaxSeconds)
       fields.wrong("\"windows\" do not grow, or are longer than any clock counts");
-    rolling.within.push_back({windows, fields.whole(one, "bytes")});
+    bool is_at_least = Fields::tells(one, "at_least") && fields.flag(one, "at_least");
+    rolling.within.push_back({windows, fields.whole(one, "bytes"), is_at_least});
   }
   size_t bin = 0;
   for (const json& one : fields.list(of, "again", Rolling::kBins))

@@ -74,7 +74,8 @@ std::vector<LruGroup> parseLruGen(std::string_view text) {
 }
 
 bool isWithinCgroup(std::string_view path, std::string_view folder) {
-  return path == folder || (path.starts_with(folder) && path[folder.size()] == '/');
+  return path == folder || folder == "/" ||
+         (path.starts_with(folder) && path[folder.size()] == '/');
 }
 
 std::string memoryCgroup(std::string_view text) {

@@ -127,4 +127,17 @@ Machine lookAtMachine(const Process& process, const std::string& root) {
   return machine;
 }
 
+Machine lookAtMachine(const std::deque<Process>& processes, const std::string& root) {
+  if (processes.empty()) return {};
+  Machine machine = lookAtMachine(processes.front(), root);
+  bool is_common = std::ranges::all_of(processes, [&](const Process& process) {
+    auto text = process.readFile("cgroup");
+    return text.ok() && isWithinCgroup(memoryCgroup(text.value()), machine.limit_of);
+  });
+  if (machine.limit_bytes == 0 || is_common) return machine;
+  machine.limit_bytes = 0;
+  machine.limit_of.clear();
+  return machine;
+}
+
 }  // namespace tidegauge::wss

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 
 #include "wss/process/process.h"
@@ -28,5 +29,7 @@ struct Machine {
 // `root`: prefix of /sys and /proc/meminfo, for tests. Virtual machines seldom report the real TLB:
 // there it is omitted.
 Machine lookAtMachine(const Process& process, const std::string& root = {});
+// The same for several together: a limit that does not hold for all of them is left out.
+Machine lookAtMachine(const std::deque<Process>& processes, const std::string& root = {});
 
 }  // namespace tidegauge::wss

@@ -6,8 +6,8 @@
 // Only cgroups of version 2 have all. Those of version 1 have refaults; what was scanned and taken,
 // and the waiting, is then the machine's (/proc/vmstat, /proc/pressure/memory), as it is without a
 // cgroup. But what the kernel takes from a cgroup that is at its limit is that cgroup's alone, so
-// it counts only if this cgroup, or one above it, was at its limit (memory.failcnt and the like). It only reads.
-// Cost: two or three small files. Source: Documentation/admin-guide/ cgroup-v2.rst,
+// it counts only if this cgroup, or one above it, was at its limit (memory.failcnt and the like).
+// It only reads. Cost: two or three small files. Source: Documentation/admin-guide/ cgroup-v2.rst,
 // cgroup-v1/memory.rst, accounting/psi.rst.
 #pragma once
 
@@ -70,8 +70,8 @@ class MemoryScope {
   static MemoryScope ofCgroup(std::string path, std::string root = {});  // "/shop/db"
 
   const std::string& cgroup() const { return cgroup_; }  // empty: the machine
-  // `scanned`, `taken` and the times are of the whole machine; with version 1 without what was taken
-  // from other cgroups because of their limits.
+  // `scanned`, `taken` and the times are of the whole machine; with version 1 without what was
+  // taken from other cgroups because of their limits.
   bool scansMachine() const { return cgroup_.empty() || is_version_1_; }
   const std::string& root() const { return root_; }
   std::string folder() const;  // of its files; only for a cgroup

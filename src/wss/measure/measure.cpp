@@ -163,6 +163,14 @@ void sleepAndGlance(Clock& clock, int64_t ns, const std::function<void()>& glanc
   }
 }
 
+// To be stopped and resumed takes processor time of a thread, too: a process that had no more did
+// not run.
+void forgetStops(Work& work, size_t stopped_threads) {
+  constexpr int64_t kStops_ns = 150'000;
+  auto own_ns = static_cast<int64_t>(stopped_threads) * kStops_ns;
+  if (work.ran_ns && *work.ran_ns <= own_ns) work.ran_ns = 0;
+}
+
 }  // namespace
 
 base::Status measureAll(std::span<const Process* const> processes, Backend& backend,
@@ -212,6 +220,7 @@ base::Status measureAll(std::span<const Process* const> processes, Backend& back
       auto act = [&] { return backend.read(*processes[i], clock); };
       TG_ASSIGN_OR_RETURN(Reading reading, withAnyThread(*processes[i], act));
       if (!clears && outcomes[i].row) keepMost(reading.uses, outcomes[i].row->uses);
+      size_t stopped_threads = reading.stopped_threads;
       Row row = rowOf(clearings[i], std::move(reading), slept_ns);
       if (clears) {
         row.cost.cpu_ns += clearings[i].cost.cpu_ns + clearings[i].ring_cpu_ns;
@@ -219,6 +228,7 @@ base::Status measureAll(std::span<const Process* const> processes, Backend& back
         row.cost.stopped_ns += clearings[i].cost.stopped_ns;
       }
       if (!watches.empty()) row.meanwhile = watches[i]->look(clock.now_ns());
+      forgetStops(row.meanwhile.work, stopped_threads);
       if (clearings[i].sees_guests) row.meanwhile.unseen.remove(Toucher::kKvm);
       end_ns = row.read.end_ns;
       outcomes[i].row = std::move(row);

@@ -30,6 +30,7 @@ struct Rolling {
   struct Within {
     uint32_t windows = 0;
     uint64_t bytes = 0;
+    bool is_at_least = false;  // of one of these windows, what was touched is a lower bound
   };
   std::vector<Within> within;  // of 1, 2, 4 … windows
   uint64_t never = 0;          // resident, and not touched since the beginning

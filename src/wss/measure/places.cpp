@@ -24,7 +24,7 @@ std::vector<Place> placesOf(const Machine& machine) {
       machine.l3_processors > 1 ? fmt::format(", which {} processors share", machine.l3_processors)
                                 : "");
   add("TLB", machine.huge_tlb_entries * kHugePage, " in pages of 2 MiB");
-  add("limit", machine.limit_bytes,
+  add(std::string(kLimitName), machine.limit_bytes,
       fmt::format(" of cgroup {}", base::printable(machine.limit_of)));
   add("memory", machine.memory_bytes, " of this machine");
   std::stable_sort(places.begin(), places.end(),

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "wss/machine/machine.h"
@@ -21,6 +22,8 @@ struct Touched {
   bool is_reclaimed = false;  // Meanwhile::is_reclaimed
   bool misses_some = false;   // Meanwhile::unseen has some, or it was not flushed
 };
+
+inline constexpr std::string_view kLimitName = "limit";  // of the place that is a cgroup's limit
 
 // A size of a part of the machine.
 struct Place {

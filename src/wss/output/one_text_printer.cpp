@@ -58,7 +58,10 @@ std::string OneTextPrinter::window(const OneWindow& window) {
   if (options_.by && rows_ > 1) text += "\n" + header();
   text += rolling != nullptr ? rolling->rowText(row) : rowText(row, text_);
   Touched touched = touchedIn(row);
-  if (course != Course::kSingle) unseen_.add(row.meanwhile.unseen);
+  if (course != Course::kSingle) {
+    unseen_.add(row.meanwhile.unseen);
+    repeats_ = repeatsSentence(row, text_.knows_sharing);
+  }
   if (row.meanwhile.is_reclaimed && course != Course::kSingle) {
     last_reclaimed_ = row.meanwhile;
     windows_reclaimed_ += 1;
@@ -95,6 +98,7 @@ std::string OneTextPrinter::warnings() const {
   std::vector<std::string> sentences =
       reclaimSentences(windows_reclaimed_, static_cast<size_t>(rows_), last_reclaimed_);
   sentences.push_back(unseenSentence(unseen_));
+  sentences.push_back(repeats_);
   sentences.push_back(stallSentence(most_, options_.most_stall_ms, "the process"));
   if (rows_ > 0 && subject_.process.isStopped())
     sentences.emplace_back(

@@ -33,6 +33,7 @@ class OneTextPrinter final : public Printer<OneWindow> {
   std::string cold_;                      // what the longest window says is cold
   UnseenTouches unseen_;                  // in any of several windows
   std::optional<MinuteWindows> minutes_;  // of windows that may say which limit would do
+  std::string repeats_{};                 // of the last row of several
   Cost most_{};                           // that any window had
   Meanwhile last_reclaimed_{};            // of the last row in which memory was reclaimed
   size_t windows_reclaimed_ = 0;

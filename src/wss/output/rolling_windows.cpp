@@ -1,5 +1,6 @@
 #include "wss/output/rolling_windows.h"
 
+#include "base/text_layout.h"
 #include "wss/units.h"
 #include "wss/words/heat_text.h"
 #include "wss/words/row_json.h"
@@ -18,6 +19,10 @@ void RollingWindows::add(const Row& row) {
   if (windows_ == 1) first_read_ns_ = last_read_ns_;
   time_s_ = seconds(row.read.end_ns - *began_ns_);
   last_ = history_.add(row.pages);
+  if (isAtLeast(row)) last_at_least_ = windows_;
+  for (Rolling::Within& within : last_.within)
+    within.is_at_least =
+        last_at_least_ && windows_ - *last_at_least_ < static_cast<int>(within.windows);
   reuse_.add(last_);
   mappings_ = row.uses;
   if (options_.shows_heat || options_.keeps_heat)
@@ -48,7 +53,14 @@ std::string RollingWindows::closingText(size_t columns, bool colour) const {
   double window_s = options_.window_s;
   std::string text;
   if (windows_ > 1) text += "\n" + paceText(pace(), window_s, columns);
-  if (std::string reuse = reuse_.text(window_s, columns); !reuse.empty()) text += "\n" + reuse;
+  if (std::string reuse = reuse_.text(window_s, columns); !reuse.empty()) {
+    text += "\n" + reuse;
+    if (last_at_least_)
+      text += base::wrapped(
+          "Careful: some touches are missing, so memory may have been touched again earlier than "
+          "this. What was reclaimed and came back counts as touched for the first time.",
+          columns, 0, 2);
+  }
   if (options_.shows_heat) text += "\n" + heatText(heat_, mappings_, columns, colour);
   return text;
 }

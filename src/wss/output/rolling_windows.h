@@ -57,6 +57,7 @@ class RollingWindows {
   int64_t unseen_ns_ = 0;                         // between windows
   double time_s_ = 0;
   int windows_ = 0;
+  std::optional<int> last_at_least_;  // the last window with a lower bound
 };
 
 }  // namespace tidegauge::wss

@@ -38,7 +38,7 @@ std::string nameIn(const Watched& watched, pid_t pid) {
 SeveralTextPrinter::SeveralTextPrinter(const SeveralSubject& subject, const PrintOptions& options)
     : subject_(subject), options_(options) {
   const auto& processes = subject.watched.processes();
-  if (!processes.empty()) machine_ = lookAtMachine(processes.front());
+  machine_ = lookAtMachine(processes);
 }
 
 std::string SeveralTextPrinter::wrapped(const std::string& words) const {

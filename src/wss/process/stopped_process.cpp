@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <semaphore>
 #include <string>
 #include <thread>
@@ -23,7 +24,8 @@ namespace tidegauge::wss {
 namespace {
 
 constexpr std::string_view kWhat = "--exact-window";
-constexpr int64_t kLongest_ns = 1'000'000'000;
+// For a thread that waits in the kernel; and for one that waits for a processor.
+constexpr int64_t kLongest_ns = 1'000'000'000, kLongestReady_ns = 5'000'000'000;
 constexpr int64_t kPause_ns = 20'000;
 
 enum class Waited : uint8_t { kStopped, kGone, kNotYet };
@@ -55,23 +57,38 @@ pid_t valueIn(const std::string& status_path, std::string_view key) {
   return static_cast<pid_t>(std::atoi(text.value().c_str() + at + key.size() + 3));
 }
 
-// The refused thread may be the only one that somebody traces.
-base::Error notSeized(const Process& process, pid_t thread, int error_number) {
+// It may be one thread of several that is traced, and by one thread of several.
+std::optional<pid_t> tracerOf(const Process& process, pid_t thread) {
   pid_t tracer =
       valueIn(fmt::format("/proc/{}/task/{}/status", process.pid(), thread), "TracerPid");
-  // It is a thread.
-  if (pid_t its = valueIn(fmt::format("/proc/{}/status", tracer), "Tgid"); its != 0) tracer = its;
-  if (tracer != 0)
-    return {base::ErrorKind::kMissingFeature,
-            fmt::format("process {} cannot be stopped, because process {} traces it", process.pid(),
-                        tracer),
-            std::nullopt, "End that debugger or tracer, or omit --exact-window"};
-  return {
-      base::ErrorKind::kMissingFeature,
+  if (tracer == 0) return std::nullopt;
+  pid_t its_process = valueIn(fmt::format("/proc/{}/status", tracer), "Tgid");
+  return its_process != 0 ? its_process : tracer;
+}
+
+base::Error tracedBy(const Process& process, pid_t tracer) {
+  return missingFeature(fmt::format("process {} cannot be stopped, because process {} traces it",
+                                    process.pid(), tracer),
+                        "End that debugger or tracer, or omit --exact-window");
+}
+
+base::Error notSeized(const Process& process, pid_t thread, int error_number) {
+  if (auto tracer = tracerOf(process, thread)) return tracedBy(process, *tracer);
+  return missingFeature(
       fmt::format("process {} cannot be stopped: {}", process.pid(), std::strerror(error_number)),
-      std::nullopt,
       "Run as root with CAP_SYS_PTRACE (see also /proc/sys/kernel/yama/ptrace_scope), or omit "
-      "--exact-window"};
+      "--exact-window");
+}
+
+base::Error tooLate(const Process& process, pid_t thread, bool is_ready) {
+  return {base::ErrorKind::kLimit,
+          is_ready ? fmt::format("thread {} of process {} did not get a processor within five "
+                                 "seconds, so it could not be stopped",
+                                 thread, process.pid())
+                   : fmt::format("thread {} of process {} did not stop within a second, because it "
+                                 "waits in the kernel",
+                                 thread, process.pid()),
+          std::nullopt, "Try again, or omit --exact-window"};
 }
 
 // Ctrl-Z, or a write to a terminal in the background, would leave the process standing.
@@ -104,6 +121,7 @@ class StoppedProcess::Tracer {
     pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
   }
 
+  size_t threads() const { return threads_.size(); }
   Moment stopped, resumed;
   base::Status status = base::okStatus();
 
@@ -158,21 +176,18 @@ class StoppedProcess::Tracer {
 
   // All together: the end of one may show only after that of another.
   base::Status waitForAll() {
-    for (int64_t end_ns = clockTime_ns(CLOCK_MONOTONIC) + kLongest_ns;;) {
+    for (int64_t began_ns = clockTime_ns(CLOCK_MONOTONIC);;) {
       const Traced* late = nullptr;
       for (Traced& one : threads_) {
         if (one.now == Waited::kNotYet) one.now = lookAt(one.id, one.signal);
         if (one.now == Waited::kNotYet) late = &one;
       }
       if (late == nullptr) return base::okStatus();
-      if (clockTime_ns(CLOCK_MONOTONIC) > end_ns) {
+      int64_t waited_ns = clockTime_ns(CLOCK_MONOTONIC) - began_ns;
+      if (waited_ns > kLongest_ns) {
         TG_RETURN_IF_ERROR(process_.check());
-        return base::Error{
-            base::ErrorKind::kLimit,
-            fmt::format("thread {} of process {} did not stop within a second, because it waits in "
-                        "the kernel",
-                        late->id, process_.pid()),
-            std::nullopt, "Try again, or omit --exact-window"};
+        bool is_ready = stateOf(process_, late->id) == 'R';
+        if (!is_ready || waited_ns > kLongestReady_ns) return tooLate(process_, late->id, is_ready);
       }
       timespec time{.tv_sec = 0, .tv_nsec = kPause_ns};
       nanosleep(&time, nullptr);
@@ -198,6 +213,14 @@ StoppedProcess::StoppedProcess(StoppedProcess&&) noexcept = default;
 StoppedProcess::~StoppedProcess() = default;
 
 Moment StoppedProcess::stopped() const { return tracer_->stopped; }
+size_t StoppedProcess::threads() const { return tracer_->threads(); }
+
+base::Status StoppedProcess::check(const Process& process) {
+  TG_ASSIGN_OR_RETURN(std::vector<pid_t> threads, threadsOf(process, kWhat));
+  for (pid_t thread : threads)
+    if (auto tracer = tracerOf(process, thread)) return tracedBy(process, *tracer);
+  return base::okStatus();
+}
 
 Moment StoppedProcess::resume() {
   tracer_->end();

@@ -4,12 +4,12 @@
 //            │  …          it touches nothing
 //   running ─┴─ resume()   PTRACE_DETACH
 //
-// A thread of this program does that, and ends. At its end the kernel resumes whatever is left, also
-// threads that had not stopped yet, and reports those that were killed to their parent. The same
-// happens if this program is killed. Ctrl-Z is held back meanwhile. A process that a signal had stopped stays
-// stopped. What the process can notice: blocking system calls that are never restarted end with
-// EINTR (epoll_wait, sigtimedwait and others: signal(7)). Cost: some 10 µs for each thread.
-// Source: ptrace(2); Linux, kernel/ptrace.c, exit_ptrace().
+// A thread of this program does that, and ends. At its end the kernel resumes whatever is left,
+// also threads that had not stopped yet, and reports those that were killed to their parent. The
+// same happens if this program is killed. Ctrl-Z is held back meanwhile. A process that a signal
+// had stopped stays stopped. What the process can notice: blocking system calls that are never
+// restarted end with EINTR (epoll_wait, sigtimedwait and others: signal(7)). Cost: some 10 µs for
+// each thread. Source: ptrace(2); Linux, kernel/ptrace.c, exit_ptrace().
 #pragma once
 
 #include <memory>
@@ -27,6 +27,8 @@ struct Moment {
 
 class StoppedProcess {
  public:
+  // Of these errors, those that are known before: that it is traced, or has too many threads.
+  static base::Status check(const Process& process);
   // Errors: this user may not trace it, another program does, it has too many threads, a thread
   // does not stop within a second, or it has ended.
   static base::Result<StoppedProcess> stop(const Process& process, Clock& clock);
@@ -36,6 +38,7 @@ class StoppedProcess {
   ~StoppedProcess();
 
   Moment stopped() const;
+  size_t threads() const;  // that stand still
   Moment resume();
 
  private:

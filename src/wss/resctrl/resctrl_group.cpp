@@ -176,8 +176,8 @@ base::Status ResctrlGroup::take(const Process& process) {
 
 ResctrlGroup::~ResctrlGroup() {
   if (path_.empty()) return;
-  // Also those that they began since, until no new one appears. Who is left when the group is removed
-  // falls to the group of control above a group of monitoring, and else to the default one.
+  // Also those that they began since, until no new one appears. Who is left when the group is
+  // removed falls to the group of control above a group of monitoring, and else to the default one.
   constexpr int kMaxRounds = 16;
   for (int round = 0; round < kMaxRounds; ++round) {
     std::string tasks = files_->read(path_ + "/tasks").value_or("");

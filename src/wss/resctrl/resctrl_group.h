@@ -52,8 +52,8 @@ class KernelResctrl final : public ResctrlFiles {
   std::string root_;
 };
 
-// Removes groups of a tidegauge that was killed: "tidegauge-812", and there is no process 812. Their
-// threads fall back to the group above.
+// Removes groups of a tidegauge that was killed: "tidegauge-812", and there is no process 812.
+// Their threads fall back to the group above.
 void removeLeftOverGroups(ResctrlFiles& files);
 
 // What the processor counts.

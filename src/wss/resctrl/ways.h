@@ -36,8 +36,8 @@ std::optional<uint32_t> waysEnough(const std::vector<WaysStep>& steps);
 
 class Ways final : public Survey {
  public:
-  // Errors: as of resctrl; memory traffic is not counted; ways cannot be limited, or are already: of
-  // the process, or of all processes.
+  // Errors: as of resctrl; memory traffic is not counted; ways cannot be limited, or are already:
+  // of the process, or of all processes.
   static base::Result<Ways> open(const Process& process, std::unique_ptr<ResctrlFiles> files,
                                  const ResctrlPlace& place, const Machine& machine);
   SurveyHead head(int64_t window_ns) const override;

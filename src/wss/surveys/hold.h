@@ -21,8 +21,8 @@
 namespace tidegauge::wss {
 
 // The part of `bytes` to reclaim in a window if tasks waited for `stalled` percent of the last one,
-// where `wanted` is the goal. (Less than 256 KiB are lost in the batches of the kernel's accounting:
-// they are reclaimed with those of later windows.)
+// where `wanted` is the goal. (Less than 256 KiB are lost in the batches of the kernel's
+// accounting: they are reclaimed with those of later windows.)
 uint64_t bytesToTake(uint64_t bytes, double stalled, double wanted);
 
 // What a cgroup held from the first window on in which its tasks waited as long as wanted.

@@ -20,17 +20,19 @@ std::string choiceText(const Choice& choice, size_t columns) {
 }
 
 std::string stallSentence(const Cost& most, double most_ms, std::string_view who) {
-  std::string words;
-  if (most.stopped_ns > 0)
-    words = fmt::format("{} stood still for {:.1f} ms in a window (--exact-window).", who,
-                        milliseconds(most.stopped_ns));
-  else if (milliseconds(most.stall_ns) > most_ms)
-    return fmt::format(
-        "Careful: mmap, munmap and brk of {} waited for up to {:.1f} ms, more than the {:g} of "
-        "--max-stall-ms.",
-        who, milliseconds(most.stall_ns), most_ms);
-  if (!words.empty()) words[0] = static_cast<char>(std::toupper(words[0]));
-  return words;
+  bool is_stop = most.stopped_ns > 0;
+  double longest_ms = milliseconds(is_stop ? most.stopped_ns : most.stall_ns);
+  bool is_too_long = longest_ms > most_ms;
+  if (!is_stop && !is_too_long) return {};
+  std::string words =
+      is_stop
+          ? fmt::format("{} stood still for up to {:.1f} ms in a window (--exact-window)", who,
+                        longest_ms)
+          : fmt::format("mmap, munmap and brk of {} waited for up to {:.1f} ms", who, longest_ms);
+  if (is_too_long)
+    return fmt::format("Careful: {}, more than the {:g} of --max-stall-ms.", words, most_ms);
+  words[0] = static_cast<char>(std::toupper(words[0]));
+  return words + ".";
 }
 
 std::string cautionText(const std::vector<std::string>& sentences, size_t columns) {

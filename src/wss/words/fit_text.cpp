@@ -19,6 +19,18 @@ std::string wordsOf(const Place& place) {
   return fmt::format("{} ({}{})", place.name, base::humanBytes(place.bytes), place.words);
 }
 
+// "36 µs", "0.104 s"
+std::string shortTime(int64_t ns) {
+  return ns < 1'000'000 ? fmt::format("{} µs", ns / 1000) : fmt::format("{:.3g} s", seconds(ns));
+}
+
+// A page of a file is charged to the cgroup that read it first. So a cgroup that is far from its
+// limit may have processes that touch more.
+bool isChargedElsewhere(const Row& row) {
+  const Meanwhile& meanwhile = row.meanwhile;
+  return meanwhile.limit_bytes > 0 && meanwhile.charged_bytes < meanwhile.limit_bytes / 10 * 9;
+}
+
 }  // namespace
 
 std::string fitText(const Touched& touched, const Row& row, const Machine& machine,
@@ -41,19 +53,22 @@ std::string fitText(const Touched& touched, const Row& row, const Machine& machi
   else if (!row.once && row.repeated_bytes > kFewRepeats)
     text = "At most " + text;
   if (auto ran_ns = row.meanwhile.work.ran_ns)
-    text += fmt::format(" ({:.3g} s of CPU time)", seconds(*ran_ns));
+    text += fmt::format(" ({} of CPU time)", shortTime(*ran_ns));
   if (!row.knows_error) return base::wrapped(text + ".", columns, 0, 2);
   const Place* below = nullptr;
   const Place* above = nullptr;
   for (const Place& place : places) {
-    if (place.bytes < bounds.least_bytes) below = &place;
+    bool is_limit = place.name == kLimitName;
+    if (place.bytes < bounds.least_bytes && !(is_limit && isChargedElsewhere(row))) below = &place;
     if (above == nullptr && bounds.most_bytes && place.bytes >= *bounds.most_bytes) above = &place;
   }
   if (below != nullptr) text += ", more than " + wordsOf(*below);
   if (above != nullptr) text += (below != nullptr ? " and within " : ", within ") + wordsOf(*above);
   text += ".";
   // A few faults are usual. More is said where Ref would mislead.
-  if (uint64_t fresh = newMemory(row); fresh > std::max(touched.bytes / 4, kFewFaults_bytes))
+  // While memory is reclaimed, most are for pages that are mapped anew.
+  if (uint64_t fresh = newMemory(row);
+      !row.meanwhile.is_reclaimed && fresh > std::max(touched.bytes / 4, kFewFaults_bytes))
     text += fmt::format(
         " About {} of memory were new in the window ({} minor page faults); what of it was freed "
         "is in no figure.",

@@ -41,7 +41,8 @@ std::string rollingHeader(const Rolling& rolling, double window_s) {
 std::string rollingText(const Row& row, const Rolling& rolling, double time_s) {
   std::string text = fmt::format("{:>7.2f} {:>9}", time_s, fitted(row.sums.rss, 9));
   for (const Rolling::Within& within : rolling.within)
-    text += fmt::format(" {:>7}", fitted(within.bytes, 7));
+    text += fmt::format(
+        " {:>7}", within.is_at_least ? fitted(within.bytes, 6) + "+" : fitted(within.bytes, 7));
   return text + fmt::format(" {:>9} {:>7.1f} {:>9.1f}\n", fitted(rolling.never, 9),
                             milliseconds(row.cost.cpu_ns), milliseconds(row.cost.stall_ns));
 }

@@ -122,7 +122,8 @@ nlohmann::json rollingJson(const Rolling& rolling, double window_s) {
   for (const Rolling::Within& within : rolling.within)
     json["within"].push_back({{"windows", within.windows},
                               {"seconds", within.windows * window_s},
-                              {"bytes", within.bytes}});
+                              {"bytes", within.bytes},
+                              {"at_least", within.is_at_least}});
   for (size_t bin = 0; bin < rolling.again.size(); ++bin) {
     uint64_t most = uint64_t{1} << bin, least = bin == 0 ? 1 : most / 2 + 1;
     bool is_last = bin + 1 == rolling.again.size();

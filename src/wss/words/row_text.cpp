@@ -68,11 +68,13 @@ std::string rowText(const Row& row, const TextOptions& options) {
   const MappingSums& sums = row.sums;
   size_t size = sizeWidth(options), fifth_size = std::min<size_t>(size, 8);
   // The error; else what others may have touched, if known.
-  std::string fifth = row.error_bytes ? fitted(static_cast<uint64_t>(*row.error_bytes), fifth_size)
-                      : options.tells_writes
-                          ? fitted(static_cast<uint64_t>(writeRate(row)), fifth_size)
-                      : options.knows_sharing ? fitted(maybeOfOthers(row), fifth_size)
-                                              : "-";
+  // No interval holds for a lower bound.
+  std::string fifth =
+      row.error_bytes && isAtLeast(row) ? "-"
+      : row.error_bytes       ? fitted(static_cast<uint64_t>(*row.error_bytes), fifth_size)
+      : options.tells_writes  ? fitted(static_cast<uint64_t>(writeRate(row)), fifth_size)
+      : options.knows_sharing ? fitted(maybeOfOthers(row), fifth_size)
+                              : "-";
   text += fmt::format(
       "{:<7.3f} {:>{}} {:>{}} {:>{}} {:>5.1f} {:>{}}", seconds(row.window.mean_ns),
       fitted(sums.rss, size), size, options.knows_sharing ? fitted(sums.pss, size) : "-", size,
@@ -101,6 +103,18 @@ std::vector<std::string> gapsOf(const Row& row) {
   return gaps;
 }
 
+std::string repeatsSentence(const Row& row, bool knows_sharing) {
+  if (row.once && row.sums.rss - std::min(row.sums.rss, row.once->rss) > kFewRepeats)
+    return fmt::format(
+        "Some memory is mapped more than once, and counted each time. Counted once, RSS is {} and "
+        "Ref {}.",
+        base::humanBytes(row.once->rss), base::humanBytes(row.once->referenced));
+  if (!row.once && row.repeated_bytes > kFewRepeats)
+    return fmt::format("Up to {} are mapped more than once, and counted each time{}.",
+                       base::humanBytes(row.repeated_bytes), knows_sharing ? ", but in PSS" : "");
+  return {};
+}
+
 std::string rowNotes(const Row& row, const TextOptions& options) {
   const MappingSums& sums = row.sums;
   std::string text;
@@ -122,15 +136,8 @@ std::string rowNotes(const Row& row, const TextOptions& options) {
   else if (row.error_bytes && *row.error_bytes > 0.25 * static_cast<double>(sums.referenced))
     note("Too little memory was touched for a good sample. Use --sample exact, or a finer sample.");
   for (const std::string& gap : gapsOf(row)) note(gap);
-  if (row.once && sums.rss - std::min(sums.rss, row.once->rss) > kFewRepeats)
-    note(
-        fmt::format("Some memory is mapped more than once, and counted each time. Counted once, "
-                    "RSS is {} and Ref {}.",
-                    base::humanBytes(row.once->rss), base::humanBytes(row.once->referenced)));
-  else if (!row.once && row.repeated_bytes > kFewRepeats)
-    note(fmt::format("Up to {} are mapped more than once, and counted each time{}.",
-                     base::humanBytes(row.repeated_bytes),
-                     options.knows_sharing ? ", but in PSS" : ""));
+  if (std::string repeats = repeatsSentence(row, options.knows_sharing); !repeats.empty())
+    note(repeats);
   if (sums.huge > 0)
     note(
         fmt::format("{} is in huge pages, which count as a whole when any byte of them is touched.",

@@ -24,6 +24,9 @@ struct TextOptions {
   bool knows_huge = true;     // false: from an older file
 };
 
+// That memory is mapped more than once, and what it is counted once; empty: next to none is.
+std::string repeatsSentence(const Row& row, bool knows_sharing);
+
 std::string rowHeader(const TextOptions& options);
 std::string rowText(const Row& row, const TextOptions& options);
 // Sentences about missing data, which is in no sum.
