@@ -11,6 +11,7 @@
 
 #define PAGE_TABLES_BATCH 1024
 #define PAGE_TABLE_ENTRIES 512
+#define PAGE_TABLES_HELD 128  // whole ones at once, or 1,024 parts of at most 64 entries
 
 struct page_table {
   __u64 entry[PAGE_TABLE_ENTRIES];
@@ -32,15 +33,16 @@ enum page_table_part {
   PAGE_TABLE_64,
   PAGE_TABLE_32,
   PAGE_TABLE_16,
-  PAGE_TABLE_KIND,  // none
+  PAGE_TABLE_KIND,  // none; for a large page, its entry
 };
 
 // Number of entries of tables[] for each wanted address.
 static inline __u32 page_table_part_entries(__u32 part) {
-  return part == PAGE_TABLE_64   ? 64
-         : part == PAGE_TABLE_32 ? 32
-         : part == PAGE_TABLE_16 ? 16
-                                 : PAGE_TABLE_ENTRIES;
+  return part == PAGE_TABLE_64     ? 64
+         : part == PAGE_TABLE_32   ? 32
+         : part == PAGE_TABLE_16   ? 16
+         : part == PAGE_TABLE_KIND ? 16
+                                   : PAGE_TABLE_ENTRIES;
 }
 
 struct page_tables_request {

@@ -47,6 +47,18 @@ if(TIDEGAUGE_PAGE_TABLES)
   endfunction()
   add_library(tidegauge_bpf STATIC)
   tidegauge_bpf_object(page_tables tidegauge_page_tables_object)
+  # Of the same object a program that loads it; empty if this libbpf cannot make one.
+  add_executable(make_bpf_loader tools/make_bpf_loader.cpp)
+  target_link_libraries(make_bpf_loader PRIVATE PkgConfig::LIBBPF)
+  set(page_tables_object ${PROJECT_BINARY_DIR}/bpf/page_tables.bpf.o)
+  set(page_tables_loader ${PROJECT_BINARY_DIR}/bpf/page_tables.loader)
+  add_custom_command(
+    OUTPUT ${page_tables_loader}
+    COMMAND make_bpf_loader ${page_tables_object} ${page_tables_loader}
+            readPageTables request wanted kinds tables
+    DEPENDS ${page_tables_object} make_bpf_loader
+    COMMENT "Making the program that loads page_tables" VERBATIM)
+  tidegauge_embed(tidegauge_bpf ${page_tables_loader} tidegauge_page_tables_loader)
   if(TIDEGAUGE_RECORDER)
     tidegauge_bpf_object(recorder tidegauge_bpf_object)
   endif()

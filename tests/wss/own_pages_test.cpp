@@ -7,12 +7,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <fstream>
 #include <map>
 #include <optional>
+#include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "wss/pages/pagemap.h"
+#include "wss/pte/bpf_loader.h"
 #include "wss/pte/page_tables.h"
+
+extern "C" const unsigned char tidegauge_page_tables_object[];
+extern "C" const unsigned char tidegauge_page_tables_object_end[];
+extern "C" const unsigned char tidegauge_page_tables_loader[];
+extern "C" const unsigned char tidegauge_page_tables_loader_end[];
 
 namespace tidegauge::wss {
 namespace {
@@ -101,6 +112,67 @@ TEST_F(OwnPages, OfHugePagesToo) {
   EXPECT_EQ(pages(), (Counts{{{true, true}, kAll}}));
   forkChild();
   EXPECT_EQ(pages(), (Counts{{{false, false}, kAll}}));
+}
+
+// Bytes that this process has read so far, of files of any kind; absent: not counted here.
+std::optional<uint64_t> bytesRead() {
+  std::ifstream file("/proc/self/io");
+  std::string name;
+  uint64_t bytes = 0;
+  if (file >> name >> bytes && name == "rchar:") return bytes;
+  return std::nullopt;
+}
+
+// What it reads of the type information of the kernel would be five million bytes.
+TEST_F(OwnPages, OpeningReadsNextToNothing) {
+  if (std::span(tidegauge_page_tables_loader, tidegauge_page_tables_loader_end).empty())
+    GTEST_SKIP() << "this libbpf made no loading program: a newer one would run it";
+  auto before = bytesRead();
+  if (!before) GTEST_SKIP() << "/proc/self/io is not there: CONFIG_TASK_IO_ACCOUNTING would run it";
+  ASSERT_TRUE(PageTables::open().ok());
+  EXPECT_LT(*bytesRead() - *before, 100'000U);
+}
+
+using Tables = std::map<uint64_t, std::pair<page_table_kind, std::vector<uint64_t>>>;
+
+// Without the bits that the processor changes.
+Tables tablesOf(PageTables& tables, std::span<const uint64_t> addresses, page_table_part part) {
+  Tables found;
+  auto visit = [&](uint64_t table, page_table_kind kind, Entries entries) {
+    auto& [its_kind, its_entries] = found[table];
+    its_kind = kind;
+    if (kind == PAGE_TABLE_HUGE) its_entries = {entries[0] & kEntryPlace};
+    if (kind != PAGE_TABLE_OF_PAGES || part != PAGE_TABLE_ALL) return;
+    for (size_t i = 0; i < PAGE_TABLE_ENTRIES; ++i) its_entries.push_back(entries[i] & kEntryPlace);
+  };
+  EXPECT_TRUE(tables.read(getpid(), addresses, part, visit).value());
+  return found;
+}
+
+// The slow twin: libbpf loads the same program.
+TEST_F(OwnPages, BothWaysOfLoadingReadTheSame) {
+  auto slow = PageTables::open({tidegauge_page_tables_object, tidegauge_page_tables_object_end});
+  ASSERT_TRUE(slow.ok()) << slow.error().what;
+  write(3);
+  std::vector<uint64_t> addresses;
+  for (uint64_t at = begin_; at < begin_ + kTables * kTable; at += kTable) addresses.push_back(at);
+  addresses.push_back(1 << 20);  // nothing is mapped there
+  for (page_table_part part :
+       {PAGE_TABLE_ALL, PAGE_TABLE_64, PAGE_TABLE_32, PAGE_TABLE_16, PAGE_TABLE_KIND}) {
+    Tables fast = tablesOf(*tables_, addresses, part);
+    EXPECT_EQ(fast.size(), addresses.size());
+    EXPECT_EQ(fast, tablesOf(slow.value(), addresses, part)) << part;
+  }
+}
+
+TEST(BpfLoader, LoadsNothingOfWhatIsCut) {
+  EXPECT_FALSE(loadByProgram({}).has_value());
+  std::vector<unsigned char> loader(tidegauge_page_tables_loader, tidegauge_page_tables_loader_end);
+  if (loader.empty()) GTEST_SKIP() << "this libbpf made no loading program";
+  loader.pop_back();
+  EXPECT_FALSE(loadByProgram(loader).has_value());
+  std::fill(loader.begin(), loader.end(), 0xff);
+  EXPECT_FALSE(loadByProgram(loader).has_value());
 }
 
 }  // namespace

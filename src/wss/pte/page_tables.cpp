@@ -15,10 +15,13 @@
 #include "wss/pages/huge_pages.h"
 #include "wss/pages/linear_map.h"
 #include "wss/pages/own_page.h"
+#include "wss/pte/bpf_loader.h"
 
-// The object, as bytes (cmake/bpf.cmake).
+// The object, and the program that loads it, as bytes (cmake/bpf.cmake).
 extern "C" const unsigned char tidegauge_page_tables_object[];
 extern "C" const unsigned char tidegauge_page_tables_object_end[];
+extern "C" const unsigned char tidegauge_page_tables_loader[];
+extern "C" const unsigned char tidegauge_page_tables_loader_end[];
 
 namespace tidegauge::wss {
 namespace {
@@ -28,13 +31,26 @@ constexpr uint64_t kFrameBits = (uint64_t{1} << 55) - 1;  // in an entry of page
 constexpr uint64_t kMaxGiB = 65536;
 // Per run: 256 KiB, which are still in the core's caches when they are summed.
 constexpr size_t kWholeTables = 64;
-static_assert(kWholeTables <= PAGE_TABLES_BATCH);
+static_assert(kWholeTables <= PAGE_TABLES_HELD);
 
 // Its frame number; 0: hidden without CAP_SYS_ADMIN.
 uint64_t frameOf(const OwnPage& page) { return page.pagemapEntry().value_or(0) & kFrameBits; }
 
 base::Error missing(std::string what, std::string hint) {
   return {base::ErrorKind::kMissingFeature, std::move(what), std::nullopt, std::move(hint)};
+}
+
+// In the order that the build told make_bpf_loader.
+constexpr std::array<const char*, kLoadedMaps> kMapNames{"request", "wanted", "kinds", "tables"};
+
+base::Status checkPages() {
+  long page_bytes = sysconf(_SC_PAGESIZE);
+  if (page_bytes == kPage) return base::okStatus();
+  return missing(
+      fmt::format(
+          "the kernel has pages of {} KiB, and wss reads only page tables with pages of 4 KiB",
+          page_bytes / 1024),
+      "Use --backend smaps");
 }
 
 int keepQuiet(libbpf_print_level, const char*, va_list) { return 0; }
@@ -49,12 +65,10 @@ class Shared {
   ~Shared() {
     if (values_ != nullptr) munmap(values_, bytes_);
   }
-  bool open(bpf_object* object, const char* name, size_t count) {
-    bpf_map* map = bpf_object__find_map_by_name(object, name);
-    if (map == nullptr) return false;
+  bool open(int map, size_t count) {
     auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     bytes_ = (count * sizeof(Value) + page - 1) / page * page;
-    void* at = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+    void* at = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
     if (at != MAP_FAILED) values_ = static_cast<Value*>(at);
     return values_ != nullptr;
   }
@@ -68,8 +82,9 @@ class Shared {
 }  // namespace
 
 struct PageTables::Handle {
-  bpf_object* object = nullptr;
-  bpf_link* link = nullptr;
+  bpf_object* object = nullptr;  // if libbpf loaded it: it owns the descriptors
+  LoadedProgram loaded;
+  int link = -1;
   pid_t link_pid = 0;
   Shared<page_tables_request> request;
   Shared<uint64_t> wanted, kinds;
@@ -81,25 +96,32 @@ struct PageTables::Handle {
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
   ~Handle() {
-    bpf_link__destroy(link);
+    closeLink();
     bpf_object__close(object);
+    if (object != nullptr) return;
+    for (int file :
+         {loaded.maps[0], loaded.maps[1], loaded.maps[2], loaded.maps[3], loaded.program})
+      if (file >= 0) close(file);
+  }
+
+  void closeLink() {
+    if (link >= 0) close(std::exchange(link, -1));
   }
 
   // For this process only, if the kernel supports that (6.1); else it visits all.
   bool linkTo(pid_t pid) {
-    if (link != nullptr && link_pid == pid) return true;
-    bpf_link__destroy(std::exchange(link, nullptr));
-    bpf_program* program = bpf_object__find_program_by_name(object, "readPageTables");
+    if (link >= 0 && link_pid == pid) return true;
+    closeLink();
     bpf_iter_link_info info{};
     info.task.tid = static_cast<uint32_t>(pid);
-    bpf_iter_attach_opts options{};
+    bpf_link_create_opts options{};
     options.sz = sizeof(options);
-    options.link_info = &info;
-    options.link_info_len = sizeof(info);
-    link = bpf_program__attach_iter(program, &options);
-    if (link == nullptr) link = bpf_program__attach_iter(program, nullptr);
+    options.iter_info = &info;
+    options.iter_info_len = sizeof(info);
+    link = bpf_link_create(loaded.program, 0, BPF_TRACE_ITER, &options);
+    if (link < 0) link = bpf_link_create(loaded.program, 0, BPF_TRACE_ITER, nullptr);
     link_pid = pid;
-    return link != nullptr;
+    return link >= 0;
   }
 
   // One run of the program over the requests; returns how many it processed.
@@ -108,7 +130,7 @@ struct PageTables::Handle {
     request[0].pid = static_cast<uint32_t>(pid);
     request[0].count = count;
     request[0].done = 0;
-    int iterator = bpf_iter_create(bpf_link__fd(link));
+    int iterator = bpf_iter_create(link);
     if (iterator < 0) return std::nullopt;
     std::array<char, 64> unused{};
     while (::read(iterator, unused.data(), unused.size()) > 0) {
@@ -180,16 +202,16 @@ PageTables& PageTables::operator=(PageTables&&) noexcept = default;
 PageTables::~PageTables() = default;
 
 base::Result<PageTables> PageTables::open() {
-  return open({tidegauge_page_tables_object, tidegauge_page_tables_object_end});
+  TG_RETURN_IF_ERROR(checkPages());
+  auto handle = std::make_unique<Handle>();
+  auto loaded = loadByProgram({tidegauge_page_tables_loader, tidegauge_page_tables_loader_end});
+  if (!loaded) return open({tidegauge_page_tables_object, tidegauge_page_tables_object_end});
+  handle->loaded = *loaded;
+  return prepared(std::move(handle));
 }
 
 base::Result<PageTables> PageTables::open(std::span<const unsigned char> program) {
-  if (long page_bytes = sysconf(_SC_PAGESIZE); page_bytes != kPage)
-    return missing(
-        fmt::format(
-            "the kernel has pages of {} KiB, and wss reads only page tables with pages of 4 KiB",
-            page_bytes / 1024),
-        "Use --backend smaps");
+  TG_RETURN_IF_ERROR(checkPages());
   libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
   libbpf_print_fn_t before = libbpf_set_print(keepQuiet);
   auto handle = std::make_unique<Handle>();
@@ -206,11 +228,19 @@ base::Result<PageTables> PageTables::open(std::span<const unsigned char> program
     return missing(fmt::format("the kernel refuses the BPF program that reads page tables ({})",
                                std::strerror(-code)),
                    "It needs Linux 5.17 with BTF (/sys/kernel/btf/vmlinux)");
+  for (size_t i = 0; i < kLoadedMaps; ++i)
+    handle->loaded.maps[i] = bpf_object__find_map_fd_by_name(handle->object, kMapNames[i]);
+  bpf_program* reader = bpf_object__find_program_by_name(handle->object, "readPageTables");
+  handle->loaded.program = reader == nullptr ? -1 : bpf_program__fd(reader);
+  return prepared(std::move(handle));
+}
+
+// Whatever loaded it: with its maps shared, and knowing where the kernel has memory mapped.
+base::Result<PageTables> PageTables::prepared(std::unique_ptr<Handle> handle) {
   Handle& maps = *handle;
-  if (!maps.request.open(maps.object, "request", 1) ||
-      !maps.wanted.open(maps.object, "wanted", PAGE_TABLES_BATCH) ||
-      !maps.kinds.open(maps.object, "kinds", PAGE_TABLES_BATCH) ||
-      !maps.tables.open(maps.object, "tables", PAGE_TABLES_BATCH))
+  const auto [request, wanted, kinds, tables] = maps.loaded.maps;
+  if (!maps.request.open(request, 1) || !maps.wanted.open(wanted, PAGE_TABLES_BATCH) ||
+      !maps.kinds.open(kinds, PAGE_TABLES_BATCH) || !maps.tables.open(tables, PAGE_TABLES_HELD))
     return missing("the maps of the BPF program cannot be shared", "Perhaps memory is short");
   OwnPage page;
   if (frameOf(page) == 0)
