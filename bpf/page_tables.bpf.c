@@ -206,8 +206,8 @@ int readPageTables(struct bpf_iter__task* context) {
   __u32 first = 0;
   struct page_tables_request* asked = bpf_map_lookup_elem(&request, &first);
   struct task_struct* task = context->task;
-  // Copied, not read through the pointer: the kernel proves each of those by all of its types, which
-  // takes it a millisecond.
+  // Copied, not read through the pointer: the kernel proves each of those by all of its types,
+  // which takes it a millisecond.
   if (!asked || !task || (__u32)BPF_CORE_READ(task, pid) != asked->pid) return 0;
   struct mm_struct* memory = BPF_CORE_READ(task, mm);
   if (!memory) return 0;

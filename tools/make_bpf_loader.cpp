@@ -4,9 +4,9 @@
 //   make_bpf_loader OBJECT OUT PROGRAM MAP…
 //   OUT:  bytes of instructions, bytes of data (32 bits each), instructions, data
 //
-// The kernel runs it, finds the fields by its own type information, and answers with descriptors: of
-// the maps, in this order, and of the program. If the object is not suited (it has other maps, or
-// values that libbpf would fill in), OUT is empty, and libbpf loads the object at run time.
+// The kernel runs it, finds the fields by its own type information, and answers with descriptors:
+// of the maps, in this order, and of the program. If the object is not suited (it has other maps,
+// or values that libbpf would fill in), OUT is empty, and libbpf loads the object at run time.
 // Source: libbpf, bpf_object__gen_loader(), which bpftool calls a light skeleton.
 #include <bpf/libbpf.h>
 

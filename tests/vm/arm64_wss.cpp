@@ -9,7 +9,7 @@
 
 #include "wss/backends/smaps_backend.h"
 #include "wss/pte/pte_backend.h"
-#include "wss/pte/sampled_backend.h"
+#include "wss/sample/sampled_backend.h"
 
 namespace {
 

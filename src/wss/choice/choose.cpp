@@ -16,7 +16,7 @@
 #include "wss/pages/huge_pages.h"
 #ifdef TIDEGAUGE_BPF
 #include "wss/pte/pte_backend.h"
-#include "wss/pte/sampled_backend.h"
+#include "wss/sample/sampled_backend.h"
 #endif
 
 namespace tidegauge::wss {

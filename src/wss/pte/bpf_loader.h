@@ -14,12 +14,12 @@ inline constexpr size_t kLoadedMaps = 4;
 // Descriptors, which the caller closes.
 struct LoadedProgram {
   std::array<int, kLoadedMaps> maps{-1, -1, -1,
-                                    -1};  // in the order in which the build was told their names
+                                    -1};  // in the order of their names in cmake/bpf.cmake
   int program = -1;
 };
 
-// Absent: this kernel cannot do that, or this user may not, or `loader` is empty. Then libbpf can try,
-// and say why.
+// Absent: this kernel cannot do that, or this user may not, or `loader` is empty. Then libbpf can
+// try, and say why.
 std::optional<LoadedProgram> loadByProgram(std::span<const unsigned char> loader);
 
 }  // namespace tidegauge::wss

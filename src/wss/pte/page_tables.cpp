@@ -40,7 +40,7 @@ base::Error missing(std::string what, std::string hint) {
   return {base::ErrorKind::kMissingFeature, std::move(what), std::nullopt, std::move(hint)};
 }
 
-// In the order that the build told make_bpf_loader.
+// In the order that the build gives make_bpf_loader.
 constexpr std::array<const char*, kLoadedMaps> kMapNames{"request", "wanted", "kinds", "tables"};
 
 base::Status checkPages() {

@@ -20,8 +20,8 @@
 #include "wss/backends/backend.h"
 #include "wss/backends/flush.h"
 #include "wss/pte/page_tables.h"
-#include "wss/pte/sample.h"
 #include "wss/pte/uncleared.h"
+#include "wss/sample/sample.h"
 
 namespace tidegauge::wss {
 

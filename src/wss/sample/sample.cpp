@@ -1,4 +1,4 @@
-#include "wss/pte/sample.h"
+#include "wss/sample/sample.h"
 
 #include <algorithm>
 #include <cmath>

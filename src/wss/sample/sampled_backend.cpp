@@ -1,4 +1,4 @@
-#include "wss/pte/sampled_backend.h"
+#include "wss/sample/sampled_backend.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

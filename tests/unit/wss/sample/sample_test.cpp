@@ -1,5 +1,5 @@
 // Samples of known sets: unbiased on average, and inside the interval as often as it states.
-#include "wss/pte/sample.h"
+#include "wss/sample/sample.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
