@@ -20,7 +20,7 @@ std::string PteBackend::how() const {
 
 std::vector<std::string> PteBackend::limits() const {
   std::vector<std::string> limits = limitsOfFlush(flush_);
-  if (kIsArm64) limits.emplace_back(kUntestedOnArm64);
+  if constexpr (kIsArm64) limits.emplace_back(kUntestedOnArm64);
   for (std::string& limit : Kdamond::limitsOfOthers()) limits.push_back(std::move(limit));
   if (!detail().marks.empty())
     limits.push_back(
