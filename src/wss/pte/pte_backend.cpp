@@ -23,7 +23,7 @@ std::vector<std::string> PteBackend::limits() const {
   if constexpr (kIsArm64) limits.emplace_back(kUntestedOnArm64);
   for (std::string& limit : Kdamond::limitsOfOthers()) limits.push_back(std::move(limit));
   if (!detail().marks.empty())
-    limits.push_back(
+    limits.emplace_back(
         "accesses of a device to pinned host memory (DMA) set no bit, so memory that is in use "
         "can look untouched");
   return limits;
