@@ -10,6 +10,7 @@ import functools
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -413,9 +414,10 @@ class Linux612(unittest.TestCase):
         self.assertIsNotNone(held, answer["verdict"])
         self.assertGreaterEqual(held["mean_bytes"], HOT_MIB * MIB)
         self.assertLessEqual(held["mean_bytes"], 1.3 * HOT_MIB * MIB + 4 * MIB)
-        # Until tasks wait, a window takes a hundredth, and what the kernel's batches make of it.
-        for row in answer["rows"][:-held["windows"]]:
-            self.assertLessEqual(row["bytes"]["taken"], row["bytes"]["before"] / 100 + MIB, row)
+        # Until tasks wait, a window takes a hundredth; the kernel may take more than it is asked for.
+        parts = [row["bytes"]["taken"] / row["bytes"]["before"] for row in answer["rows"][:-held["windows"]]]
+        self.assertGreater(len(parts), 50)
+        self.assertAlmostEqual(statistics.median(parts), 0.01, delta=0.005)
 
     def test_pressure_of_a_cgroup(self):
         answer = memory().json("pressure")
