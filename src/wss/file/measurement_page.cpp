@@ -141,17 +141,19 @@ json heatJson(const Measurement& measurement) {
           {"row_bytes", row_bytes}};
 }
 
-json mappingsJson(const std::vector<Group>& groups, bool knows_huge) {
+// What was not touched is not known of a row whose touched memory is a lower bound.
+json mappingsJson(const std::vector<Group>& groups, bool knows_huge, bool knows_cold) {
   json list = json::array();
   for (size_t i = 0; i < std::min(groups.size(), kMaxPageMappings); ++i) {
     const Group& group = groups[i];
     const MappingSums& sums = group.sums;
+    uint64_t cold = sums.rss - std::min(sums.rss, sums.referenced);
     list.push_back({{"name", group.name},
                     {"kind", name(group.kind)},
                     {"start", base::hexAddress(group.start)},
                     {"rss", sums.rss},
                     {"referenced", sums.referenced},
-                    {"cold", sums.rss - std::min(sums.rss, sums.referenced)},
+                    {"cold", knows_cold ? json(cold) : json()},
                     {"huge", knows_huge ? json(sums.huge) : json()}});
   }
   return list;
@@ -194,7 +196,8 @@ std::string measurementPage(const Measurement& measurement) {
     page["windows"] = windowsJson(measurement);
     page["heat"] = heatJson(measurement);
     std::vector<Group> groups = groupsOf(last, Grouping::kMapping);
-    page["mappings"] = mappingsJson(groups, measurement.tells(&MappingSums::huge));
+    page["mappings"] =
+        mappingsJson(groups, measurement.tells(&MappingSums::huge), !isAtLeast(last));
     page["mappings_total"] = groups.size();
   }
   if (auto limit = suggestedLimit(measurement))

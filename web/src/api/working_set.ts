@@ -50,7 +50,8 @@ export interface MappingRow {
   start: string;
   rss: number;
   referenced: number;
-  cold: number;
+  /** resident, and not touched; null: unknown, because `referenced` is a lower bound */
+  cold: number | null;
   /** null: unknown */
   huge: number | null;
 }

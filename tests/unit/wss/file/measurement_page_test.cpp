@@ -44,6 +44,27 @@ TEST(MeasurementPage, HasTheCurveTheHeatAndTheMappings) {
   EXPECT_EQ(page["windows"].size(), 3U);
 }
 
+TEST(MeasurementPage, SaysWhatIsALowerBound) {
+  Measurement measurement{.head = head("cumulative")};
+  for (int64_t i = 1; i <= 2; ++i)
+    measurement.samples.push_back(
+        {.time_s = static_cast<double>(i), .row = row(20, i * 1'000'000'000)});
+  MappingUse use;
+  use.sums = {.rss = 30 * kMiB, .referenced = 20 * kMiB};
+  measurement.samples.back().row.uses = {use};
+  measurement.samples.back().row.windows = {{}};
+  auto page = json::parse(measurementPage(measurement));
+  EXPECT_EQ(page["mappings"][0]["cold"], 10 * kMiB);
+  EXPECT_FALSE(page["windows"][1]["at_least"]);
+  measurement.samples.back().row.meanwhile.is_reclaimed = true;
+  page = json::parse(measurementPage(measurement));
+  EXPECT_TRUE(page["mappings"][0]["cold"].is_null());
+  EXPECT_FALSE(page["windows"][0]["at_least"]);
+  EXPECT_TRUE(page["windows"][1]["at_least"]);
+  EXPECT_TRUE(page["windows"][1]["ci95"].is_null());
+  EXPECT_TRUE(page["curve"][1]["at_least"]);
+}
+
 // A day of -C: as many points as can be drawn, the last one among them.
 TEST(MeasurementPage, ALongCurveIsThinned) {
   Measurement measurement{.head = head("cumulative")};

@@ -56,7 +56,7 @@ export function MappingTable({ of }: { of: WorkingSet }) {
               <Size value={one.rss} />
             </td>
             <td class="r num">
-              <Size value={one.cold} />
+              {one.cold === null ? <span class="faint">unknown</span> : <Size value={one.cold} />}
             </td>
             <td class="r num">
               {one.huge === null ? <span class="faint">unknown</span> : share(one.huge, one.rss)}
