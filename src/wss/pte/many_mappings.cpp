@@ -8,8 +8,8 @@
 #include "wss/backends/clear_refs.h"
 #include "wss/pages/read_maps.h"
 #include "wss/pte/read_tables.h"
-#include "wss/pte/wide_flush.h"
 #include "wss/pte/span_chance.h"
+#include "wss/pte/wide_flush.h"
 
 namespace tidegauge::wss {
 namespace {
