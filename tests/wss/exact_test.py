@@ -52,7 +52,7 @@ class ExactWindow(WssCase):
         with self.touching(64, 16) as (pid, _, _), tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "run.jsonl")
             text = " ".join(wss("--exact-window", "-o", path, pid, 0.1).stdout.split())
-            self.assertRegex(text, r"The process stood still for up to [0-9.]+ ms in a window \(--exact-window\)")
+            self.assertRegex(text, r"[Tt]he process stood still for up to [0-9.]+ ms in a window \(--exact-window\)")
             self.assertIn("stands still", " ".join(wss(path).stdout.split()))
             text = " ".join(wss("--exact-window", "--dry-run", pid, 0.1).stdout.split())
             self.assertRegex(text, r"and stops the process for [0-9.]+ ms")
