@@ -65,22 +65,23 @@ double threadSeconds() {
 }
 
 base::Result<std::vector<model::Trace>> readFile(const std::string& path, FileKind kind,
-                                                 bool driver_memory, const Progress& progress) {
+                                                 const OpenOptions& wanted,
+                                                 const Progress& progress) {
   if (kind == FileKind::kRecording)
-    return readers::recording::openRecording(path, {progress, driver_memory});
+    return readers::recording::openRecording(path, {progress, wanted.driver_memory});
   if (kind == FileKind::kWorkingSet)
     return base::Error{base::ErrorKind::kUnreadable,
                        "this is a measurement of a working set of host memory, not of GPU memory",
                        std::nullopt, "Open it with `tidegauge wss FILE` or `tidegauge view FILE`."};
   readers::torch::ReadOptions options;
   options.progress = progress;
+  options.lives = wanted.lives;
   return readers::torch::openSnapshots(path, options);
 }
 
 }  // namespace
 
-Opened openTraces(const std::vector<std::string>& paths,
-                  const std::shared_ptr<const analysis::CategoryRules>& rules, bool driver_memory) {
+Opened openTraces(const std::vector<std::string>& paths, const OpenOptions& options) {
   Opened opened;
   for (const std::string& path : paths) {
     ProgressBar bar(path.substr(path.find_last_of('/') + 1));
@@ -89,7 +90,7 @@ Opened openTraces(const std::vector<std::string>& paths,
     bool is_recording = kind == FileKind::kRecording;
     OpenedRecording recording{path, {}, 0, opened.traces.size(), 0};
     if (is_recording) recording.stamp = readers::recording::stampOf(path);
-    auto read = readFile(path, kind, driver_memory,
+    auto read = readFile(path, kind, options,
                          [&](uint64_t done, uint64_t total) { bar.show(done, total); });
     if (!read.ok()) {
       bar.clear();
@@ -105,7 +106,11 @@ Opened openTraces(const std::vector<std::string>& paths,
       // A part of the file itself has its name already.
       bool is_part = name.starts_with(path + "/") && path != "-";
       if (path != "-" && name != path && !is_part) name.insert(0, path + "/");
-      opened.traces.push_back(std::make_unique<analysis::AnalysedTrace>(std::move(trace), rules));
+      opened.traces.push_back(
+          options.lives || is_recording
+              ? std::make_unique<analysis::AnalysedTrace>(std::move(trace), options.rules)
+              : std::make_unique<analysis::AnalysedTrace>(std::move(trace),
+                                                          analysis::EventsAlone()));
     }
     recording.end = opened.traces.size();
     const model::Trace& last = opened.traces.back()->trace;

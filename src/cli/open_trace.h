@@ -39,12 +39,16 @@ struct Opened {
   // same.
   int exit_code = 0;
 };
-// Unreadable files and damaged recordings are reported on standard error, one line each. `rules`
-// for what memory is for; null: the built-in ones. `driver_memory`: also that of recordings
-// (RecordedWork::driver).
-Opened openTraces(const std::vector<std::string>& paths,
-                  const std::shared_ptr<const analysis::CategoryRules>& rules = {},
-                  bool driver_memory = false);
+// What of a file is read.
+struct OpenOptions {
+  // For what memory is for; null: the built-in ones.
+  std::shared_ptr<const analysis::CategoryRules> rules{};
+  bool driver_memory = false;  // also that of recordings (RecordedWork::driver)
+  bool lives = true;           // false: of snapshots events alone (analysis::EventsAlone)
+};
+
+// Unreadable files and damaged recordings are reported on standard error, one line each.
+Opened openTraces(const std::vector<std::string>& paths, const OpenOptions& options = {});
 
 // "tidegauge: FILE: what (at byte N). hint" on stderr; returns the exit code for the kind of error.
 int reportError(const base::Error& error);

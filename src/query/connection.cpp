@@ -30,6 +30,7 @@ int authorize(void* data, int action, const char* first, const char* second, con
       // Without a column, it is a common table expression, or a table that is only counted.
       bool known = access.readable.contains(text(first));
       if (known) access.read.emplace(text(first));
+      if (known) access.columns.emplace(fmt::format("{}.{}", text(first), text(second)));
       if (text(second) == "is_this") access.read.emplace(text(second));
       return known || text(second).empty() ? SQLITE_OK : SQLITE_DENY;
     }

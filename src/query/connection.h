@@ -34,6 +34,7 @@ struct Access {
   // What the statements read: tables, and columns and functions whose answer depends on one
   // process.
   std::set<std::string> read{};
+  std::set<std::string> columns{};  // "events.step"; without a column it is only counted
 };
 
 class Connection {
@@ -46,6 +47,7 @@ class Connection {
   base::Result<Statement> prepare(std::string_view sql, const Schema& schema) const;
   sqlite3* get() const { return db_.get(); }
   const std::set<std::string>& tablesRead() const { return access_->read; }
+  const std::set<std::string>& columnsRead() const { return access_->columns; }
 
  private:
   explicit Connection(sqlite3* db) : db_(db) {}

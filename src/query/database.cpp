@@ -202,6 +202,17 @@ base::Result<bool> Database::asksWholeRecording(const std::string& sql) const {
   });
 }
 
+base::Result<bool> Database::readsEventsAlone(const std::string& sql) const {
+  Deadline deadline{Clock::now() + std::chrono::seconds(1), {}};
+  ScanContext context{*orders_, deadline};
+  std::vector<VirtualTableSource> known = sources(context);  // outlives the connection
+  TG_ASSIGN_OR_RETURN(Connection connection, Connection::open(known, trace_, context));
+  TG_RETURN_IF_ERROR(connection.prepare(sql, schema_));
+  const std::set<std::string>& columns = connection.columnsRead();
+  return connection.tablesRead() == std::set<std::string>{"events"} &&
+         !columns.contains("events.allocation_id") && !columns.contains("events.segment_id");
+}
+
 base::Result<QuerySummary> Database::stream(const std::string& sql, const QueryLimits& limits,
                                             RowSink& sink) const {
   Clock::time_point start = Clock::now();

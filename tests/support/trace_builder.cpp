@@ -172,7 +172,7 @@ void gather(Column& column, const std::vector<uint64_t>& order) {
 
 }  // namespace
 
-Trace TraceBuilder::build() {
+void TraceBuilder::gatherAll() {
   std::sort(devices_.begin(), devices_.end(), [](const PerDevice& a, const PerDevice& b) {
     bool a_host = a.ordinal < 0, b_host = b.ordinal < 0;
     return a_host != b_host ? b_host : a.ordinal < b.ordinal;
@@ -212,7 +212,17 @@ Trace TraceBuilder::build() {
   gather(s.stack, segments);
   gather(s.block_begin, segments);
   gather(s.block_end, segments);
+}
+
+Trace TraceBuilder::build() {
+  gatherAll();
   model::buildLives(trace_);
+  return std::move(trace_);
+}
+
+Trace TraceBuilder::buildEventsAlone() {
+  gatherAll();
+  model::keepEventsAlone(trace_);
   return std::move(trace_);
 }
 

@@ -58,8 +58,11 @@ class TraceBuilder {
 
   model::AllocatorSettings& settings() { return trace_.settings; }
   model::Trace build();
+  // Without lives: model::keepEventsAlone().
+  model::Trace buildEventsAlone();
 
  private:
+  void gatherAll();
   struct PerDevice {
     int32_t ordinal;
     std::vector<uint64_t> events;  // indices into the columns as they were added

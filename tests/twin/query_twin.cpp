@@ -27,7 +27,7 @@ const T& oneOf(Random& random, const std::vector<T>& choices) {
 }
 
 // Arbitrary events: frees without alloc, allocs over live blocks, times that jump back.
-model::Trace randomTrace(Random& random, size_t events) {
+model::Trace randomTrace(Random& random, size_t events, bool has_lives = true) {
   TraceBuilder builder;
   const std::vector<std::vector<std::string>> stacks = {
       {"forward@model.py:3", "main@train.py:90"},
@@ -69,7 +69,7 @@ model::Trace randomTrace(Random& random, size_t events) {
     builder.finalSegment(0x10000, 1 << 20).block(1 << 20, model::BlockState::kInactive);
   }
   builder.annotation("step", 1'000'010, 1'000'100).annotation("forward", 1'000'020, 1'000'060, 1);
-  return builder.build();
+  return has_lives ? builder.build() : builder.buildEventsAlone();
 }
 
 std::string textOf(const Cell& cell) {
@@ -333,6 +333,38 @@ TEST_P(QueryTwin, PercentilesAgree) {
                 "SELECT median(size_bytes), percentile(size_bytes, 0), "
                 "percentile(size_bytes, 100), median(NULL) FROM events"),
             Rows{fmt::format("{} | {} | {} | NULL", median, at(0), at(last))});
+}
+
+// The same statements on a trace whose lives were not built, where they read events alone.
+TEST_P(QueryTwin, EventsAloneAnswerTheSame) {
+  Random same{GetParam()};
+  analysis::AnalysedTrace alone{randomTrace(same, 20 + GetParam() * 90, false),
+                                analysis::EventsAlone()};
+  Database without(alone);
+  int asked = 0;
+  for (int i = 0; i < 200; ++i) {
+    std::string what = oneOf<std::string>(
+        random_, {"count(*)", "action, count(*), sum(size_bytes)", "stack_id, max(time_us)",
+                  "DISTINCT stream", "device, min(step), max(step)", "*", "median(size_bytes)"});
+    std::string sql = fmt::format("SELECT {} FROM events WHERE {}", what,
+                                  randomConditions(random_, database_, "events").plain);
+    if (what.find(", ") != std::string::npos) sql += " GROUP BY 1";
+    base::Result<bool> is_enough = without.readsEventsAlone(sql);
+    ASSERT_TRUE(is_enough.ok()) << sql;
+    bool names_lives = what == "*" || sql.find("allocation_id") != std::string::npos ||
+                       sql.find("segment_id") != std::string::npos;
+    EXPECT_EQ(is_enough.value(), !names_lives) << sql;
+    if (!is_enough.value()) continue;
+    asked += 1;
+    EXPECT_EQ(sorted(ask(database_, sql)), sorted(ask(without, sql))) << sql;
+  }
+  EXPECT_GT(asked, 50);
+  for (const char* sql :
+       {"SELECT 1", "SELECT * FROM allocations", "SELECT count(*) FROM live_at(0, 1)",
+        "SELECT stack_text(stack_id) FROM events",
+        "SELECT * FROM events e JOIN stacks s ON s.id = e.stack_id"})
+    EXPECT_FALSE(without.readsEventsAlone(sql).value()) << sql;
+  EXPECT_FALSE(without.readsEventsAlone("SELECT nothing FROM events").ok());
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, QueryTwin, ::testing::Range(0U, 12U));

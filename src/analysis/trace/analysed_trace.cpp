@@ -22,6 +22,13 @@ AnalysedTrace::AnalysedTrace(model::Trace&& read, std::shared_ptr<const Category
   categories = std::make_unique<const Categories>(trace, std::move(phases), std::move(rules));
 }
 
+AnalysedTrace::AnalysedTrace(model::Trace&& read, EventsAlone)
+    : trace(std::move(read)),
+      labels(trace),
+      names(trace, labels),
+      categories(std::make_unique<const Categories>(trace, std::vector<const std::vector<Phase>*>(),
+                                                    nullptr)) {}
+
 const DeviceAnalysis* AnalysedTrace::findDevice(int32_t ordinal) const {
   for (const auto& device : devices) {
     if (device->device.ordinal == ordinal) return device.get();

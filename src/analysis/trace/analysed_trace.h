@@ -26,6 +26,9 @@ struct DeviceAnalysis {
   DeviceAnalysis(const model::Trace& trace, const model::Device& of_device);
 };
 
+// What is left out of a trace whose lives were not built.
+struct EventsAlone {};
+
 struct AnalysedTrace {
   const model::Trace trace;
   const StackLabels labels;
@@ -36,6 +39,9 @@ struct AnalysedTrace {
 
   // Without rules, the built-in ones are used.
   explicit AnalysedTrace(model::Trace&& read, std::shared_ptr<const CategoryRules> rules = {});
+  // Without lives, and without what is computed of them: `devices` is empty. Only its events, and
+  // the texts of their stacks, may be asked for.
+  AnalysedTrace(model::Trace&& read, EventsAlone);
   AnalysedTrace(const AnalysedTrace&) = delete;
   AnalysedTrace& operator=(const AnalysedTrace&) = delete;
 

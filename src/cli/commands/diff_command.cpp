@@ -261,7 +261,7 @@ int run(const DiffOptions& options) {
     if (!limit.ok()) return reportError(limit.error());
     limits.push_back(std::move(limit).value());
   }
-  Opened opened = openTraces(options.files, rules.value());
+  Opened opened = openTraces(options.files, {.rules = rules.value()});
   bool ranks = options.devices || options.files.size() > 2 || opened.traces.size() > 2;
   // Ranks are compared as far as they can be read; a comparison of two files needs both.
   if (!opened.failed.empty()) {

@@ -148,7 +148,7 @@ int run(const ExportOptions& options) {
   if (int exit_code = file.refuse(options.file); exit_code != 0) return exit_code;
   auto rules = readRules(options.categories);
   if (!rules.ok()) return reportError(rules.error());
-  Opened opened = openTraces({options.file}, rules.value());
+  Opened opened = openTraces({options.file}, {.rules = rules.value()});
   if (opened.traces.empty()) return opened.exit_code;
   if (options.pid) {
     base::Status kept = keepProcess(opened.traces, *options.pid);

@@ -229,7 +229,7 @@ int run(const ReportOptions& options) {
                           "--with " + options.with + ": this is not a recording", std::nullopt,
                           "Name a file written by `tidegauge record`."});
     }
-    with = openTraces({options.with}, {}, true);  // it reports the error
+    with = openTraces({options.with}, {.driver_memory = true});  // it reports the error
     if (with.traces.empty()) return with.exit_code;
   }
   Opened opened = openTraces(options.files);

@@ -107,7 +107,7 @@ int run(const ViewOptions& options) {
   int measured_code = 0;
   auto measured = std::make_shared<const std::vector<server::WorkingSetFile>>(
       openMeasurements(traces, failed, measured_code));
-  Opened opened = openTraces(traces, rules.value());
+  Opened opened = openTraces(traces, {.rules = rules.value()});
   if (opened.exit_code == 0) opened.exit_code = measured_code;
   if (opened.traces.empty() && measured->empty()) return opened.exit_code;
   opened.failed.insert(opened.failed.end(), failed.begin(), failed.end());

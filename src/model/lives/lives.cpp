@@ -406,4 +406,10 @@ void buildLives(Trace& trace, const CarriedAllocations& carried) {
   noteOverflow(trace);
 }
 
+void keepEventsAlone(Trace& trace) {
+  trace.final_segments = {};
+  trace.final_blocks = {};
+  for (Device& device : trace.devices) device.final_segment_begin = device.final_segment_end = 0;
+}
+
 }  // namespace tidegauge::model

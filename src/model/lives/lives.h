@@ -33,4 +33,8 @@ using CarriedAllocations = std::vector<CarriedAllocation>;  // by device and add
 // An event that ends one of `carried` is not a gap, and the allocation keeps its stack.
 void buildLives(Trace& trace, const CarriedAllocations& carried = {});
 
+// Instead of buildLives(), for who asks for events alone: drops the final state, whose rows name
+// their lives.
+void keepEventsAlone(Trace& trace);
+
 }  // namespace tidegauge::model

@@ -143,15 +143,15 @@ base::Result<std::vector<pid_t>> findTargets(const Targets& targets, const std::
       fmt::format("there is no process in cgroup {}", base::printable(targets.cgroup)));
 }
 
-void eachCgroupBelow(const std::string& root,
+void eachCgroupBelow(const std::string& folder,
                      const std::function<void(const std::string&)>& visit) {
-  std::vector<std::string> folders{root};
+  std::vector<std::string> folders{folder};
   while (!folders.empty()) {
-    std::string folder = std::move(folders.back());
+    std::string one = std::move(folders.back());
     folders.pop_back();
-    visit(folder);
+    visit(one);
     std::error_code error;
-    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    for (fs::directory_iterator it(one, error), end; !error && it != end; it.increment(error)) {
       std::error_code of_entry;
       if (it->is_directory(of_entry) && !it->is_symlink(of_entry))
         folders.push_back(it->path().string());

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "wss/backends/backend.h"
@@ -39,12 +40,12 @@ class Resctrl final : public Survey {
     std::optional<double> traffic{};  // bytes per second
   };
   Resctrl(const Process& process, std::unique_ptr<Backend> touches,
-          std::unique_ptr<ResctrlFiles> files, ResctrlPlace place, const Machine& machine)
+          std::unique_ptr<ResctrlFiles> files, ResctrlPlace place, Machine machine)
       : process_(process),
         touches_(std::move(touches)),
         files_(std::move(files)),
         place_(std::move(place)),
-        machine_(machine) {}
+        machine_(std::move(machine)) {}
   std::string sentences() const;
 
   const Process& process_;

@@ -15,7 +15,7 @@ namespace tidegauge::wss {
 namespace {
 
 constexpr double kMore = 1.25;
-constexpr double kNoise_bytes_per_s = 1 << 20;
+constexpr double kNoiseBytesPerSecond = 1 << 20;
 
 std::optional<uint64_t> numberIn(const ResctrlFiles& files, const char* path, int base) {
   auto text = files.read(path);
@@ -30,7 +30,7 @@ std::optional<uint64_t> numberIn(const ResctrlFiles& files, const char* path, in
 
 std::optional<uint32_t> waysEnough(const std::vector<WaysStep>& steps) {
   if (steps.empty()) return std::nullopt;
-  double most = steps.front().traffic * kMore + kNoise_bytes_per_s;
+  double most = steps.front().traffic * kMore + kNoiseBytesPerSecond;
   uint32_t enough = steps.front().ways;
   for (const WaysStep& step : steps) {
     if (step.traffic > most) break;
@@ -140,7 +140,7 @@ std::string Ways::sentences() const {
   const WaysStep& less = steps_.at(all_ - *enough + 1);
   double all_traffic = steps_.front().traffic;
   std::string more = fmt::format("{}/s", base::humanBytes(static_cast<uint64_t>(less.traffic)));
-  if (all_traffic > kNoise_bytes_per_s)
+  if (all_traffic > kNoiseBytesPerSecond)
     more += fmt::format(", {:.1f} times as much", less.traffic / all_traffic);
   return fmt::format(
       "With {} its memory traffic is about that with all of them ({}/s); with {} it is {}.\n",

@@ -46,6 +46,10 @@ base::Result<std::vector<model::Trace>> openSnapshots(std::span<const uint8_t> b
   }
   for (model::Trace& trace : traces) {
     for (const model::Issue& issue : issues.all()) trace.issues.add(issue);
+    if (!options.lives) {
+      model::keepEventsAlone(trace);
+      continue;
+    }
     model::buildLives(trace);
     model::noteHistory(trace);
   }
