@@ -93,7 +93,7 @@ class Database {
   // SQL.
   base::Result<bool> asksWholeRecording(const std::string& sql) const;
 
-  // Does it only read what events say by themselves? Then lives need not be built to answer it
+  // Does it only read what events alone say? Then lives need not be built to answer it
   // (analysed_trace.h, EventsAlone). Or the error of invalid SQL.
   base::Result<bool> readsEventsAlone(const std::string& sql) const;
 

@@ -27,8 +27,8 @@ struct ReadOptions {
   // Keeps every object until the end, which is otherwise done only if needed (machine.h). For
   // tests.
   bool careful = false;
-  // Of openSnapshots: builds the lives of blocks and segments. Without them there are events alone,
-  // and no final state.
+  // Whether openSnapshots builds the lives of blocks and segments. Without them there are events
+  // alone, and no final state.
   bool lives = true;
 };
 
