@@ -188,13 +188,18 @@ std::vector<VirtualTableSource> Database::sources(ScanContext& context) const {
   return sources;
 }
 
-base::Result<bool> Database::asksWholeRecording(const std::string& sql) const {
+base::Result<Database::Reads> Database::readsOf(const std::string& sql) const {
   Deadline deadline{Clock::now() + std::chrono::seconds(1), {}};
   ScanContext context{*orders_, deadline};
   std::vector<VirtualTableSource> known = sources(context);  // outlives the connection
   TG_ASSIGN_OR_RETURN(Connection connection, Connection::open(known, trace_, context));
   TG_RETURN_IF_ERROR(connection.prepare(sql, schema_));
-  const std::set<std::string>& read = connection.tablesRead();
+  return Reads{connection.tablesRead(), connection.columnsRead()};
+}
+
+base::Result<bool> Database::asksWholeRecording(const std::string& sql) const {
+  TG_ASSIGN_OR_RETURN(Reads reads, readsOf(sql));
+  const std::set<std::string>& read = reads.tables;
   return !read.empty() && std::all_of(read.begin(), read.end(), [&](const std::string& name) {
     return std::any_of(tables_.begin(), tables_.end(), [&](const Table& table) {
       return table.of_recording && table.name == name;
@@ -203,14 +208,10 @@ base::Result<bool> Database::asksWholeRecording(const std::string& sql) const {
 }
 
 base::Result<bool> Database::readsEventsAlone(const std::string& sql) const {
-  Deadline deadline{Clock::now() + std::chrono::seconds(1), {}};
-  ScanContext context{*orders_, deadline};
-  std::vector<VirtualTableSource> known = sources(context);  // outlives the connection
-  TG_ASSIGN_OR_RETURN(Connection connection, Connection::open(known, trace_, context));
-  TG_RETURN_IF_ERROR(connection.prepare(sql, schema_));
-  const std::set<std::string>& columns = connection.columnsRead();
-  return connection.tablesRead() == std::set<std::string>{"events"} &&
-         !columns.contains("events.allocation_id") && !columns.contains("events.segment_id");
+  TG_ASSIGN_OR_RETURN(Reads reads, readsOf(sql));
+  return reads.tables == std::set<std::string>{"events"} &&
+         !reads.columns.contains("events.allocation_id") &&
+         !reads.columns.contains("events.segment_id");
 }
 
 base::Result<QuerySummary> Database::stream(const std::string& sql, const QueryLimits& limits,

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -100,6 +101,11 @@ class Database {
   const Schema& schema() const { return schema_; }
 
  private:
+  // What a statement reads: tables, and columns as "events.step".
+  struct Reads {
+    std::set<std::string> tables, columns;
+  };
+  base::Result<Reads> readsOf(const std::string& sql) const;
   std::vector<VirtualTableSource> sources(ScanContext& context) const;
 
   const analysis::AnalysedTrace& trace_;

@@ -26,7 +26,7 @@ struct DeviceAnalysis {
   DeviceAnalysis(const model::Trace& trace, const model::Device& of_device);
 };
 
-// What is left out of a trace whose lives were not built.
+// Marks a trace whose lives were not built.
 struct EventsAlone {};
 
 struct AnalysedTrace {

@@ -20,7 +20,7 @@ struct Ability {
   base::Status status;     // the error says why not
 };
 
-// All of wss::kBackends, in that order. Loads the BPF program, if allowed: 30 ms.
+// All of wss::kBackends, in that order. Loads the BPF program, if allowed: 3 ms.
 std::vector<Ability> lookAtBackends();
 // The first one that auto would choose; every user has one.
 std::string_view firstOf(const std::vector<Ability>& abilities);

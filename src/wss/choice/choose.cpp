@@ -141,9 +141,10 @@ base::Result<Choice> chooseInner(const Wish& wish, const Process& process) {
   }
   if (wish.backend == "idle") {
     base::Status status = checkBackend(wish.backend);
-    if (!status.ok() && !wish.cgroup.empty())
+    // What it advises instead leaves out what was asked for.
+    if (!status.ok() && !wish.cgroup.empty() && status.error().hint.ends_with("pte or smaps"))
       status.error().hint +=
-          ". They measure what the processes of a cgroup map, and not its other page cache";
+          ", which measure what the processes of a cgroup map, and not its other page cache";
     TG_RETURN_IF_ERROR(status);
     auto idle = std::make_unique<IdleBackend>(flushOfThisKernel());
     if (!wish.cgroup.empty()) {

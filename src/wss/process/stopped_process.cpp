@@ -48,7 +48,7 @@ char stateOf(const Process& process, pid_t thread) {
   return end + 2 < text.value().size() ? text.value()[end + 2] : 'X';
 }
 
-// The value behind "\nTracerPid:\t" in the status of a thread; 0: none, or it cannot be read.
+// The number behind a key ("TracerPid") in the status of a thread; 0: none, or it cannot be read.
 pid_t valueIn(const std::string& status_path, std::string_view key) {
   auto text = readKernelFile(status_path);
   if (!text.ok()) return 0;
@@ -144,7 +144,7 @@ class StoppedProcess::Tracer {
 
   base::Status stopAll() {
     // The first may stop before it is looked at.
-    stopped = {clock_.now_ns(), 0};
+    stopped.first_ns = stopped.last_ns = clock_.now_ns();
     for (size_t round = 0; round < kMaxThreads; ++round) {
       TG_ASSIGN_OR_RETURN(bool is_any_new, seizeNewOnes());
       if (!is_any_new) break;

@@ -13,8 +13,8 @@ inline constexpr size_t kLoadedMaps = 4;
 
 // Descriptors, which the caller closes.
 struct LoadedProgram {
-  std::array<int, kLoadedMaps> maps{-1, -1, -1,
-                                    -1};  // in the order of their names in cmake/bpf.cmake
+  // In the order of their names in cmake/bpf.cmake.
+  std::array<int, kLoadedMaps> maps{-1, -1, -1, -1};
   int program = -1;
 };
 

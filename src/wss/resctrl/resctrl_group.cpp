@@ -128,13 +128,16 @@ base::Result<ResctrlPlace> resctrlPlaceOf(const Process& process) {
   return place.value_or(ResctrlPlace{});
 }
 
+base::Status checkNotMonitored(const Process& process, const ResctrlPlace& place) {
+  if (place.monitor.empty()) return base::okStatus();
+  return missingFeature(fmt::format("another program monitors process {} (group {} of resctrl)",
+                                    process.pid(), base::printable(place.monitor)),
+                        "Wait until it has removed its group");
+}
+
 base::Result<ResctrlGroup> ResctrlGroup::make(ResctrlFiles& files, const Process& process,
                                               const ResctrlPlace& from, Kind kind) {
-  if (!from.monitor.empty())
-    return base::Error{base::ErrorKind::kMissingFeature,
-                       fmt::format("another program monitors process {} (group {} of resctrl)",
-                                   process.pid(), base::printable(from.monitor)),
-                       std::nullopt, "Wait until it has removed its group"};
+  TG_RETURN_IF_ERROR(checkNotMonitored(process, from));
   std::string name = fmt::format("tidegauge-{}", getpid());
   std::string path = kind == Kind::kMonitor ? below(from.control, "mon_groups/" + name) : name;
   if (int error_number = files.makeFolder(path); error_number != 0)

@@ -79,6 +79,9 @@ base::Result<ResctrlPlace> resctrlPlaceOf(const Process& process);
 std::vector<std::pair<std::string, uint64_t>> waysOf(const ResctrlFiles& files,
                                                      const std::string& group);
 
+// An error if another program monitors it: a thread is in one group of monitoring.
+base::Status checkNotMonitored(const Process& process, const ResctrlPlace& place);
+
 // A group made here, with the threads of one process.
 class ResctrlGroup {
  public:

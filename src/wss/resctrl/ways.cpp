@@ -60,10 +60,7 @@ base::Result<Ways> Ways::open(const Process& process, std::unique_ptr<ResctrlFil
   if (ways.empty() || !is_whole)
     return missingFeature("not all ways of the last-level cache are free for all processes",
                           "--ways begins with all of them. See /sys/fs/resctrl/schemata");
-  if (!place.monitor.empty())
-    return missingFeature(fmt::format("another program monitors process {} (group {} of resctrl)",
-                                      process.pid(), base::printable(place.monitor)),
-                          "Wait until it has removed its group");
+  TG_RETURN_IF_ERROR(checkNotMonitored(process, place));
   auto all = static_cast<uint32_t>(std::popcount(*mask));
   auto least = static_cast<uint32_t>(
       std::clamp<uint64_t>(numberIn(*files, "info/L3/min_cbm_bits", 10).value_or(1), 1, all));

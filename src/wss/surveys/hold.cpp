@@ -84,12 +84,12 @@ std::string Hold::sentences() const {
         base::humanBytes(steps_.back().after), before);
   if (held)
     return fmt::format(
-        "The cgroup held {} on average ({} to {}) in the last {:g} s, in which its tasks waited "
-        "for memory for {:.2f} % of the time (wanted: {:g} %). It had {} at the beginning.\n",
+        "The cgroup held {} on average ({} to {}) in the last {} windows of {:g} s, in which "
+        "its tasks waited for memory for {:.2f} % of the time (wanted: {:g} %). It had {} at the "
+        "beginning.\n",
         base::humanBytes(held->mean_bytes), base::humanBytes(held->least_bytes),
-        base::humanBytes(held->most_bytes),
-        seconds(window_ns_) * static_cast<double>(held->windows), held->stalled_percent, wanted_,
-        before);
+        base::humanBytes(held->most_bytes), held->windows, seconds(window_ns_),
+        held->stalled_percent, wanted_, before);
   constexpr size_t kLastOnes = 10;  // a cgroup may grow in one as much as was reclaimed
   auto last = std::span(steps_).last(std::min(kLastOnes, steps_.size()));
   bool is_stuck =
