@@ -26,6 +26,12 @@ tidegauge_page_tables_object:
   .incbin "{object}"
 tidegauge_page_tables_object_end:
   .byte 0
+  .balign 8
+  .global tidegauge_page_tables_loader, tidegauge_page_tables_loader_end
+tidegauge_page_tables_loader:
+  .incbin "{loader}"
+tidegauge_page_tables_loader_end:
+  .byte 0
   .section .note.GNU-stack,"",@progbits
 """
 
@@ -65,7 +71,11 @@ def programs():
     folder = CACHE / "arm64-programs"
     folder.mkdir(parents=True, exist_ok=True)
     embedded = folder / "object.S"
-    embedded.write_text(EMBEDDED.format(object=OBJECT))
+    # Of arm64's object it is empty, because libbpf has to fill in the version of the kernel.
+    loader = folder / "page_tables.loader"
+    subprocess.run([BINARY.parent / "make_bpf_loader", OBJECT, loader, "readPageTables", "request", "wanted", "kinds",
+                    "tables"], check=True)
+    embedded.write_text(EMBEDDED.format(object=OBJECT, loader=loader))
     ours = sorted(path for folder in ("base", "model", "wss")
                   for path in (SOURCE / "src" / folder).rglob("*.cpp"))
     flags = ("-DFMT_HEADER_ONLY", "-DTIDEGAUGE_BPF", '-DTIDEGAUGE_VERSION="arm64"', f"-I{SOURCE}/src",
