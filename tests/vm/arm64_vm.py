@@ -8,6 +8,7 @@ Beside that binary lies bpf/page_tables_arm64.bpf.o. Needs qemu-system-arm, g++-
 needs; a minute of compiling and three boots of half a minute."""
 import json
 import pathlib
+import subprocess
 import unittest
 
 import arm64
