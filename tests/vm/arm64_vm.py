@@ -72,7 +72,7 @@ def programs():
     folder = CACHE / "arm64-programs"
     folder.mkdir(parents=True, exist_ok=True)
     embedded = folder / "object.S"
-    # Of arm64's object it is empty, because libbpf has to fill in the version of the kernel.
+    # The loader is empty for arm64's object, because libbpf has to fill in the version of the kernel.
     loader = folder / "page_tables.loader"
     subprocess.run([BINARY.parent / "make_bpf_loader", OBJECT, loader, "readPageTables", "request", "wanted", "kinds",
                     "tables"], check=True)
