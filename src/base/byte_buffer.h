@@ -25,6 +25,7 @@ class ByteBuffer {
   void setSize(size_t size_bytes) { size_bytes_ = size_bytes; }
 
   uint8_t* data() { return data_.get(); }
+  const uint8_t* data() const { return data_.get(); }
   size_t size() const { return size_bytes_; }
   size_t capacity() const { return capacity_bytes_; }
   std::span<const uint8_t> bytes() const { return {data_.get(), size_bytes_}; }

@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "model/trace.h"
-#include "readers/torch/pickle/columns.h"
+#include "readers/torch/columns/columns.h"
 
 namespace tidegauge::readers::torch {
 

@@ -8,7 +8,7 @@
 #include <new>
 
 #include "readers/torch/assemble.h"
-#include "readers/torch/pickle/columns.h"
+#include "readers/torch/columns/columns.h"
 #include "readers/torch/pickle/json.h"
 #include "readers/torch/pickle/machine.h"
 #include "readers/torch/pickle/pickle.h"

@@ -1,43 +1,38 @@
 #include "readers/torch/pickle/event_scanner.h"
 
-#include <algorithm>
 #include <bit>
-#include <cstring>
 
-#include "readers/torch/pickle/opcodes.h"
+#include "readers/torch/pickle/scan.h"
 
 namespace tidegauge::readers::torch {
-namespace {
 
-template <class T>
-T load(const uint8_t* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
-
-}  // namespace
-
-bool EventScanner::scanEvent(const uint8_t*& at, uint32_t& row_number) {
-  if (!memo_.dense() || !columns_.hasRoomForEvent()) return false;
+bool EventScanner::scanEvent(const uint8_t*& at, EventRow& row) {
+  if (!memo_.dense() || columns_.roomForEvents() == 0) return false;
   at_ = at;
-  first_slot_ = memo_.size();
+  mark_ = memo_.mark();
+  first_slot_ = mark_.size;
+  numbered_ = false;
   memo_.makeRoom(2 * kMaxKeys + 1);
   auto number = static_cast<uint32_t>(columns_.events());
-  EventRow row;
   if (end_ - at_ < kLookAhead || !scanMemo(Value::of(Tag::kEvent, number)) ||
       *at_++ != opcode::kMark || !scanFields(row) || !row.isUsual()) {
-    memo_.dropFrom(first_slot_);
+    memo_.dropTo(mark_);
     return false;
   }
   columns_.addEvent(row);
-  row_number = number;
+  begin_of_event_ = at;
   at = at_;
   return true;
 }
 
+std::optional<ScannedEvent> EventScanner::lastEvent() const {
+  if (numbered_) return std::nullopt;
+  return ScannedEvent{begin_of_event_, at_, first_slot_, memo_.size(), fields_};
+}
+
 bool EventScanner::scanFields(EventRow& row) {
   uint32_t keys = 0;
+  fields_.clear();
   for (int count = 0; count < kMaxKeys; ++count) {
     if (end_ - at_ < kLookAhead) return false;
     if (*at_ == opcode::kSetItems) {
@@ -46,68 +41,34 @@ bool EventScanner::scanFields(EventRow& row) {
       return std::popcount(keys) == count;  // each key once
     }
     Value key;
-    if (!scanReference(key) || !scanField(row, key.word())) return false;
+    if (!scanReference(key)) return false;
+    const uint8_t* begin = at_;
+    uint64_t memo_before = memo_.size();
+    if (!scanField(row, key.word())) return false;
+    fields_.push_back({key.word(), begin, at_, memo_before});
     keys |= EventRow::bit(key.word());  // scanField() accepts only keys of events, which have a bit
   }
   return false;
 }
 
-// MEMOIZE, or BINPUT of the next free slot, if present. (Inline: once or more per field. The
-// compiler leaves it as a call where a folder is compiled as one.)
+// (Inline: once or more per field. The compiler leaves it as a call where a folder is compiled as
+// one.)
 [[gnu::always_inline]] inline bool EventScanner::scanMemo(Value value) {
-  if (*at_ == opcode::kMemoize) {
-    at_ += 1;
-  } else if (*at_ == opcode::kBinPut) {
-    if (at_[1] != memo_.size()) return false;
-    at_ += 2;
-  } else if (*at_ == opcode::kLongBinPut) {
-    if (load<uint32_t>(at_ + 1) != memo_.size()) return false;
-    at_ += 5;
-  } else {
-    return true;
-  }
-  memo_.push(value);
-  return true;
+  numbered_ |= *at_ == opcode::kBinPut || *at_ == opcode::kLongBinPut;
+  return takeMemo(at_, memo_, value);
 }
 
 inline bool EventScanner::scanReference(Value& value) {
-  static_assert((opcode::kBinGet ^ opcode::kLongBinGet) == 2);
-  if ((*at_ & ~2) != opcode::kBinGet) return false;
-  bool wide = *at_ == opcode::kLongBinGet;
-  uint64_t slot = load<uint32_t>(at_ + 1) & (wide ? 0xffffffffu : 0xffu);
-  if (slot >= first_slot_) return false;
-  at_ += wide ? 5 : 2;
-  Value& remembered = memo_[slot];
-  if (remembered.tag() == Tag::kEmptyList) remembered.bits |= Value::kSharedBit;
-  value = remembered;
-  return true;
-}
-
-[[gnu::always_inline]] inline bool EventScanner::scanInteger(int64_t& number) {
-  switch (*at_) {
-    case opcode::kBinInt1:
-      number = at_[1];
-      at_ += 2;
-      return true;
-    case opcode::kBinInt2:
-      number = load<uint16_t>(at_ + 1);
-      at_ += 3;
-      return true;
-    case opcode::kBinInt:
-      number = load<int32_t>(at_ + 1);
-      at_ += 5;
-      return true;
-    case opcode::kLong1: {
-      uint8_t length = at_[1];
-      if (length == 0 || length > 8) return false;
-      int unused_bits = 64 - 8 * length;
-      number = static_cast<int64_t>(load<uint64_t>(at_ + 2) << unused_bits) >> unused_bits;
-      at_ += 2 + length;
-      return true;
-    }
-    default:
-      return false;
+  const uint8_t* next = at_;
+  uint64_t slot = 0;
+  if (!takeSlot(next, slot) || slot >= first_slot_) return false;
+  at_ = next;
+  value = memo_.at(slot);
+  if (value.tag() == Tag::kEmptyList) {
+    value.bits |= Value::kSharedBit;
+    memo_.update(slot, value);
   }
+  return true;
 }
 
 inline bool EventScanner::scanString(Value& value) {
@@ -117,7 +78,7 @@ inline bool EventScanner::scanString(Value& value) {
     length = at_[1];
     at_ += 2;
   } else if (*at_ == opcode::kBinUnicode) {
-    length = load<uint32_t>(at_ + 1);
+    length = loadAt<uint32_t>(at_ + 1);
     at_ += 5;
   } else {
     return false;
@@ -133,38 +94,6 @@ inline bool EventScanner::scanTextOrReference(Value& value) {
   return (scanReference(value) || scanString(value)) && value.isString();
 }
 
-// Reads references to frames until something else follows; at least kLookAhead bytes are left then.
-// Near the end of the input, the machine continues.
-bool EventScanner::scanFrames(size_t& count) {
-  if (end_ - at_ <= kLookAhead) return false;
-  // This number of references certainly fits, so the loop need not check for the end of the input.
-  size_t most = std::min<size_t>(kMaxFrames, static_cast<size_t>(end_ - at_ - kLookAhead) / 5);
-  const uint8_t* at = at_;
-  unsigned others = 0;  // not 0 if a value was not a frame
-  size_t found = 0;
-  for (; found < most; ++found) {
-    // Two branches, not one computed length: the processor predicts runs of either kind well, and
-    // need not wait for this reference's bytes before it looks at the next.
-    uint64_t slot = 0;
-    if (*at == opcode::kLongBinGet) {
-      slot = load<uint32_t>(at + 1);
-      at += 5;
-    } else if (*at == opcode::kBinGet) {
-      slot = at[1];
-      at += 2;
-    } else {
-      break;
-    }
-    if (slot >= first_slot_) return false;
-    Value value = memo_[slot];
-    others |= static_cast<unsigned>(value.tag()) ^ static_cast<unsigned>(Tag::kFrame);
-    frames_[found] = model::FrameId(value.index());
-  }
-  at_ = at;
-  count = found;
-  return found < most && others == 0;
-}
-
 // A reference to a known list, or a list of known frames.
 bool EventScanner::scanStack(EventRow& row) {
   Value value;
@@ -172,32 +101,7 @@ bool EventScanner::scanStack(EventRow& row) {
     if (value.tag() == Tag::kStack) row.stack = model::StackId(value.index());
     return value.tag() == Tag::kStack || value.tag() == Tag::kEmptyList;
   }
-  if (*at_ != opcode::kEmptyList) return false;
-  Value list = Value::of(Tag::kEmptyList, static_cast<uint64_t>(at_ - begin_));
-  ++at_;
-  uint64_t slot = memo_.size();
-  if (!scanMemo(list)) return false;
-  size_t count = 0;
-  if (*at_ == opcode::kMark) {
-    ++at_;
-    if (!scanFrames(count) || *at_ != opcode::kAppends) return false;
-    ++at_;
-  } else if (const uint8_t* next = at_; scanReference(value)) {
-    // One frame and APPEND; else this is the next key of an event whose list is empty.
-    if (value.tag() == Tag::kFrame && *at_ == opcode::kAppend) {
-      frames_[count++] = model::FrameId(value.index());
-      ++at_;
-    } else {
-      at_ = next;
-    }
-  }
-  if (count > 0) {
-    row.stack = columns_.addStack(std::span(frames_).first(count));
-    list = Value::of(Tag::kStack, row.stack.value);
-    if (memo_.size() > slot) memo_[slot] = list;
-  }
-  // torch's own pickler memoizes a list when it is complete.
-  return memo_.size() > slot || scanMemo(list);
+  return *at_ == opcode::kEmptyList && stacks_.scan(at_, first_slot_, row.stack);
 }
 
 // The items of a list of texts, after EMPTY_LIST, into texts_.
@@ -207,7 +111,7 @@ bool EventScanner::scanTexts() {
   if (many) ++at_;
   Value value;
   for (;;) {
-    if (end_ - at_ < kLookAhead || texts_.size() == kMaxFrames) return false;
+    if (end_ - at_ < kLookAhead || texts_.size() == StackScanner::kMaxFrames) return false;
     if (many && *at_ == opcode::kAppends) break;
     memo_.makeRoom(2 * kMaxKeys + 2);  // for this text and the rest of the event
     const uint8_t* next = at_;
@@ -241,7 +145,7 @@ bool EventScanner::scanForward(EventRow& row) {
     if (!columns_.isForwardText(texts_.front())) return false;
     row.forward = columns_.addForward(texts_);
     list = Value::of(Tag::kForward, row.forward);
-    if (remembered) memo_[slot] = list;
+    if (remembered) memo_.update(slot, list);
   }
   // torch's own pickler memoizes a list when it is complete.
   return remembered || scanMemo(list);
@@ -256,23 +160,23 @@ bool EventScanner::scanField(EventRow& row, Word word) {
       row.action = actionOf(value.word());
       return true;
     case Word::kDeviceFree:
-      if (!scanInteger(number) || !Columns::isSize(number)) return false;
+      if (!takeInteger(at_, number) || !Columns::isSize(number)) return false;
       row.device_free_bytes = static_cast<uint64_t>(number);
       return true;
     case Word::kAddr:
-      if (!scanInteger(number)) return false;
+      if (!takeInteger(at_, number)) return false;
       row.address = static_cast<uint64_t>(number);
       return true;
     case Word::kSize:
-      if (!scanInteger(number) || !Columns::isSize(number)) return false;
+      if (!takeInteger(at_, number) || !Columns::isSize(number)) return false;
       row.size_bytes = static_cast<uint64_t>(number);
       return true;
     case Word::kStream:
-      if (!scanInteger(number)) return false;
+      if (!takeInteger(at_, number)) return false;
       row.stream = columns_.streamOf(static_cast<uint64_t>(number));
       return true;
     case Word::kTimeUs:
-      return scanInteger(row.time_us) && Columns::isTime(row.time_us);
+      return takeInteger(at_, row.time_us) && Columns::isTime(row.time_us);
     case Word::kCompileContext:
       if (!scanTextOrReference(value)) return false;
       row.compile_context = columns_.compileContextOf(value);
@@ -283,7 +187,8 @@ bool EventScanner::scanField(EventRow& row, Word word) {
       return true;
     case Word::kPoolId: {
       int64_t second = 0;
-      if (!scanInteger(number) || !scanInteger(second) || *at_++ != opcode::kTuple2) return false;
+      if (!takeInteger(at_, number) || !takeInteger(at_, second) || *at_++ != opcode::kTuple2)
+        return false;
       value = columns_.pairOf(static_cast<uint64_t>(number), static_cast<uint64_t>(second));
       row.pool = columns_.poolOf(value, Place::kEvent);
       return scanMemo(value);

@@ -9,49 +9,55 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
-#include "readers/torch/pickle/columns.h"
-#include "readers/torch/pickle/memo.h"
+#include "readers/torch/columns/columns.h"
+#include "readers/torch/pickle/event_shape.h"
+#include "readers/torch/pickle/stack_scanner.h"
+#include "readers/torch/values/memo.h"
 
 namespace tidegauge::readers::torch {
 
 class EventScanner {
  public:
-  EventScanner(Columns& columns, Memo& memo, const uint8_t* begin, const uint8_t* end)
-      : columns_(columns), memo_(memo), begin_(begin), end_(end), frames_(kMaxFrames) {}
+  EventScanner(Columns& columns, Memo& memo, StackScanner& stacks, const uint8_t* begin,
+               const uint8_t* end)
+      : columns_(columns), memo_(memo), stacks_(stacks), begin_(begin), end_(end) {}
 
   // `at` is the byte after EMPTY_DICT. On success, `at` is the byte after its SETITEMS and the
-  // event is a row. Otherwise nothing has changed.
-  bool scanEvent(const uint8_t*& at, uint32_t& row);
+  // event is the last row. Otherwise nothing has changed.
+  bool scanEvent(const uint8_t*& at, EventRow& row);
+
+  // Where the event lies that was just read; absent if it named the slots that it memoized, so that
+  // its bytes are like those of no other.
+  std::optional<ScannedEvent> lastEvent() const;
 
  private:
-  // An event with more keys, or a stack with more frames, is left to the machine.
+  // An event with more keys is left to the machine.
   static constexpr int kMaxKeys = 32;
-  static constexpr size_t kMaxFrames = 999;
-  // The longest of: a key, an integer, a reference, three opcodes. With fewer bytes left, the
-  // machine reads.
-  static constexpr ptrdiff_t kLookAhead = 32;
 
   bool scanFields(EventRow& row);
   bool scanField(EventRow& row, Word word);
   bool scanMemo(Value value);
-  bool scanInteger(int64_t& number);
   bool scanReference(Value& value);
   bool scanString(Value& value);
   bool scanTextOrReference(Value& value);
   bool scanStack(EventRow& row);
-  bool scanFrames(size_t& count);
   bool scanForward(EventRow& row);
   bool scanTexts();
 
   Columns& columns_;
   Memo& memo_;
+  StackScanner& stacks_;
   const uint8_t* begin_;
   const uint8_t* end_;
   const uint8_t* at_ = nullptr;
+  const uint8_t* begin_of_event_ = nullptr;
+  Memo::Mark mark_{};
   uint64_t first_slot_ = 0;  // of this event; values from there on are incomplete
-  std::vector<model::FrameId> frames_;
+  bool numbered_ = false;    // it used BINPUT
+  std::vector<ScannedField> fields_;
   std::vector<Value> texts_;  // scratch
 };
 

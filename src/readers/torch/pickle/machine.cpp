@@ -68,10 +68,10 @@ void Machine::pushEmptyList(uint64_t offset) {
 
 bool Machine::become(Entry& entry, Value value) {
   if (entry.slot != kNoSlot) {
-    Value& remembered = memo_[entry.slot];
+    Value remembered = memo_.at(entry.slot);
     // Fetched from the memo while it was empty: its other references must see it filled.
     if (remembered.bits == (entry.value.bits | Value::kSharedBit)) return needCareful();
-    if (remembered == entry.value) remembered = value;
+    if (remembered == entry.value) memo_.update(entry.slot, value);
   }
   entry.value = value;
   return true;
@@ -276,8 +276,8 @@ bool Machine::put(uint64_t offset, uint64_t slot) {
   Entry& entry = stack_.back();
   if (entry.value.moreRows() > 0) return needCareful();
   bool unfilled = entry.value.tag() <= Tag::kEmptyList;
-  bool replaces_unfilled =
-      memo_[slot].tag() != Tag::kNothing && memo_[slot].tag() <= Tag::kEmptyList;
+  Tag replaced = memo_.at(slot).tag();
+  bool replaces_unfilled = replaced != Tag::kNothing && replaced <= Tag::kEmptyList;
   if (replaces_unfilled || (unfilled && (entry.slot != kNoSlot || !entry.owner)))
     return needCareful();
   memo_.set(slot, entry.value);
@@ -286,11 +286,13 @@ bool Machine::put(uint64_t offset, uint64_t slot) {
 }
 
 bool Machine::getUnusual(uint64_t offset, uint64_t slot) {
-  if (slot >= memo_.size() || memo_[slot].tag() == Tag::kNothing) {
+  Value value = slot < memo_.size() ? memo_.at(slot) : Value();
+  if (value.tag() == Tag::kNothing) {
     return fail(offset, "the pickle reads a value that it never stored");
   }
-  memo_[slot].bits |= Value::kSharedBit;
-  push(memo_[slot]);
+  value.bits |= Value::kSharedBit;
+  memo_.update(slot, value);
+  push(value);
   return true;
 }
 

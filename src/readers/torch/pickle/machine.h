@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "readers/torch/pickle/columns.h"
-#include "readers/torch/pickle/memo.h"
-#include "readers/torch/pickle/value.h"
+#include "readers/torch/columns/columns.h"
+#include "readers/torch/values/memo.h"
+#include "readers/torch/values/value.h"
 
 namespace tidegauge::readers::torch {
 
@@ -52,9 +52,9 @@ class Machine {
   bool memoize(uint64_t offset) { return put(offset, memo_.used()); }
   bool put(uint64_t offset, uint64_t slot);
   bool get(uint64_t offset, uint64_t slot) {
-    if (slot >= memo_.size() || memo_[slot].tag() <= Tag::kEmptyList)
-      return getUnusual(offset, slot);
-    push(memo_[slot]);
+    Value value = slot < memo_.size() ? memo_.at(slot) : Value();
+    if (value.tag() <= Tag::kEmptyList) return getUnusual(offset, slot);
+    push(value);
     return true;
   }
   bool hasTop() const { return stack_.size() > floor(); }
@@ -62,11 +62,14 @@ class Machine {
 
   // ---- for the scanner
   Memo& memo() { return memo_; }
-  // An event that is a row already. Consecutive rows in one list are one value.
-  void pushRow(uint32_t row, bool more_list_items) {
-    Value event = Value::of(Tag::kEvent, row);
-    if (more_list_items && hasTop() && stack_.back().value.join(event)) return;
-    push(event);
+  // Events that are rows already, each followed by another in the same list, maybe the last one,
+  // too. Consecutive rows in one list are one value.
+  void pushRows(uint32_t first_row, size_t count, bool more_list_items) {
+    for (size_t i = 0; i < count; ++i) {
+      Value event = Value::of(Tag::kEvent, first_row + i);
+      bool joins = (i + 1 < count || more_list_items) && hasTop();
+      if (!joins || !stack_.back().value.join(event)) push(event);
+    }
   }
 
   // ---- result

@@ -5,8 +5,9 @@
 #include <bit>
 #include <cstring>
 
+#include "readers/torch/pickle/event_runs.h"
 #include "readers/torch/pickle/event_scanner.h"
-#include "readers/torch/pickle/opcodes.h"
+#include "readers/torch/values/opcodes.h"
 
 namespace tidegauge::readers::torch {
 namespace {
@@ -46,8 +47,11 @@ class PickleReader {
         at_(input.data()),
         end_(input.data() + input.size()),
         machine_(machine),
+        columns_(columns),
         values_(columns.values()),
-        scanner_(columns, machine.memo(), begin_, end_) {}
+        stacks_(columns, machine.memo(), begin_, end_),
+        scanner_(columns, machine.memo(), stacks_, begin_, end_),
+        runs_(columns, machine.memo(), stacks_, end_) {}
 
   bool run(const BytesDone& bytes_done, PickleEnd& end);
 
@@ -98,8 +102,11 @@ class PickleReader {
   const uint8_t* at_;
   const uint8_t* end_;
   Machine& machine_;
+  Columns& columns_;
   Values& values_;
+  StackScanner stacks_;
   EventScanner scanner_;
+  EventRuns runs_;
   uint64_t op_offset_ = 0;
   int protocol_ = 0;
 };
@@ -196,15 +203,26 @@ bool PickleReader::refuse(uint8_t code) {
                        "The file is damaged, or it is not a pickle.");
 }
 
-// An empty dict, or a whole event if it is one.
+// An empty dict, or whole events if it begins one.
 void PickleReader::pushDict() {
-  uint32_t row = 0;
-  if (machine_.mode() == Mode::kCareful || !scanner_.scanEvent(at_, row)) {
+  if (machine_.mode() == Mode::kCareful) {
     machine_.pushEmptyDict(op_offset_);
     return;
   }
+  uint32_t row = 0;
+  size_t rows = runs_.scan(at_, row);
+  if (rows == 0) {
+    EventRow event;
+    row = static_cast<uint32_t>(columns_.events());
+    if (!scanner_.scanEvent(at_, event)) {
+      machine_.pushEmptyDict(op_offset_);
+      return;
+    }
+    rows = 1;
+    if (auto scanned = scanner_.lastEvent()) runs_.learn(*scanned, event);
+  }
   bool more = at_ < end_ && (*at_ == opcode::kEmptyDict || *at_ == opcode::kAppends);
-  machine_.pushRow(row, more);
+  machine_.pushRows(row, rows, more);
 }
 
 PickleReader::Flow PickleReader::step() {

@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "base/base64.h"
-#include "readers/torch/pickle/columns.h"
+#include "readers/torch/columns/columns.h"
 #include "readers/torch/pickle/json.h"
 #include "readers/torch/pickle/machine.h"
 #include "readers/torch/unpack/unpack.h"

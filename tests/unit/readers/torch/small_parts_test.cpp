@@ -4,11 +4,11 @@
 #include <array>
 
 #include "base/utf8.h"
-#include "readers/torch/pickle/stack_table.h"
-#include "readers/torch/pickle/tree.h"
-#include "readers/torch/pickle/value.h"
-#include "readers/torch/pickle/values.h"
-#include "readers/torch/pickle/words.h"
+#include "readers/torch/columns/stack_table.h"
+#include "readers/torch/values/tree.h"
+#include "readers/torch/values/value.h"
+#include "readers/torch/values/values.h"
+#include "readers/torch/values/words.h"
 
 namespace tidegauge::readers::torch {
 namespace {

@@ -1,4 +1,4 @@
-#include "readers/torch/pickle/forward_stacks.h"
+#include "readers/torch/columns/forward_stacks.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

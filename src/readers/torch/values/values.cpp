@@ -1,4 +1,4 @@
-#include "readers/torch/pickle/values.h"
+#include "readers/torch/values/values.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/utf8.h"
-#include "readers/torch/pickle/opcodes.h"
+#include "readers/torch/values/opcodes.h"
 
 namespace tidegauge::readers::torch {
 namespace {

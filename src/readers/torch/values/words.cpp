@@ -1,4 +1,4 @@
-#include "readers/torch/pickle/words.h"
+#include "readers/torch/values/words.h"
 
 #include <array>
 

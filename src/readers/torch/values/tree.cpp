@@ -1,4 +1,4 @@
-#include "readers/torch/pickle/tree.h"
+#include "readers/torch/values/tree.h"
 
 namespace tidegauge::readers::torch {
 

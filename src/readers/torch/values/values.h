@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/string_pool.h"
-#include "readers/torch/pickle/tree.h"
-#include "readers/torch/pickle/value.h"
+#include "readers/torch/values/tree.h"
+#include "readers/torch/values/value.h"
 
 namespace tidegauge::readers::torch {
 

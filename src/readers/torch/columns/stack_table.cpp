@@ -1,4 +1,4 @@
-#include "readers/torch/pickle/stack_table.h"
+#include "readers/torch/columns/stack_table.h"
 
 #define XXH_INLINE_ALL  // most stacks are short: a call would cost as much as the hash
 #include <xxhash.h>

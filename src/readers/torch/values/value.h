@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "readers/torch/pickle/words.h"
+#include "readers/torch/values/words.h"
 
 namespace tidegauge::readers::torch {
 

@@ -1,4 +1,4 @@
-#include "readers/torch/pickle/columns.h"
+#include "readers/torch/columns/columns.h"
 
 #include <algorithm>
 #include <new>
@@ -21,15 +21,26 @@ bool startsLife(model::Action action) {
          action == model::Action::kSegmentMap || action == model::Action::kOom;
 }
 
+template <class T>
+void beginColumn(std::vector<T>& column, size_t rows, T absent, size_t capacity) {
+  column.reserve(capacity);
+  column.resize(rows, absent);
+}
+
 // Appends to a column that exists only once an event has a value for it.
 template <class T>
-void appendOptional(std::vector<T>& column, size_t row, T value, T absent, size_t capacity) {
+void appendOptional(std::vector<T>& column, size_t row, T value, T absent, size_t capacity,
+                    size_t count = 1) {
   if (column.empty()) {
     if (value == absent) return;
-    column.reserve(capacity);
-    column.resize(row, absent);
+    beginColumn(column, row, absent, capacity);
   }
-  column.push_back(value);
+  column.insert(column.end(), count, value);
+}
+
+template <class T, size_t Size>
+void append(std::vector<T>& column, const std::array<T, Size>& values, size_t count) {
+  column.insert(column.end(), values.begin(), values.begin() + count);
 }
 
 template <class T>
@@ -97,6 +108,40 @@ uint32_t Columns::addEvent(const EventRow& row) {
   appendOptional(events.category, index, row.category, model::StringId(), capacity);
   appendOptional(events.internal_metadata, index, row.internal, model::StringId(), capacity);
   return static_cast<uint32_t>(index);
+}
+
+void Columns::addEvents(const RowBlock& block) {
+  model::Events& events = trace_.events;
+  size_t index = events.size(), capacity = events.action.capacity();
+  append(events.action, block.action, block.rows);
+  append(events.address, block.address, block.rows);
+  append(events.size_bytes, block.size_bytes, block.rows);
+  append(events.stack, block.stack, block.rows);
+  for (size_t row = 0; row < block.rows; ++row) {
+    const EventRow& common = *block.common[row];
+    if (block.stack[row].valid() || !common.compile_context.valid()) continue;
+    if (startsLife(block.action[row]))
+      events.stack[index + row] = stackOfRegion(common.compile_context);
+  }
+  bool timed = std::any_of(block.time_us.begin(), block.time_us.begin() + block.rows,
+                           [](int64_t time_us) { return time_us != model::kNoTime; });
+  if (timed || !events.time_us.empty()) {
+    if (events.time_us.empty()) beginColumn(events.time_us, index, model::kNoTime, capacity);
+    append(events.time_us, block.time_us, block.rows);
+  }
+  for (size_t from = 0, to = 0; from < block.rows; from = to) {
+    const EventRow& common = *block.common[from];
+    for (to = from + 1; to < block.rows && block.common[to] == &common;) ++to;
+    size_t row = index + from, rows = to - from;
+    events.stream.insert(events.stream.end(), rows, common.stream);
+    appendOptional(events.pool, row, common.pool, model::PoolId(), capacity, rows);
+    appendOptional(events.compile_context, row, common.compile_context, model::StringId(), capacity,
+                   rows);
+    appendOptional(events.metadata, row, common.metadata, model::StringId(), capacity, rows);
+    appendOptional(events.category, row, common.category, model::StringId(), capacity, rows);
+    appendOptional(events.internal_metadata, row, common.internal, model::StringId(), capacity,
+                   rows);
+  }
 }
 
 void Columns::setFields(EventRow& row, Items items) {

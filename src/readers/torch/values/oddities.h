@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "model/issues.h"
-#include "readers/torch/pickle/values.h"
+#include "readers/torch/values/values.h"
 
 namespace tidegauge::readers::torch {
 

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "readers/torch/pickle/value.h"
+#include "readers/torch/values/value.h"
 
 namespace tidegauge::readers::torch {
 

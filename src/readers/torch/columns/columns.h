@@ -16,10 +16,11 @@
 
 #include "base/sizes.h"
 #include "model/trace.h"
-#include "readers/torch/pickle/forward_stacks.h"
-#include "readers/torch/pickle/oddities.h"
-#include "readers/torch/pickle/stack_table.h"
-#include "readers/torch/pickle/values.h"
+#include "readers/torch/columns/forward_stacks.h"
+#include "readers/torch/columns/row_block.h"
+#include "readers/torch/columns/stack_table.h"
+#include "readers/torch/values/oddities.h"
+#include "readers/torch/values/values.h"
 
 namespace tidegauge::readers::torch {
 
@@ -72,6 +73,8 @@ class Columns {
 
   // ---- events
   uint32_t addEvent(const EventRow& row);
+  // Usual events (EventRow::isUsual) that are no oom.
+  void addEvents(const RowBlock& block);
   void setField(EventRow& row, Value key, Value value);
   void setFields(EventRow& row, Items items);
   uint32_t addEvent(Items items);
@@ -84,7 +87,7 @@ class Columns {
   // Microseconds since 1970: up to the year 2255, where doubles stop being exact.
   static bool isTime(int64_t time_us) { return time_us >= 0 && time_us <= kLatestTime; }
   // Event rows have 32-bit numbers.
-  bool hasRoomForEvent() const { return events() < 0xfffffffe; }
+  size_t roomForEvents() const { return 0xfffffffe - events(); }
   size_t events() const { return trace_.events.size(); }
   // Extends the columns that only some events have to the last row.
   void finishEvents();

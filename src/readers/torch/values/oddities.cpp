@@ -1,4 +1,4 @@
-#include "readers/torch/pickle/oddities.h"
+#include "readers/torch/values/oddities.h"
 
 #include <fmt/format.h>
 

@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
-#include "readers/torch/pickle/stack_table.h"
-#include "readers/torch/pickle/values.h"
+#include "readers/torch/columns/stack_table.h"
+#include "readers/torch/values/values.h"
 
 namespace tidegauge::readers::torch {
 
