@@ -70,9 +70,9 @@ Fill stored(const Values& values, KeyOf key_of) {
     for (size_t i = 0; i < count; ++i) keys[i] = key_of(values[rows[i]]);
   };
 }
-template <class Id>
-Fill storedIds(const std::vector<Id>& ids) {
-  return stored(ids, [](Id id) { return keyOf(id); });
+template <class Ids>
+Fill storedIds(const Ids& ids) {
+  return stored(ids, [](auto id) { return keyOf(id); });
 }
 inline Fill storedBytes(const std::vector<uint64_t>& bytes) { return stored(bytes, keyOfBytes); }
 inline Fill storedAddresses(const std::vector<uint64_t>& a) { return stored(a, keyOfAddress); }

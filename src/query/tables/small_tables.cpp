@@ -30,7 +30,7 @@ Column& addRowText(Table& table, std::string name, std::string doc,
 
 // The device that uses each stream or pool: its ordinal, or NULL if none or several do.
 template <class Id>
-std::vector<int64_t> ownerOf(const model::Trace& trace, const std::vector<Id>& of_event,
+std::vector<int64_t> ownerOf(const model::Trace& trace, const model::UniformColumn<Id>& of_event,
                              const std::vector<Id>& of_segment, size_t ids) {
   std::vector<int64_t> owner(ids, kNull);
   std::vector<bool> shared(ids);
@@ -41,7 +41,8 @@ std::vector<int64_t> ownerOf(const model::Trace& trace, const std::vector<Id>& o
   };
   for (const Device& d : trace.devices) {
     if (!of_event.empty()) {
-      for (uint64_t i = d.event_begin; i < d.event_end; ++i) see(of_event[i], d.ordinal);
+      uint64_t end = of_event.uniform() ? std::min(d.event_begin + 1, d.event_end) : d.event_end;
+      for (uint64_t i = d.event_begin; i < end; ++i) see(of_event[i], d.ordinal);
     }
     for (uint64_t i = d.segment_begin; i < d.segment_end; ++i) see(of_segment[i], d.ordinal);
   }

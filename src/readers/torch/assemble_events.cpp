@@ -70,13 +70,30 @@ void gather(std::vector<T>& column, const std::vector<DeviceRows>& devices, uint
   column = std::move(gathered);
 }
 
-// Such a column is empty if no event has the field; gathered rows may be those without it.
 template <class T>
-void gatherOptional(std::vector<T>& column, T absent, const std::vector<DeviceRows>& devices,
+void gather(model::UniformColumn<T>& column, const std::vector<DeviceRows>& devices,
+            uint64_t total) {
+  if (column.empty()) return;
+  model::UniformColumn<T> gathered;
+  gathered.reserve(total);
+  for (const DeviceRows& device : devices) {
+    for (RowRun run : device.runs) {
+      for (uint64_t row = run.begin; row < run.begin + run.count; ++row)
+        gathered.push_back(column[row]);
+    }
+  }
+  column = std::move(gathered);
+}
+
+// Such a column is empty if no event has the field; gathered rows may be those without it.
+template <class Column, class T>
+void gatherOptional(Column& column, T absent, const std::vector<DeviceRows>& devices,
                     uint64_t total) {
   gather(column, devices, total);
-  bool any = std::any_of(column.begin(), column.end(), [&](T value) { return value != absent; });
-  if (!any) column.clear();
+  for (size_t row = 0; row < column.size(); ++row) {
+    if (column[row] != absent) return;
+  }
+  column.clear();
 }
 
 void gatherAll(model::Events& events, const std::vector<DeviceRows>& devices, uint64_t total) {

@@ -62,6 +62,17 @@ void permuteColumn(std::vector<T>& column, const Order& order, uint64_t begin) {
   std::copy(sorted.begin(), sorted.end(), column.begin() + static_cast<ptrdiff_t>(begin));
 }
 
+template <class T>
+void permuteColumn(model::UniformColumn<T>& column, const Order& order, uint64_t begin) {
+  if (column.empty() || column.uniform()) return;
+  model::UniformColumn<T> sorted;
+  sorted.reserve(column.size());
+  for (uint64_t row = 0; row < begin; ++row) sorted.push_back(column[row]);
+  for (uint64_t row : order) sorted.push_back(column[row]);
+  for (uint64_t row = sorted.size(); row < column.size(); ++row) sorted.push_back(column[row]);
+  column = std::move(sorted);
+}
+
 void permuteAll(model::Events& events, const Order& order, uint64_t begin) {
   permuteColumn(events.action, order, begin);
   permuteColumn(events.address, order, begin);

@@ -29,10 +29,8 @@ Response errorResponse(const base::Error& error) {
   return response;
 }
 
-json textOrNull(const model::Trace& trace, const std::vector<model::StringId>& column,
-                uint64_t row) {
-  if (column.empty() || !column[row].valid()) return nullptr;
-  return shownText(trace.strings.text(column[row]));
+json textOrNull(const model::Trace& trace, model::StringId text) {
+  return text.valid() ? json(shownText(trace.strings.text(text))) : json();
 }
 
 std::string shownText(std::string_view text) {

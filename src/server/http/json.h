@@ -25,8 +25,12 @@ inline json bytesOrNull(uint64_t bytes) {
 }
 inline json stepOrNull(model::Step step) { return step == model::kNoStep ? json() : json(step); }
 inline json timeOrNull(int64_t us) { return us == model::kNoTime ? json() : json(us); }
-json textOrNull(const model::Trace& trace, const std::vector<model::StringId>& column,
-                uint64_t row);
+json textOrNull(const model::Trace& trace, model::StringId text);
+// Of a column that is empty if the file lacks that field.
+template <class Column>
+json textOrNull(const model::Trace& trace, const Column& column, uint64_t row) {
+  return column.empty() ? json() : textOrNull(trace, column[row]);
+}
 
 // Names and texts in a hostile file may have any length, and may be shown repeatedly: texts longer
 // than any real one are cut, with "…" at the end.

@@ -77,7 +77,7 @@ class Dump {
   static std::string bytes(uint64_t bytes) {
     return bytes == model::kUnknownBytes ? "-" : fmt::format("{}", bytes);
   }
-  std::string optionalText(const std::vector<model::StringId>& column, size_t row) const {
+  std::string optionalText(const model::UniformColumn<model::StringId>& column, size_t row) const {
     return column.empty() ? "-" : text(column[row]);
   }
 

@@ -21,21 +21,21 @@ bool startsLife(model::Action action) {
          action == model::Action::kSegmentMap || action == model::Action::kOom;
 }
 
-template <class T>
-void beginColumn(std::vector<T>& column, size_t rows, T absent, size_t capacity) {
+template <class Column, class T>
+void beginColumn(Column& column, size_t rows, T absent, size_t capacity) {
   column.reserve(capacity);
-  column.resize(rows, absent);
+  column.assign(rows, absent);
 }
 
 // Appends to a column that exists only once an event has a value for it.
 template <class T>
-void appendOptional(std::vector<T>& column, size_t row, T value, T absent, size_t capacity,
+void appendOptional(model::UniformColumn<T>& column, size_t row, T value, T absent, size_t capacity,
                     size_t count = 1) {
   if (column.empty()) {
     if (value == absent) return;
     beginColumn(column, row, absent, capacity);
   }
-  column.insert(column.end(), count, value);
+  column.append(value, count);
 }
 
 template <class T, size_t Size>
@@ -46,6 +46,11 @@ void append(std::vector<T>& column, const std::array<T, Size>& values, size_t co
 template <class T>
 void fillUp(std::vector<T>& column, size_t rows, T absent) {
   if (!column.empty()) column.resize(rows, absent);
+}
+
+template <class T>
+void fillUp(model::UniformColumn<T>& column, size_t rows, T absent) {
+  if (!column.empty()) column.append(absent, rows - column.size());
 }
 
 }  // namespace
@@ -101,7 +106,10 @@ uint32_t Columns::addEvent(const EventRow& row) {
   }
   events.stack.push_back(stack);
   events.stream.push_back(row.stream);
-  appendOptional(events.time_us, index, row.time_us, model::kNoTime, capacity);
+  if (events.time_us.empty() && row.time_us != model::kNoTime)
+    beginColumn(events.time_us, index, model::kNoTime, capacity);
+  if (row.time_us != model::kNoTime || !events.time_us.empty())
+    events.time_us.push_back(row.time_us);
   appendOptional(events.pool, index, row.pool, model::PoolId(), capacity);
   appendOptional(events.compile_context, index, row.compile_context, model::StringId(), capacity);
   appendOptional(events.metadata, index, row.metadata, model::StringId(), capacity);
@@ -133,7 +141,7 @@ void Columns::addEvents(const RowBlock& block) {
     const EventRow& common = *block.common[from];
     for (to = from + 1; to < block.rows && block.common[to] == &common;) ++to;
     size_t row = index + from, rows = to - from;
-    events.stream.insert(events.stream.end(), rows, common.stream);
+    events.stream.append(common.stream, rows);
     appendOptional(events.pool, row, common.pool, model::PoolId(), capacity, rows);
     appendOptional(events.compile_context, row, common.compile_context, model::StringId(), capacity,
                    rows);

@@ -1,5 +1,5 @@
-// Events of one shape are read by their bytes alone (event_runs.h). The careful way reads one opcode
-// after the other, so the two must agree, also where an event only seems to have the shape.
+// Events of one shape are read by their bytes alone (event_runs.h). The careful way reads opcode by
+// opcode, so the two must agree, also where an event only seems to have the shape.
 #include <gtest/gtest.h>
 
 #include <random>
