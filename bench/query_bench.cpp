@@ -31,10 +31,9 @@ void addStacks(model::Trace& trace) {
     trace.frames.note.emplace_back();
   }
   for (uint32_t s = 0; s < kStacks; ++s) {
-    for (uint32_t i = 0; i < kFramesPerStack; ++i) {
-      trace.stacks.frame.emplace_back((s + i * i * 7) % kStacks);
-    }
-    trace.stacks.begin.push_back(trace.stacks.frame.size());
+    std::vector<model::FrameId> frames;
+    for (uint32_t i = 0; i < kFramesPerStack; ++i) frames.emplace_back((s + i * i * 7) % kStacks);
+    trace.stacks.add(frames);
   }
 }
 

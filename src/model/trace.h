@@ -28,13 +28,12 @@
 #include "base/id.h"
 #include "base/string_pool.h"
 #include "model/issues.h"
+#include "model/stacks.h"
 #include "model/uniform_column.h"
 
 namespace tidegauge::model {
 
 using base::StringId;
-using FrameId = base::Id<struct FrameTag>;
-using StackId = base::Id<struct StackTag>;
 using AllocationId = base::Id<struct AllocationTag>;
 using SegmentId = base::Id<struct SegmentTag>;
 using EventIndex = base::Id<struct EventTag>;  // index over all devices = event_begin + step
@@ -123,15 +122,6 @@ struct Frames {  // one row per distinct frame
   std::vector<StringId> note;  // FX node and original code; the line's code; invalid if none
 
   size_t size() const { return function.size(); }
-};
-
-struct Stacks {                    // one row per distinct stack; frames innermost first
-  std::vector<uint64_t> begin{0};  // size() + 1 offsets into frame
-  std::vector<FrameId> frame;
-
-  size_t size() const { return begin.size() - 1; }
-  size_t depth(StackId id) const { return begin[id.index() + 1] - begin[id.index()]; }
-  const FrameId* framesOf(StackId id) const { return frame.data() + begin[id.index()]; }
 };
 
 // ---- lives -------------------------------------------------------------------------------------

@@ -32,7 +32,8 @@ inline void checkTables(const model::Trace& trace) {
     require(trace.frames.file[frame].index() < trace.strings.size());
     require(trace.frames.function[frame].index() < trace.strings.size());
   }
-  for (model::FrameId frame : trace.stacks.frame) require(frame.index() < trace.frames.size());
+  for (uint64_t row = 0; row < trace.stacks.totalFrames(); ++row)
+    require(trace.stacks.frameAt(row).index() < trace.frames.size());
   requireRows(trace.annotations.end_us, trace.annotations.size());
   for (model::StringId name : trace.annotations.name) require(name.index() < trace.strings.size());
 }

@@ -25,8 +25,8 @@ class TraceMaker {
     trace_.frames.line.push_back(63);
     trace_.frames.kind.push_back(model::FrameKind::kPython);
     trace_.frames.note.emplace_back();
-    trace_.stacks.frame.emplace_back(0U);
-    trace_.stacks.begin.push_back(1);
+    model::FrameId frame(0);
+    trace_.stacks.add({&frame, 1});
   }
 
   void event(model::Action action, uint64_t address, uint64_t bytes) {

@@ -52,15 +52,13 @@ TraceBuilder& TraceBuilder::stack(const std::vector<std::string>& frames) {
   }
   for (size_t s = 0; s < trace_.stacks.size(); ++s) {
     StackId id(static_cast<uint32_t>(s));
-    const FrameId* known = trace_.stacks.framesOf(id);
-    if (std::equal(ids.begin(), ids.end(), known, known + trace_.stacks.depth(id))) {
+    model::FrameList known = trace_.stacks.framesOf(id);
+    if (std::equal(ids.begin(), ids.end(), known.begin(), known.end())) {
       stack_ = id;
       return *this;
     }
   }
-  trace_.stacks.frame.insert(trace_.stacks.frame.end(), ids.begin(), ids.end());
-  trace_.stacks.begin.push_back(trace_.stacks.frame.size());
-  stack_ = StackId(static_cast<uint32_t>(trace_.stacks.size() - 1));
+  stack_ = trace_.stacks.add(ids);
   return *this;
 }
 

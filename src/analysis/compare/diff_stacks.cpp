@@ -22,7 +22,7 @@ bool isHexDigit(char c) {
 // The lines that a level compares, outermost frame first.
 std::vector<uint64_t> linesOf(const AnalysedTrace& analysed, StackId stack, StackMatch level) {
   std::vector<uint64_t> lines;
-  const FrameId* frames = analysed.trace.stacks.framesOf(stack);
+  model::FrameList frames = analysed.trace.stacks.framesOf(stack);
   for (size_t i = analysed.trace.stacks.depth(stack); i-- > 0;) {
     if (level == StackMatch::kUser && !analysed.labels.isUser(frames[i])) continue;
     lines.push_back(analysed.trace.frames.line[frames[i].index()]);
@@ -197,7 +197,7 @@ StackKey StackKeys::keyOf(const AnalysedTrace& analysed, StackId stack, StackMat
   std::vector<uint32_t>& known =
       framesOf(analysed)[std::min<size_t>(static_cast<size_t>(level), 2)];
   path_.clear();
-  const FrameId* frames = stacks.framesOf(stack);
+  model::FrameList frames = stacks.framesOf(stack);
   for (size_t i = 0; i < stacks.depth(stack); ++i) {
     if (user && !analysed.labels.isUser(frames[i])) continue;
     uint32_t& key = known[frames[i].index()];

@@ -13,12 +13,10 @@ class StackJoiner {
  public:
   StackId add(const model::Trace& from, StackId stack) {
     if (!stack.valid() || from.stacks.depth(stack) == 0) return {};
-    const FrameId* frames = from.stacks.framesOf(stack);
-    for (size_t i = 0; i < from.stacks.depth(stack); ++i) {
-      to_.stacks.frame.push_back(frameOf(from, frames[i]));
-    }
-    to_.stacks.begin.push_back(to_.stacks.frame.size());
-    return StackId(static_cast<uint32_t>(to_.stacks.size() - 1));
+    model::FrameList frames = from.stacks.framesOf(stack);
+    std::vector<FrameId> joined;
+    for (FrameId frame : frames) joined.push_back(frameOf(from, frame));
+    return to_.stacks.add(joined);
   }
   std::unique_ptr<const AnalysedTrace> take() {
     to_.work = work_;

@@ -141,7 +141,7 @@ std::vector<RuleBits> Categories::rulesOfStacks(const CategoryRules& rules) cons
   std::vector<RuleBits> of_stack(trace_.stacks.size() + 1, without_frame);  // last: no stack
   for (size_t s = 0; s < trace_.stacks.size(); ++s) {
     model::StackId stack(static_cast<uint32_t>(s));
-    const model::FrameId* frames = trace_.stacks.framesOf(stack);
+    model::FrameList frames = trace_.stacks.framesOf(stack);
     for (size_t i = 0; i < trace_.stacks.depth(stack); ++i) {
       of_stack[s] |= of_frame[frames[i].index()];
     }

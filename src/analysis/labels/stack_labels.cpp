@@ -64,7 +64,7 @@ StackLabels::StackLabels(const model::Trace& trace) : trace_(trace) {
   for (size_t s = 0; s < stacks.size(); ++s) {
     StackId stack(static_cast<uint32_t>(s));
     if (stacks.depth(stack) == 0) continue;
-    const FrameId* frame = stacks.framesOf(stack);
+    model::FrameList frame = stacks.framesOf(stack);
     size_t best = topOf(stack, rank);
     top_user_[s] = frame[best];
     top_position_[s] = static_cast<uint32_t>(best);
@@ -75,16 +75,17 @@ StackLabels::StackLabels(const model::Trace& trace) : trace_(trace) {
 }
 
 size_t StackLabels::ownDepth(StackId stack) const {
-  const FrameId* frame = trace_.stacks.framesOf(stack);
+  model::FrameList frame = trace_.stacks.framesOf(stack);
   size_t depth = trace_.stacks.depth(stack);
   // Stacks of the forward pass are rare: mostly the outermost frame decides.
   if (depth == 0 || !isForward(frame[depth - 1])) return depth;
   return static_cast<size_t>(
-      std::find_if(frame, frame + depth, [&](FrameId f) { return isForward(f); }) - frame);
+      std::find_if(frame.begin(), frame.end(), [&](FrameId f) { return isForward(f); }) -
+      frame.begin());
 }
 
 size_t StackLabels::topOf(StackId stack, const std::vector<FrameRank>& ranks) const {
-  const FrameId* frame = trace_.stacks.framesOf(stack);
+  model::FrameList frame = trace_.stacks.framesOf(stack);
   size_t begin = 0, end = trace_.stacks.depth(stack);
   if (size_t own = ownDepth(stack); own < end) {
     // Code of the program that the machinery runs, else the forward frames.
@@ -134,7 +135,7 @@ std::string StackLabels::label(StackId stack) const {
 std::string_view StackLabels::operation(StackId stack) const {
   std::string_view called;
   if (!stack.valid()) return called;
-  const FrameId* frame = trace_.stacks.framesOf(stack);
+  model::FrameList frame = trace_.stacks.framesOf(stack);
   for (size_t i = 0; i < trace_.stacks.depth(stack); ++i) {
     if (trace_.frames.kind[frame[i].index()] == model::FrameKind::kPython) break;
     if (isForward(frame[i])) break;
@@ -156,7 +157,7 @@ std::string StackLabels::caller(StackId stack) const {
   // Without Python, the program's own functions name the stack and its caller.
   bool is_cpp = !isUser(top) && model::rankOf(frameAt(trace_, top)) == FrameRank::kOtherCpp;
   std::string own = frameLabel(top);
-  const FrameId* frame = trace_.stacks.framesOf(stack);
+  model::FrameList frame = trace_.stacks.framesOf(stack);
   size_t depth = trace_.stacks.depth(stack);
   size_t begin = top_position_[stack.index()] + 1;
   bool of_forward = isForward(top);
@@ -183,7 +184,7 @@ std::string StackLabels::frameText(FrameId frame) const {
 std::string StackLabels::text(StackId stack, size_t most_bytes) const {
   std::string text;
   if (!stack.valid()) return text;
-  const FrameId* frames = trace_.stacks.framesOf(stack);
+  model::FrameList frames = trace_.stacks.framesOf(stack);
   size_t depth = trace_.stacks.depth(stack);
   for (size_t i = 0; i < depth; ++i) {
     std::string line = frameText(frames[i]);
@@ -200,7 +201,7 @@ std::vector<FoldedFrame> foldStack(const model::Trace& trace, const StackLabels&
                                    StackId stack) {
   std::vector<FoldedFrame> folded;
   if (!stack.valid()) return folded;
-  const FrameId* frames = trace.stacks.framesOf(stack);
+  model::FrameList frames = trace.stacks.framesOf(stack);
   for (size_t i = 0; i < trace.stacks.depth(stack); ++i) {
     if (!folded.empty() && folded.back().frame == frames[i]) {
       folded.back().repeat++;

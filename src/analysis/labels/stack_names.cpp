@@ -20,15 +20,15 @@ constexpr size_t kMaxCompared = 512;
 using StacksWith = boost::unordered_flat_map<uint32_t, size_t>;  // by frame
 
 // Innermost first.
-std::span<const FrameId> framesOf(const model::Trace& trace, StackId stack) {
-  return {trace.stacks.framesOf(stack), std::min<size_t>(trace.stacks.depth(stack), kMaxFrames)};
+model::FrameList framesOf(const model::Trace& trace, StackId stack) {
+  return trace.stacks.framesOf(stack).first(std::min(trace.stacks.depth(stack), kMaxFrames));
 }
 
 constexpr std::string_view kCalled = "› ";
 
 // The frame that the fewest other stacks contain; runtime noise only if nothing else distinguishes
 // them. Invalid if there is none.
-FrameId distinctFrame(const StackLabels& labels, std::span<const FrameId> frames,
+FrameId distinctFrame(const StackLabels& labels, const model::FrameList& frames,
                       const StacksWith& stacks_with) {
   FrameId best;
   for (bool noise : {false, true}) {
@@ -116,18 +116,18 @@ void StackNames::setApart(const std::vector<StackId>& stacks) const {
   std::vector<FrameId> own;
   auto less = [](FrameId a, FrameId b) { return a.value < b.value; };
   for (StackId stack : stacks) {
-    std::span<const FrameId> frames = framesOf(trace_, stack);
+    model::FrameList frames = framesOf(trace_, stack);
     own.assign(frames.begin(), frames.end());
     std::sort(own.begin(), own.end(), less);
     own.erase(std::unique(own.begin(), own.end()), own.end());
     for (FrameId frame : own) ++stacks_with[frame.value];
   }
   for (StackId stack : stacks) {
-    std::span<const FrameId> frames = framesOf(trace_, stack);
+    model::FrameList frames = framesOf(trace_, stack);
     size_t label = std::min(labels_.topPosition(stack), frames.size());
     FrameId inner = distinctFrame(labels_, frames.first(label), stacks_with);
     FrameId outer =
-        distinctFrame(labels_, frames.subspan(std::min(label + 1, frames.size())), stacks_with);
+        distinctFrame(labels_, frames.from(std::min(label + 1, frames.size())), stacks_with);
     auto others = [&](FrameId frame) {
       return frame.valid() ? stacks_with.at(frame.value) : stacks.size();
     };

@@ -85,9 +85,9 @@ std::vector<bool> stacksWith(const model::Trace& trace, const std::vector<bool>&
   const model::Stacks& stacks = trace.stacks;
   std::vector<bool> with(stacks.size());
   for (size_t s = 0; s < stacks.size(); ++s) {
-    const model::FrameId* begin = stacks.framesOf(model::StackId(static_cast<uint32_t>(s)));
-    const model::FrameId* end = begin + (stacks.begin[s + 1] - stacks.begin[s]);
-    with[s] = std::any_of(begin, end, [&](model::FrameId f) { return frames[f.index()]; });
+    model::FrameList frames_of = stacks.framesOf(model::StackId(static_cast<uint32_t>(s)));
+    with[s] = std::any_of(frames_of.begin(), frames_of.end(),
+                          [&](model::FrameId f) { return frames[f.index()]; });
   }
   return with;
 }

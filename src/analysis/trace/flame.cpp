@@ -68,7 +68,7 @@ class Paths {
 
  private:
   void collect(StackId stack, bool all) {
-    const FrameId* frames = trace_.stacks.framesOf(stack);
+    model::FrameList frames = trace_.stacks.framesOf(stack);
     for (size_t i = trace_.stacks.depth(stack); i-- > 0;) {
       if (!all && !shown_[frames[i].index()]) continue;
       uint32_t frame = frame_of_[frames[i].index()];

@@ -13,8 +13,8 @@ class RecordedStacks {
   explicit RecordedStacks(const Trace& trace) : is_recorded_(trace.stacks.size()) {
     for (uint32_t s = 0; s < is_recorded_.size(); ++s) {
       StackId stack(s);
-      const FrameId* frames = trace.stacks.framesOf(stack);
-      is_recorded_[s] = std::any_of(frames, frames + trace.stacks.depth(stack), [&](FrameId frame) {
+      FrameList frames = trace.stacks.framesOf(stack);
+      is_recorded_[s] = std::any_of(frames.begin(), frames.end(), [&](FrameId frame) {
         size_t f = frame.index();
         return trace.frames.kind[f] != FrameKind::kForward &&
                !trace.strings.text(trace.frames.file[f]).empty();

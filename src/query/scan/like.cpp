@@ -46,7 +46,7 @@ class StackMatcher {
 
   bool matches(StackId stack) const {
     const model::Stacks& stacks = analysed_.trace.stacks;
-    const FrameId* frames = stacks.framesOf(stack);
+    model::FrameList frames = stacks.framesOf(stack);
     size_t depth = stacks.depth(stack);
     uint64_t pieces = 0;
     for (size_t i = 0; i < depth; ++i) {

@@ -14,7 +14,8 @@ StackId stackOf(Row row) { return StackId(static_cast<uint32_t>(row)); }
 // The stack that each row of stack_frames belongs to. Rows come in order, so the last answer is
 // usually right again.
 Fill stackOfFrameRow(const model::Stacks& stacks) {
-  return [&begin = stacks.begin](const Row* rows, size_t count, int64_t* keys) {
+  return [&stacks](const Row* rows, size_t count, int64_t* keys) {
+    std::span<const uint64_t> begin = stacks.begins();
     size_t at = 0;
     for (size_t i = 0; i < count; ++i) {
       if (i == 0 || rows[i] < begin[at] || rows[i] >= begin[at + 1]) {
@@ -41,7 +42,8 @@ Table stacksTable(const AnalysedTrace& analysed) {
   addStackText(table, "text", analysed, rowNumber());
   addReference(
       table, "top_frame_id", "→ frames.id: the innermost frame", eachRow([&stacks](Row row) {
-        return stacks.depth(stackOf(row)) == 0 ? kNull : keyOf(*stacks.framesOf(stackOf(row)));
+        return stacks.depth(stackOf(row)) == 0 ? kNull
+                                               : keyOf(stacks.framesOf(stackOf(row)).front());
       }),
       analysed.trace.frames.size());
   addReference(table, "top_user_frame_id",
@@ -94,7 +96,7 @@ Table stackFramesTable(const AnalysedTrace& analysed) {
   table.doc =
       "One row per frame of each stack. For memory of the backward pass, the frames of the stack "
       "are followed by those of the forward pass (forward_frames), with the kind forward.";
-  setRows(table, stacks.frame.size());
+  setRows(table, stacks.totalFrames());
   Column& stack =
       addReference(table, "stack_id", "→ stacks.id", stackOfFrameRow(stacks), stacks.size());
   stack.sorted = Sorted::kWithinDevices;
@@ -102,10 +104,11 @@ Table stackFramesTable(const AnalysedTrace& analysed) {
       [stack_of = stackOfFrameRow(stacks), &stacks](const Row* rows, size_t count, int64_t* keys) {
         stack_of(rows, count, keys);
         for (size_t i = 0; i < count; ++i) {
-          keys[i] = static_cast<int64_t>(rows[i] - stacks.begin[static_cast<size_t>(keys[i])]);
+          keys[i] = static_cast<int64_t>(rows[i] - stacks.begins()[static_cast<size_t>(keys[i])]);
         }
       });
-  addReference(table, "frame_id", "→ frames.id", storedIds(stacks.frame),
+  addReference(table, "frame_id", "→ frames.id",
+               eachRow([&stacks](Row row) { return keyOf(stacks.frameAt(row)); }),
                analysed.trace.frames.size());
   table.natural_order = {0, 1};
   return table;

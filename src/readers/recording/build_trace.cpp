@@ -260,11 +260,10 @@ class TraceBuilder {
     model::StackId& id = stack_ids_[row];
     uint64_t begin = tables_.stack_begin[row], end = tables_.stack_begin[row + 1];
     if (id.valid() || begin == end) return id;
-    id = model::StackId(static_cast<uint32_t>(trace_.stacks.size()));
-    for (uint64_t i = begin; i < end; ++i) {
-      trace_.stacks.frame.push_back(frameOf(tables_.stack_frames[i]));
-    }
-    trace_.stacks.begin.push_back(trace_.stacks.frame.size());
+    frames_of_stack_.clear();
+    for (uint64_t i = begin; i < end; ++i)
+      frames_of_stack_.push_back(frameOf(tables_.stack_frames[i]));
+    id = trace_.stacks.add(frames_of_stack_);
     return id;
   }
 
@@ -469,7 +468,8 @@ class TraceBuilder {
   BesideTrace& beside_;
   EventRows rows_;
   std::vector<model::StackId> stack_ids_;
-  size_t launches_ = 0;  // single launches whose stack has its number
+  std::vector<model::FrameId> frames_of_stack_;  // scratch
+  size_t launches_ = 0;                          // single launches whose stack has its number
   std::vector<model::FrameId> frame_ids_;
   boost::unordered_flat_map<uint64_t, model::StreamId> stream_ids_;
   uint64_t last_place_ = 0;

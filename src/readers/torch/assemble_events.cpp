@@ -184,9 +184,13 @@ base::Status assembleEvents(model::Trace& trace, Columns& columns, Value device_
                        fmt::format("the file claims {} events, more than its size allows", wanted),
                        std::nullopt, "PyTorch does not write such files."};
   }
-  if (!inOrder(devices, trace.events.size())) gatherAll(trace.events, devices, total);
+  columns.endList(columns.values().input().size());
+  if (!inOrder(devices, trace.events.size())) {
+    columns.noteMoved();
+    gatherAll(trace.events, devices, total);
+  }
   for (model::Device& device : trace.devices) {
-    orderEvents(trace, device);
+    if (orderEvents(trace, device)) columns.noteMoved();
     reportUnknownActions(trace, device);
   }
   return base::okStatus();

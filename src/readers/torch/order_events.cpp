@@ -100,13 +100,13 @@ bool movesRuns(const std::vector<uint64_t>& begins, const model::Device& device)
 
 }  // namespace
 
-void orderEvents(model::Trace& trace, model::Device& device) {
-  if (trace.events.time_us.empty()) return;
+bool orderEvents(model::Trace& trace, model::Device& device) {
+  if (trace.events.time_us.empty()) return false;
   model::Issue issue;
   issue.kind = model::IssueKind::kUnorderedTime;
   issue.device = device.ordinal;
   std::vector<uint64_t> begins = descents(trace, device, issue);
-  if (issue.count == 0) return;
+  if (issue.count == 0) return false;
   auto by_time = [&](uint64_t a, uint64_t b) {
     return trace.events.time_us[a] < trace.events.time_us[b];
   };
@@ -117,7 +117,7 @@ void orderEvents(model::Trace& trace, model::Device& device) {
   });
   if (!all_timed || begins.size() > kMaxRuns) {
     trace.issues.add(std::move(issue));
-    return;
+    return false;
   }
   Order sorted = as_written;
   std::stable_sort(sorted.begin(), sorted.end(), by_time);
@@ -135,6 +135,7 @@ void orderEvents(model::Trace& trace, model::Device& device) {
     issue.first_step = device.seams.empty() ? model::Issue::kNone : device.seams.front();
   }
   trace.issues.add(std::move(issue));
+  return better;
 }
 
 }  // namespace tidegauge::readers::torch

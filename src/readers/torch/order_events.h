@@ -14,7 +14,7 @@
 namespace tidegauge::readers::torch {
 
 // Reorders the device's events, sets device.seams (the steps at which runs meet), and reports that,
-// or that times go back.
-void orderEvents(model::Trace& trace, model::Device& device);
+// or that times go back. True if it reordered them.
+bool orderEvents(model::Trace& trace, model::Device& device);
 
 }  // namespace tidegauge::readers::torch

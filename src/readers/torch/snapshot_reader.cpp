@@ -116,6 +116,8 @@ Attempt tryRead(std::span<const uint8_t> input, Mode mode, const ReadOptions& op
   Oddities oddities(values);
   Columns columns(trace, values, oddities);
   columns.reserve(input.size());
+  bool hands_on = mode == Mode::kQuick && which == 0 && options.take_chunk;
+  if (hands_on) columns.handOnTo(options.take_chunk);
   Machine machine(columns, mode);
   BytesDone bytes_done;
   if (options.progress) {
@@ -127,6 +129,7 @@ Attempt tryRead(std::span<const uint8_t> input, Mode mode, const ReadOptions& op
   bool read = pickle ? readPickle(input, machine, columns, bytes_done, pickle_end)
                      : readJson(input, machine, values, bytes_done, json_end);
   if (!read) {
+    if (hands_on) options.forget_chunks();
     attempt.needs_careful = machine.needsCareful();
     attempt.cut_off = machine.isCutOff();
     attempt.result = std::move(machine.error());
@@ -145,6 +148,7 @@ Attempt tryRead(std::span<const uint8_t> input, Mode mode, const ReadOptions& op
     if (!attempt.result.error().byte_offset) attempt.result.error().byte_offset = 0;
     return attempt;
   }
+  if (hands_on && (columns.rowsMoved() || found.size() > 1)) options.forget_chunks();
   trace.source.format = pickle ? fmt::format("pickle protocol {}", pickle_end.protocol) : "JSON";
   reportTrailing(trace, input, pickle ? pickle_end.end_offset : json_end.end_offset);
   if (options.progress) options.progress(input.size(), input.size());

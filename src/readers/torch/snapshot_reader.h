@@ -18,12 +18,17 @@
 
 #include "base/result.h"
 #include "model/trace.h"
+#include "readers/torch/columns/event_chunk.h"
 
 namespace tidegauge::readers::torch {
 
 struct ReadOptions {
   // Called every few MiB, on the calling thread. May be empty.
   std::function<void(uint64_t bytes_done, uint64_t bytes_total)> progress;
+  // Takes rows of events while later ones are read (event_chunk.h). May be empty.
+  TakeChunk take_chunk;
+  // What was taken is void: its rows moved, or the file is read anew. Must be there with the above.
+  std::function<void()> forget_chunks;
   // Keeps every object until the end, which is otherwise done only if needed (machine.h). For
   // tests.
   bool careful = false;

@@ -282,7 +282,7 @@ json rowsJson(const Outside& outside, const OutsideOfDevice& device) {
     json stack = json::array();
     if (row.stack.valid()) {
       const model::Trace& trace = outside.recording->trace;
-      const model::FrameId* frames = trace.stacks.framesOf(row.stack);
+      model::FrameList frames = trace.stacks.framesOf(row.stack);
       for (size_t at = 0; at < trace.stacks.depth(row.stack); ++at) {
         stack.push_back(clean(outside.recording->labels.frameText(frames[at])));
       }

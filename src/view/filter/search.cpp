@@ -79,10 +79,9 @@ class WordMatch {
     const model::Stacks& stacks = trace_.stacks;
     stacks_.resize(stacks.size());
     for (size_t s = 0; s < stacks.size(); ++s) {
-      const model::FrameId* begin = stacks.framesOf(StackId(static_cast<uint32_t>(s)));
-      const model::FrameId* end = begin + (stacks.begin[s + 1] - stacks.begin[s]);
-      stacks_[s] =
-          std::any_of(begin, end, [&](model::FrameId f) { return frame_matches[f.index()]; });
+      model::FrameList frames_of = stacks.framesOf(StackId(static_cast<uint32_t>(s)));
+      stacks_[s] = std::any_of(frames_of.begin(), frames_of.end(),
+                               [&](model::FrameId f) { return frame_matches[f.index()]; });
     }
   }
 

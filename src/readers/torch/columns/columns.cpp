@@ -53,6 +53,23 @@ void fillUp(model::UniformColumn<T>& column, size_t rows, T absent) {
   if (!column.empty()) column.append(absent, rows - column.size());
 }
 
+template <class T>
+void copyRows(const std::vector<T>& column, uint64_t begin, uint64_t end, std::vector<T>& rows) {
+  auto first = column.begin() + static_cast<ptrdiff_t>(begin);
+  rows.assign(first, first + static_cast<ptrdiff_t>(end - begin));
+}
+
+template <class T>
+void copyRows(const model::UniformColumn<T>& column, uint64_t begin, uint64_t end,
+              std::vector<T>& rows) {
+  if (column.empty()) return;
+  rows.reserve(end - begin);
+  // The last rows may have no value yet.
+  uint64_t known = std::min<uint64_t>(end, column.size());
+  for (uint64_t row = begin; row < known; ++row) rows.push_back(column[row]);
+  rows.resize(end - begin);
+}
+
 }  // namespace
 
 Columns::Columns(model::Trace& trace, Values& values, Oddities& oddities)
@@ -79,7 +96,7 @@ void Columns::reserve(uint64_t input_bytes) {
     events.size_bytes.reserve(rows);
     events.stack.reserve(rows);
     events.stream.reserve(rows);
-    trace_.stacks.frame.reserve(input_bytes / kBytesPerFrameId + 1);
+    trace_.stacks.reserveFrames(input_bytes / kBytesPerFrameId + 1);
   } catch (const std::bad_alloc&) {
     // If this fails, the columns grow as they are filled.
   }
@@ -150,6 +167,30 @@ void Columns::addEvents(const RowBlock& block) {
     appendOptional(events.internal_metadata, row, common.internal, model::StringId(), capacity,
                    rows);
   }
+}
+
+void Columns::handOnRows(uint64_t bytes_read) {
+  const model::Events& events = trace_.events;
+  uint64_t begin = handed_on_, end = events.size();
+  EventChunk chunk;
+  chunk.first_row = begin;
+  chunk.list = list_;
+  chunk.bytes_read = bytes_read;
+  copyRows(events.action, begin, end, chunk.action);
+  copyRows(events.address, begin, end, chunk.address);
+  copyRows(events.size_bytes, begin, end, chunk.size_bytes);
+  copyRows(events.stack, begin, end, chunk.stack);
+  copyRows(events.stream, begin, end, chunk.stream);
+  copyRows(events.pool, begin, end, chunk.pool);
+  copyRows(events.category, begin, end, chunk.category);
+  handed_on_ = end;
+  take_(chunk);
+}
+
+void Columns::endList(uint64_t bytes_read) {
+  if (!take_) return;
+  if (events() > handed_on_) handOnRows(bytes_read);
+  ++list_;
 }
 
 void Columns::setFields(EventRow& row, Items items) {

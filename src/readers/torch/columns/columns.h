@@ -16,6 +16,7 @@
 
 #include "base/sizes.h"
 #include "model/trace.h"
+#include "readers/torch/columns/event_chunk.h"
 #include "readers/torch/columns/forward_stacks.h"
 #include "readers/torch/columns/row_block.h"
 #include "readers/torch/columns/stack_table.h"
@@ -92,6 +93,18 @@ class Columns {
   // Extends the columns that only some events have to the last row.
   void finishEvents();
 
+  // ---- handing rows on (event_chunk.h)
+  void handOnTo(TakeChunk take) { take_ = std::move(take); }
+  // Whole chunks of the rows so far. Cheap where there are none yet.
+  void handOn(uint64_t bytes_read) {
+    if (take_ && events() >= handed_on_ + kChunkRows) handOnRows(bytes_read);
+  }
+  // Rows were given another order after they were read.
+  void noteMoved() { rows_moved_ = true; }
+  bool rowsMoved() const { return rows_moved_; }
+  // The rows that follow belong to another list of the file.
+  void endList(uint64_t bytes_read);
+
   // ---- frames and stacks
   std::optional<model::FrameId> addFrame(Items items);
   model::StackId addStack(std::span<const model::FrameId> frames) { return stacks_.intern(frames); }
@@ -122,6 +135,9 @@ class Columns {
   Oddities& oddities() { return oddities_; }
 
  private:
+  static constexpr size_t kChunkRows = 1 << 15;
+  void handOnRows(uint64_t bytes_read);
+
   static constexpr int64_t kLargestSize = int64_t{1} << 50;
   static constexpr int64_t kLatestTime = int64_t{1} << 53;
 
@@ -140,6 +156,10 @@ class Columns {
   model::Trace& trace_;
   Values& values_;
   Oddities& oddities_;
+  TakeChunk take_;  // empty: nobody wants chunks
+  uint64_t handed_on_ = 0;
+  uint32_t list_ = 0;
+  bool rows_moved_ = false;
   FrameTable frames_;
   StackTable stacks_;
   ForwardStacks forward_;

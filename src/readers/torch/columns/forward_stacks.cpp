@@ -118,11 +118,11 @@ model::StackId ForwardStacks::join(model::StackId own, uint32_t list) {
   frames_left_ -= depth;
   scratch_.clear();
   if (own.valid()) {
-    const model::FrameId* frames = trace_.stacks.framesOf(own);
-    scratch_.assign(frames, frames + trace_.stacks.depth(own));
+    model::FrameList frames = trace_.stacks.framesOf(own);
+    scratch_.assign(frames.begin(), frames.end());
   }
-  const model::FrameId* forward = list_frames_.framesOf(id);
-  scratch_.insert(scratch_.end(), forward, forward + list_frames_.depth(id));
+  model::FrameList forward = list_frames_.framesOf(id);
+  scratch_.insert(scratch_.end(), forward.begin(), forward.end());
   known->second = stacks_.intern(scratch_);
   return known->second;
 }
@@ -134,7 +134,7 @@ bool ForwardStacks::isOutermostFirst() const {
   boost::unordered_flat_map<Files, int64_t> callers;  // among neighbours in other stacks
   constexpr size_t kMaxStacks = 20000;
   for (uint32_t s = 0; s < std::min(trace_.stacks.size(), kMaxStacks); ++s) {
-    const model::FrameId* frame = trace_.stacks.framesOf(model::StackId(s));
+    model::FrameList frame = trace_.stacks.framesOf(model::StackId(s));
     for (size_t i = 0; i + 1 < trace_.stacks.depth(model::StackId(s)); ++i) {
       if (frames.kind[frame[i + 1].index()] == model::FrameKind::kForward) break;
       uint32_t inner = frames.file[frame[i].index()].value;
@@ -150,7 +150,7 @@ bool ForwardStacks::isOutermostFirst() const {
   constexpr int64_t kModuleWeight = 4;
   int64_t votes = 0;  // above 0: outermost first
   for (uint32_t l = 0; l < list_frames_.size(); ++l) {
-    const model::FrameId* frame = list_frames_.framesOf(model::StackId(l));
+    model::FrameList frame = list_frames_.framesOf(model::StackId(l));
     size_t depth = list_frames_.depth(model::StackId(l));
     if (depth < 2) continue;
     if (module.valid()) {
@@ -174,13 +174,13 @@ void ForwardStacks::finish() {
   std::sort(stacks.begin(), stacks.end());
   stacks.erase(std::unique(stacks.begin(), stacks.end()), stacks.end());
   for (model::StackId stack : stacks) {
-    auto begin =
-        trace_.stacks.frame.begin() + static_cast<ptrdiff_t>(trace_.stacks.begin[stack.index()]);
-    auto end = begin + static_cast<ptrdiff_t>(trace_.stacks.depth(stack));
-    auto forward = std::find_if(begin, end, [&](model::FrameId frame) {
+    model::FrameList frames = trace_.stacks.framesOf(stack);
+    scratch_.assign(frames.begin(), frames.end());
+    auto forward = std::find_if(scratch_.begin(), scratch_.end(), [&](model::FrameId frame) {
       return trace_.frames.kind[frame.index()] == model::FrameKind::kForward;
     });
-    std::reverse(forward, end);
+    std::reverse(forward, scratch_.end());
+    for (size_t i = 0; i < scratch_.size(); ++i) trace_.stacks.setFrame(stack, i, scratch_[i]);
   }
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 namespace tidegauge::readers::torch {
 namespace {
@@ -51,8 +50,7 @@ model::FrameId FrameTable::intern(const FrameRow& row) {
 
 bool StackTable::holds(const Slot& slot, uint32_t hash,
                        std::span<const model::FrameId> frames) const {
-  return slot.hash == hash && stacks_.depth(slot.id) == frames.size() &&
-         std::memcmp(stacks_.framesOf(slot.id), frames.data(), frames.size_bytes()) == 0;
+  return slot.hash == hash && stacks_.equals(slot.id, frames);
 }
 
 model::StackId StackTable::intern(std::span<const model::FrameId> frames) {
@@ -62,12 +60,8 @@ model::StackId StackTable::intern(std::span<const model::FrameId> frames) {
   for (; slots_[at].id.valid(); at = (at + 1) & (slots_.size() - 1)) {
     if (holds(slots_[at], hash, frames)) return slots_[at].id;
   }
-  model::StackId id(static_cast<uint32_t>(stacks_.size()));
+  model::StackId id = stacks_.add(frames);
   slots_[at] = {hash, id};
-  size_t begin = stacks_.frame.size();
-  stacks_.frame.resize(begin + frames.size());
-  std::memcpy(static_cast<void*>(stacks_.frame.data() + begin), frames.data(), frames.size_bytes());
-  stacks_.begin.push_back(stacks_.frame.size());
   if (stacks_.size() * 2 > slots_.size()) grow();
   return id;
 }

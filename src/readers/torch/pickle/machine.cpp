@@ -61,6 +61,11 @@ void Machine::pushEmptyDict(uint64_t offset) {
 }
 
 void Machine::pushEmptyList(uint64_t offset) {
+  // A list beside the one that holds the events is the next device's.
+  if (event_depth_ != kNoDepth && stack_.size() <= event_depth_) {
+    columns_.endList(offset);
+    event_depth_ = kNoDepth;
+  }
   Value value = mode_ == Mode::kQuick ? Value::of(Tag::kEmptyList, offset & Value::kOffsetMask)
                                       : Value::of(Tag::kList, columns_.values().tree().addNode());
   stack_.push_back({value, kNoSlot, true});
@@ -114,7 +119,10 @@ bool Machine::fillDict(uint64_t offset, Entry& dict, Items items) {
     if (columns_.events() >= Value::kPayloadMask >> 24) {
       return fail(offset, "the file contains more than 4,294,967,295 events");
     }
-    return become(dict, Value::of(Tag::kEvent, columns_.addEvent(items)));
+    noteEvent(static_cast<size_t>(&dict - stack_.data()));
+    if (!become(dict, Value::of(Tag::kEvent, columns_.addEvent(items)))) return false;
+    columns_.handOn(offset);
+    return true;
   }
   if (auto frame = columns_.addFrame(items)) {
     return become(dict, Value::of(Tag::kFrame, frame->value));

@@ -14,6 +14,7 @@
 // Nothing here recurses, and nothing grows faster than the input is read.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -65,6 +66,7 @@ class Machine {
   // Events that are rows already, each followed by another in the same list, maybe the last one,
   // too. Consecutive rows in one list are one value.
   void pushRows(uint32_t first_row, size_t count, bool more_list_items) {
+    noteEvent(stack_.size());
     for (size_t i = 0; i < count; ++i) {
       Value event = Value::of(Tag::kEvent, first_row + i);
       bool joins = (i + 1 < count || more_list_items) && hasTop();
@@ -84,6 +86,9 @@ class Machine {
   Mode mode() const { return mode_; }
 
  private:
+  static constexpr size_t kNoDepth = SIZE_MAX;
+  void noteEvent(size_t depth) { event_depth_ = std::min(event_depth_, depth); }
+
   static constexpr uint32_t kNoSlot = 0xffffffff;
   struct Entry {
     Value value;
@@ -114,6 +119,7 @@ class Machine {
   std::vector<Entry> stack_;
   std::vector<size_t> marks_;
   Memo memo_;
+  size_t event_depth_ = kNoDepth;       // where on the stack the events of this list are
   std::vector<model::FrameId> frames_;  // scratch
   bool needs_careful_ = false;
   bool failed_ = false;

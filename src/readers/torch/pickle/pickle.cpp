@@ -223,6 +223,7 @@ void PickleReader::pushDict() {
   }
   bool more = at_ < end_ && (*at_ == opcode::kEmptyDict || *at_ == opcode::kAppends);
   machine_.pushRows(row, rows, more);
+  columns_.handOn(offsetOf(at_));
 }
 
 PickleReader::Flow PickleReader::step() {

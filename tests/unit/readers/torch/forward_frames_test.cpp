@@ -140,7 +140,7 @@ TEST(ForwardFrames, AreBoundedByTheInput) {
   pickle.endTrace();
   auto trace = read(pickle);
   ASSERT_TRUE(trace.ok()) << trace.error().what;
-  EXPECT_LE(trace.value().stacks.frame.size(), (size_t{1} << 20) + pickle.size());
+  EXPECT_LE(trace.value().stacks.totalFrames(), (size_t{1} << 20) + pickle.size());
   EXPECT_GT(trace.value().issues.count(model::IssueKind::kCutText), 0U);
 }
 

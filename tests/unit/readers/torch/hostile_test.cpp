@@ -96,7 +96,7 @@ TEST(Hostile, NotesOfFramesStayWithinTheFilesSize) {
   ASSERT_TRUE(trace.ok()) << trace.error().what;
   EXPECT_LE(textBytes(trace.value()), justifiedBytes(writer.size()));
   EXPECT_GT(trace.value().issues.count(model::IssueKind::kCutText), 0u);
-  EXPECT_EQ(trace.value().stacks.frame.size(), kFrames);
+  EXPECT_EQ(trace.value().stacks.totalFrames(), kFrames);
 }
 
 // Dicts of references to one text of 256 bytes, as metadata of events and as settings: a hundred

@@ -80,7 +80,7 @@ TEST(Sharing, FrameFilledAfterItWasUsed) {
   pickle.get(5).mark().str("line").number(42).setItems().op('0').stop();
   model::Trace trace = mustRead(pickle);
   ASSERT_EQ(trace.events.size(), 1u);
-  size_t frame = trace.stacks.framesOf(trace.events.stack[0])->index();
+  size_t frame = trace.stacks.framesOf(trace.events.stack[0])[0].index();
   EXPECT_EQ(trace.frames.line[frame], 42u);
 }
 

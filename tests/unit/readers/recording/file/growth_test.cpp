@@ -203,7 +203,7 @@ TEST(Growth, NumbersOfStacksAndStreamsStay) {
   ASSERT_EQ(before.devices.size(), 2U);
   ASSERT_EQ(after.stacks.size(), 40U);
   auto label = [](const model::Trace& trace, uint32_t stack) {
-    model::FrameId frame = *trace.stacks.framesOf(model::StackId(stack));
+    model::FrameId frame = trace.stacks.framesOf(model::StackId(stack))[0];
     return std::string(trace.strings.text(trace.frames.function[frame.index()]));
   };
   for (uint32_t i = 0; i < before.stacks.size(); ++i) {
