@@ -14,7 +14,8 @@
 // the allocator), *reserved* (from the driver).
 //
 // Cost: 29 bytes per event (21 without times), 2 or 4 more for each column of streams, pools,
-// contexts or metadata whose rows differ, and about 19 for its allocations. Facts: docs/formats/snapshot.md.
+// contexts or metadata whose rows differ, and about 19 for its allocations. Facts:
+// docs/formats/snapshot.md.
 #pragma once
 
 #include <array>
@@ -27,9 +28,9 @@
 
 #include "base/id.h"
 #include "base/string_pool.h"
+#include "model/columns/stacks.h"
+#include "model/columns/uniform_column.h"
 #include "model/issues.h"
-#include "model/stacks.h"
-#include "model/uniform_column.h"
 
 namespace tidegauge::model {
 

@@ -26,7 +26,7 @@ inline json bytesOrNull(uint64_t bytes) {
 inline json stepOrNull(model::Step step) { return step == model::kNoStep ? json() : json(step); }
 inline json timeOrNull(int64_t us) { return us == model::kNoTime ? json() : json(us); }
 json textOrNull(const model::Trace& trace, model::StringId text);
-// Of a column that is empty if the file lacks that field.
+// The text of a row, for a column that is empty if the file lacks that field.
 template <class Column>
 json textOrNull(const model::Trace& trace, const Column& column, uint64_t row) {
   return column.empty() ? json() : textOrNull(trace, column[row]);

@@ -1,5 +1,5 @@
-// EventChunk: rows of events that are finished while the reader still reads. Whoever takes chunks can
-// work at the same time as the reader, in another thread: a chunk shares nothing with it.
+// EventChunk: rows of events that are finished while the reader still reads. Whoever takes chunks
+// can work at the same time as the reader, in another thread: a chunk shares nothing with it.
 //
 //   reader   ├ rows 0 … 65,535 ┤├ 65,536 … ┤├ …            ┤ assemble
 //   taker                       ├ chunk 0 ┤  ├ chunk 1 ┤ …

@@ -1,10 +1,10 @@
-#include "model/stacks.h"
+#include "model/columns/stacks.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "model/uniform_column.h"
+#include "model/columns/uniform_column.h"
 
 namespace tidegauge::model {
 namespace {

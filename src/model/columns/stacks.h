@@ -1,5 +1,5 @@
-// Stacks: one row per distinct stack, its frames innermost first. A frame takes two bytes as long as
-// a file has at most 65,536 distinct ones, which nearly all have, and four from then on.
+// Stacks: one row per distinct stack, its frames innermost first. A frame takes two bytes as long
+// as a file has at most 65,536 distinct ones, which nearly all have, and four from then on.
 //
 //   stack 0: [frame 3][frame 1]     stack 1: [frame 4][frame 3][frame 1]
 //   begin:   0          2                     5

@@ -1,4 +1,4 @@
-#include "model/stacks.h"
+#include "model/columns/stacks.h"
 
 #include <algorithm>
 #include <limits>
