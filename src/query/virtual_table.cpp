@@ -137,6 +137,8 @@ int onFilter(sqlite3_vtab_cursor* base, int plan_index, const char*, int, sqlite
   request.table = &shape;
   request.order = plan.order;
   request.backward = plan.backward;
+  request.top = plan.top;
+  request.earlier_first = plan.earlier_first;
   request.again = cursor->starts++ > 0;
   std::vector<std::optional<int64_t>> arguments(table->hiddenCount());
   if (!arguments.empty()) arguments.pop_back();

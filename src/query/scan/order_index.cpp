@@ -11,6 +11,43 @@ constexpr size_t kBatch = 512;
 constexpr int kDigitBits = 16;
 constexpr size_t kDigits = size_t{1} << kDigitBits;
 
+// The texts of a column in their order: places()[key].
+class TextPlaces {
+ public:
+  // False if time was up.
+  bool find(const Column& column, Row rows, const Deadline& deadline) {
+    std::array<Row, kBatch> batch;
+    std::array<int64_t, kBatch> keys;
+    for (Row begin = 0; begin < rows; begin += kBatch) {
+      if (begin % (64 * kBatch) == 0 && deadline.hasPassed()) return false;
+      size_t count = static_cast<size_t>(std::min<Row>(kBatch, rows - begin));
+      std::iota(batch.begin(), batch.begin() + static_cast<ptrdiff_t>(count), begin);
+      column.fill(batch.data(), count, keys.data());
+      for (size_t i = 0; i < count; ++i) note(keys[i]);
+    }
+    std::sort(seen_.begin(), seen_.end(),
+              [&](int64_t a, int64_t b) { return compareValues(column, a, b) < 0; });
+    for (size_t i = 0; i < seen_.size(); ++i) {
+      places_[static_cast<size_t>(seen_[i])] = static_cast<int64_t>(i);
+    }
+    return true;
+  }
+  int64_t of(int64_t key) const { return key == kNull ? kNull : places_[static_cast<size_t>(key)]; }
+
+ private:
+  void note(int64_t key) {
+    if (key == kNull) return;
+    size_t at = static_cast<size_t>(key);
+    if (at >= places_.size()) places_.resize(std::max(at + 1, places_.size() * 2), -1);
+    if (places_[at] >= 0) return;
+    places_[at] = 0;
+    seen_.push_back(key);
+  }
+
+  std::vector<int64_t> places_;
+  std::vector<int64_t> seen_;
+};
+
 // Reads the column's keys in the given row order, as numbers that ascend in the wanted order. Each
 // pass reads the keys again instead of moving them with the rows: that would cost 16 more bytes per
 // row.
@@ -19,7 +56,11 @@ class OrderedKeys {
   OrderedKeys(const Table& table, SortColumn by, const Deadline& deadline)
       : column_(table.columns[static_cast<size_t>(by.column)]),
         flip_((uint64_t{1} << 63) ^ (by.descending ? ~uint64_t{0} : 0)),
-        deadline_(deadline) {}
+        deadline_(deadline),
+        rows_(table.rows) {}
+
+  // False if time was up.
+  bool start() { return !column_.isText() || places_.find(column_, rows_, deadline_); }
 
   template <class F>  // f(row, key). False if time was up.
   bool read(const RowOrder& order, F&& f) {
@@ -30,6 +71,9 @@ class OrderedKeys {
       size_t count = std::min(kBatch, order.size() - begin);
       for (size_t i = 0; i < count; ++i) rows[i] = order[begin + i];
       column_.fill(rows.data(), count, keys.data());
+      if (column_.isText()) {
+        for (size_t i = 0; i < count; ++i) keys[i] = places_.of(keys[i]);
+      }
       for (size_t i = 0; i < count; ++i) {
         f(order[begin + i], static_cast<uint64_t>(keys[i]) ^ flip_);
       }
@@ -41,6 +85,8 @@ class OrderedKeys {
   const Column& column_;
   uint64_t flip_;
   const Deadline& deadline_;
+  Row rows_;
+  TextPlaces places_;
 };
 
 // One column of the stable sort: digits of 16 bits, lowest first. Digits that all rows share, and
@@ -48,6 +94,7 @@ class OrderedKeys {
 bool sortBy(const Table& table, SortColumn by, const Deadline& deadline, RowOrder& order,
             RowOrder& scratch) {
   OrderedKeys keys(table, by, deadline);
+  if (!keys.start()) return false;
   uint64_t least = ~uint64_t{0};
   uint64_t most = 0;
   uint64_t previous = 0;
@@ -99,10 +146,15 @@ std::optional<RowOrder> rowsBy(const Table& table, const std::vector<SortColumn>
 
 OrderRange findRange(const Table& table, int column, const RowOrder& order, int64_t low,
                      int64_t high) {
+  const Column& of = table.columns[static_cast<size_t>(column)];
+  if (of.isText() && low != high) return {0, order.size()};  // no range of texts
+  auto compare = [&](uint32_t row, int64_t key) {
+    return compareValues(of, table.key(column, row), key);
+  };
   auto begin = std::partition_point(order.begin(), order.end(),
-                                    [&](uint32_t row) { return table.key(column, row) < low; });
+                                    [&](uint32_t row) { return compare(row, low) < 0; });
   auto end = std::partition_point(begin, order.end(),
-                                  [&](uint32_t row) { return table.key(column, row) <= high; });
+                                  [&](uint32_t row) { return compare(row, high) <= 0; });
   return {static_cast<size_t>(begin - order.begin()), static_cast<size_t>(end - order.begin())};
 }
 
@@ -111,6 +163,12 @@ OrderCache::Entries::iterator OrderCache::find(const Table& table,
   return std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
     return entry.table == &table && entry.columns == columns;
   });
+}
+
+bool OrderCache::has(const Table& table, const std::vector<SortColumn>& columns) {
+  std::lock_guard lock(mutex_);
+  auto entry = find(table, columns);
+  return entry != entries_.end() && entry->order != nullptr;
 }
 
 std::shared_ptr<const RowOrder> OrderCache::get(const Table& table,

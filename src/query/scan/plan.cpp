@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "query/scan/like.h"
+#include "query/scan/top_rows.h"
 
 namespace tidegauge::query {
 namespace {
+
+constexpr sqlite3_int64 kMaxTop = 10'000;  // rows
 
 class Planner {
  public:
@@ -40,8 +44,17 @@ class Planner {
   int ownColumn(int sqlite_column) const { return sqlite_column - static_cast<int>(arguments_); }
 
   bool takeConstraint(int index) {
+    bool others_decided = std::exchange(all_decided_, false);
+    if (!takeOne(index)) return false;
+    all_decided_ &= others_decided;
+    return true;
+  }
+
+  bool takeOne(int index) {
     const Constraint& constraint = info_->aConstraint[index];
     int own = ownColumn(constraint.iColumn);
+    if (constraint.op == SQLITE_INDEX_CONSTRAINT_LIMIT) return takeLimit(index, limit_);
+    if (constraint.op == SQLITE_INDEX_CONSTRAINT_OFFSET) return takeLimit(index, offset_);
     if (constraint.iColumn >= 0 && own < 0) {
       if (!constraint.usable) return false;
       if (constraint.op == SQLITE_INDEX_CONSTRAINT_EQ) {
@@ -63,6 +76,18 @@ class Planner {
     plan_->tests.push_back({column, test});
     info_->aConstraintUsage[index].argvIndex = static_cast<int>(plan_->tests.size());
     info_->aConstraintUsage[index].omit = decided;
+    all_decided_ = decided;
+  }
+
+  // Only if it is a number of the statement. SQLite itself still ends at the limit.
+  bool takeLimit(int index, std::optional<sqlite3_int64>& number) {
+    sqlite3_value* value = nullptr;
+    if (sqlite3_vtab_rhs_value(info_, index, &value) == SQLITE_OK && value != nullptr &&
+        sqlite3_value_type(value) == SQLITE_INTEGER) {
+      number = sqlite3_value_int64(value);
+      all_decided_ = true;
+    }
+    return true;
   }
 
   std::optional<Test> testOf(int op, const Column& column, int index) const {
@@ -71,6 +96,8 @@ class Planner {
     switch (op) {
       case SQLITE_INDEX_CONSTRAINT_EQ:
         return keyed ? std::optional(Test::kEqual) : std::nullopt;
+      case SQLITE_INDEX_CONSTRAINT_NE:
+        return keyed ? std::optional(Test::kNotEqual) : std::nullopt;
       case SQLITE_INDEX_CONSTRAINT_IS:
         return number ? std::optional(Test::kIs) : std::nullopt;
       case SQLITE_INDEX_CONSTRAINT_LT:
@@ -112,16 +139,16 @@ class Planner {
   bool isDecidedHere(Test test, const Column& column, int index) const {
     if (!column.isText() || test == Test::kIsNull || test == Test::kIsNotNull) return true;
     if (test == Test::kLike) return true;
-    return test == Test::kEqual && !constantText(index).empty();
+    bool by_key = test == Test::kEqual || test == Test::kNotEqual;
+    return by_key && !constantText(index).empty();
   }
 
   void estimate(int index, const Column& column, Test test) {
     bool equality = test == Test::kEqual || test == Test::kIs;
     if (equality && index == table_.device_column) device_fixed_ = true;
     if (equality) fixed_.push_back(index);
-    if (column.sorted != Sorted::kNo && test != Test::kIsNull && test != Test::kIsNotNull) {
-      narrowed_ = true;
-    }
+    if (test == Test::kIsNotNull || test == Test::kNotEqual) return;  // most rows
+    if (column.sorted != Sorted::kNo && test != Test::kIsNull) narrowed_ = true;
     if (equality && column.sorted == Sorted::kRowNumber) unique_ = true;
     if (equality) {
       uint64_t distinct = column.sorted == Sorted::kRowNumber ? table_.rows : column.distinct;
@@ -131,7 +158,7 @@ class Planner {
       if (distinct >= 64 && column.canBeIndexed()) looked_up_ = true;
     } else if (test == Test::kLike || test == Test::kOneOf) {
       rows_ /= 8;
-    } else if (test != Test::kIsNotNull) {
+    } else {
       rows_ /= 4;
     }
     rows_ = std::max(rows_, 1.0);
@@ -149,17 +176,16 @@ class Planner {
            (column == table_.device_column && table_.devices.size() <= 1);
   }
 
+  // Groups are in this order, too. SQLite 3.40 says of `GROUP BY a ORDER BY a DESC` that any order
+  // of the groups is enough (sqlite3_vtab_distinct), and does not sort them.
   void takeOrder() {
     if (info_->nOrderBy == 0 || arguments_ > 0) return;
     std::vector<SortColumn> wanted;
-    int distinct = sqlite3_vtab_distinct(info_);
-    bool groups_only = distinct == 1 || distinct == 2;
     for (int i = 0; i < info_->nOrderBy; ++i) {
       int column = info_->aOrderBy[i].iColumn;
       if (column < 0) return;
       if (isFixed(column)) continue;
-      bool descending = info_->aOrderBy[i].desc != 0 && !groups_only;
-      wanted.push_back({column, descending});
+      wanted.push_back({column, info_->aOrderBy[i].desc != 0});
     }
     if (wanted.empty() || isRowOrder(wanted)) {
       info_->orderByConsumed = 1;
@@ -169,9 +195,14 @@ class Planner {
     // SQLite sorts few rows faster than an order of the whole table.
     bool few = narrowed_ || rows_ * 64 < static_cast<double>(table_.rows);
     if (few || table_.rows >> 32 != 0) return;
-    for (const SortColumn& by : wanted) {
-      const Column& column = table_.columns[static_cast<size_t>(by.column)];
-      if (!column.canBeIndexed() || (column.isText() && !groups_only)) return;
+    bool indexed = std::all_of(wanted.begin(), wanted.end(), [&](const SortColumn& by) {
+      return table_.columns[static_cast<size_t>(by.column)].canBeIndexed();
+    });
+    if (canTakeTop(wanted)) {
+      plan_->top = static_cast<size_t>(*limit_ + offset_.value_or(0));
+      plan_->earlier_first = !indexed;
+    } else if (!indexed) {
+      return;
     }
     info_->orderByConsumed = 1;
     plan_->backward = std::all_of(wanted.begin(), wanted.end(),
@@ -182,8 +213,28 @@ class Planner {
     plan_->order = std::move(wanted);
   }
 
-  // Are the rows in this order already, forwards or backwards?
+  // Few rows of an order, and no condition that SQLite would check after.
+  bool canTakeTop(const std::vector<SortColumn>& wanted) const {
+    if (!all_decided_ || !limit_ || *limit_ < 1 || *limit_ > kMaxTop) return false;
+    if (offset_.value_or(0) < 0 || offset_.value_or(0) > kMaxTop) return false;
+    return wanted.size() <= kMaxTopColumns &&
+           std::all_of(wanted.begin(), wanted.end(), [&](const SortColumn& by) {
+             const Column& column = table_.columns[static_cast<size_t>(by.column)];
+             return !column.isText() && !column.isReal();
+           });
+  }
+
+  bool isRowNumber(const SortColumn& by) const {
+    return table_.columns[static_cast<size_t>(by.column)].sorted == Sorted::kRowNumber;
+  }
+
+  // Are the rows in this order already, forwards or backwards? Pinned host memory, device −1, has
+  // the last rows.
   bool isRowOrder(const std::vector<SortColumn>& wanted) const {
+    bool by_device = std::is_sorted(
+        table_.devices.begin(), table_.devices.end(),
+        [](const DeviceRows& a, const DeviceRows& b) { return a.device < b.device; });
+    if (!by_device && !isFixed(table_.device_column)) return isRowNumber(wanted.front());
     size_t position = 0;
     const std::vector<int>& natural = table_.natural_order;
     for (const SortColumn& by : wanted) {
@@ -211,12 +262,14 @@ class Planner {
   bool narrowed_ = false;  // by a search in sorted rows
   bool looked_up_ = false;
   bool unique_ = false;
+  bool all_decided_ = true;  // SQLite checks no condition after the table
+  std::optional<sqlite3_int64> limit_, offset_;
 };
 
 std::string_view symbol(Test test) {
-  constexpr std::string_view kSymbols[] = {"= ?",    "IS ?",   "< ?",       "<= ?",
-                                           "> ?",    ">= ?",   "IS NULL",   "IS NOT NULL",
-                                           "IN (…)", "LIKE ?", "(argument)"};
+  constexpr std::string_view kSymbols[] = {"= ?",         "<> ?",   "IS ?",   "< ?",
+                                           "<= ?",        "> ?",    ">= ?",   "IS NULL",
+                                           "IS NOT NULL", "IN (…)", "LIKE ?", "(argument)"};
   return kSymbols[static_cast<size_t>(test)];
 }
 
@@ -241,6 +294,7 @@ std::string describe(const Table& table, const Plan& plan) {
     if (plan.order[i].descending) text += " descending";
   }
   if (plan.backward) text += plan.order.empty() ? " backwards" : " descending";
+  if (plan.top > 0) text += fmt::format(", the first {}", plan.top);
   return text;
 }
 

@@ -25,6 +25,8 @@ struct Plan {
   std::vector<PlannedTest> tests;  // test i gets SQLite's i-th value
   std::vector<SortColumn> order;   // empty: row order
   bool backward = false;           // reads that order from its end
+  size_t top = 0;                  // only the first rows of that order are needed; 0: all
+  bool earlier_first = false;      // of equal rows, also if `backward`
 };
 
 // Fills in SQLite's answer fields, except idxNum. `arguments` = hidden columns before the table's

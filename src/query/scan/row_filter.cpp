@@ -25,6 +25,10 @@ void narrowByInteger(RowFilter& filter, Test test, int64_t value) {
     case Test::kLessEqual:
       filter.atMost(value);
       break;
+    case Test::kNotEqual:
+      filter.atLeast(kMinNumber);
+      filter.except.push_back(value);
+      break;
     case Test::kGreater:
       value == kMost ? filter.refuseAll() : filter.atLeast(value + 1);
       break;
@@ -38,18 +42,21 @@ void narrowByInteger(RowFilter& filter, Test test, int64_t value) {
 
 bool isUpperBound(Test test) { return test == Test::kLess || test == Test::kLessEqual; }
 bool isEquality(Test test) { return test == Test::kEqual || test == Test::kIs; }
+// True for every number, if the value is not a whole number.
+bool isInequality(Test test) { return test == Test::kNotEqual; }
 
 // Integers against a number that may not be one.
 void narrowByReal(RowFilter& filter, Test test, double value) {
   constexpr double kLimit = 9223372036854775808.0;  // 2^63
   if (value >= kLimit || value < -kLimit) {
-    bool all = !isEquality(test) && isUpperBound(test) == (value > 0);
+    bool all = isInequality(test) || (!isEquality(test) && isUpperBound(test) == (value > 0));
     if (!all) filter.refuseAll();
     return;
   }
   double floor = std::floor(value);
   int64_t below = static_cast<int64_t>(floor);
   if (floor == value) return narrowByInteger(filter, test, below);
+  if (isInequality(test)) return;
   if (isEquality(test)) return filter.refuseAll();
   narrowByInteger(filter, isUpperBound(test) ? Test::kLessEqual : Test::kGreater, below);
 }
@@ -64,7 +71,7 @@ void narrowNumber(RowFilter& filter, Test test, sqlite3_value* value) {
     case SQLITE_NULL:
       return filter.refuseAll();
     default:  // text and blobs are larger than any number
-      if (!isUpperBound(test)) filter.refuseAll();
+      if (!isUpperBound(test) && !isInequality(test)) filter.refuseAll();
   }
 }
 
@@ -78,7 +85,8 @@ void narrowText(RowFilter& filter, const Column& column, Test test, sqlite3_valu
   if (sqlite3_value_type(value) == SQLITE_NULL) return filter.refuseAll();
   if (sqlite3_value_type(value) != SQLITE_TEXT) return;
   std::optional<int64_t> key = column.encode(textOf(value));
-  key ? narrowByInteger(filter, test, *key) : filter.refuseAll();
+  if (key) return narrowByInteger(filter, test, *key);
+  isInequality(test) ? filter.atLeast(kMinNumber) : filter.refuseAll();
 }
 
 // The members that a value list contains for the column. False: one of them cannot be decided here.
@@ -127,9 +135,17 @@ bool KeySet::contains(int64_t key) const {
   return std::binary_search(sorted_.begin(), sorted_.end(), key);
 }
 
+void RowFilter::keepOnly(std::vector<int64_t> keys) {
+  if (keys.empty()) return refuseAll();
+  KeySet set = KeySet::ofList(std::move(keys));
+  atLeast(set.least());
+  atMost(set.most());
+  sets.push_back(std::make_shared<const KeySet>(std::move(set)));
+}
+
 size_t RowFilter::keep(Row* rows, const int64_t* keys, size_t count) const {
   size_t kept = 0;
-  if (sets.empty()) {
+  if (isRange()) {
     for (size_t i = 0; i < count; ++i) {
       rows[kept] = rows[i];
       kept += static_cast<size_t>(keys[i] >= low && keys[i] <= high);
@@ -139,7 +155,8 @@ size_t RowFilter::keep(Row* rows, const int64_t* keys, size_t count) const {
   for (size_t i = 0; i < count; ++i) {
     bool passes = keys[i] >= low && keys[i] <= high &&
                   std::all_of(sets.begin(), sets.end(),
-                              [&](const auto& set) { return set->contains(keys[i]); });
+                              [&](const auto& set) { return set->contains(keys[i]); }) &&
+                  std::find(except.begin(), except.end(), keys[i]) == except.end();
     if (passes) rows[kept++] = rows[i];
   }
   return kept;
@@ -169,12 +186,7 @@ void narrow(RowFilter& filter, const Column& column, Test test, sqlite3_value* v
     case Test::kOneOf: {
       std::vector<int64_t> keys;
       if (!membersOf(column, value, &keys)) return;
-      if (keys.empty()) return filter.refuseAll();
-      KeySet set = KeySet::ofList(std::move(keys));
-      filter.atLeast(set.least());
-      filter.atMost(set.most());
-      filter.sets.push_back(std::make_shared<const KeySet>(std::move(set)));
-      return;
+      return filter.keepOnly(std::move(keys));
     }
     case Test::kIs:
       if (sqlite3_value_type(value) == SQLITE_NULL) return filter.atMost(kNull);

@@ -3,6 +3,7 @@
 //   step >= 10 AND step < 20   → low 10, high 19
 //   action = 'alloc'           → low 0, high 0         (the key of 'alloc')
 //   id IN (1, 5, 9)            → low 1, high 9, set {1, 5, 9}
+//   action <> 'oom'            → no NULL, except 7
 //   x IS NULL                  → low = high = kNull
 //
 // Comparisons follow SQLite: 2.5 < x is 3 <= x, NULL equals nothing, text is larger than numbers.
@@ -22,6 +23,7 @@ namespace tidegauge::query {
 
 enum class Test : uint8_t {
   kEqual,
+  kNotEqual,
   kIs,  // as kEqual, and NULL IS NULL
   kLess,
   kLessEqual,
@@ -59,12 +61,15 @@ struct RowFilter {
   int64_t low = kNull;
   int64_t high = std::numeric_limits<int64_t>::max();
   std::vector<std::shared_ptr<const KeySet>> sets;  // all must contain the key
+  std::vector<int64_t> except;                      // keys that do not pass
 
   bool isEmpty() const { return low > high; }
   bool isOneKey() const { return low == high; }
   void refuseAll() { low = 0, high = -1; }
   void atLeast(int64_t key) { low = std::max(low, key); }
   void atMost(int64_t key) { high = std::min(high, key); }
+  void keepOnly(std::vector<int64_t> keys);
+  bool isRange() const { return sets.empty() && except.empty(); }
   // Keeps the rows whose keys pass; returns their number.
   size_t keep(Row* rows, const int64_t* keys, size_t count) const;
 };

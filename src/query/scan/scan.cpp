@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "query/scan/top_rows.h"
+
 namespace tidegauge::query {
 namespace {
 
@@ -47,7 +49,26 @@ void Scan::start(Request request) {
   if (!timed_out_) loadBatch();
 }
 
+bool Scan::startAtTop() {
+  narrowRanges();
+  TopRows top({request_.order, request_.backward, request_.earlier_first}, request_.top);
+  loadBatch();
+  for (size_t batches = 0; !atEnd(); ++batches) {
+    if (batches % 64 == 63 && deadline_.hasPassed()) return false;
+    top.take(rows_.data(), count_, [this](size_t column) { return keys(column); });
+    loadBatch();
+  }
+  if (timed_out_) return false;
+  request_.filters.clear();  // all of these rows have passed them
+  request_.backward = false;
+  auto order = std::make_shared<const RowOrder>(top.rows());
+  OrderRange all{0, order->size()};
+  useOrder(std::move(order), all);
+  return true;
+}
+
 bool Scan::startInOrder() {
+  if (request_.top > 0 && !orders_.has(*request_.table, request_.order)) return startAtTop();
   auto order = orders_.get(*request_.table, request_.order, deadline_);
   if (order == nullptr) return false;
   OrderRange range{0, order->size()};
@@ -65,6 +86,11 @@ void Scan::useOrder(std::shared_ptr<const RowOrder> order, OrderRange range) {
   list_ = order_->data();
   list_begin_ = range.begin;
   list_end_ = range.end;
+}
+
+std::optional<Row> Scan::rowsLeft() const {
+  if (!request_.filters.empty()) return std::nullopt;
+  return (count_ - at_) + rowsInRanges() + (list_ == nullptr ? 0 : list_end_ - list_begin_);
 }
 
 Row Scan::rowsInRanges() const {
@@ -87,6 +113,7 @@ void Scan::narrowRanges() {
     if (range.begin < range.end) ranges_.push_back(range);
   }
   for (const RowFilter& filter : request_.filters) splitByList(filter);
+  std::erase_if(request_.filters, [&](const RowFilter& filter) { return isSettled(filter); });
 }
 
 void Scan::narrowByFilter(const RowFilter& filter, Range* range) const {
@@ -107,6 +134,16 @@ void Scan::narrowByFilter(const RowFilter& filter, Range* range) const {
       range->end = lowerBound(fill, range->begin, range->end, filter.high + 1);
     }
   }
+}
+
+// Have the ranges only rows that pass it?
+bool Scan::isSettled(const RowFilter& filter) const {
+  const Table& table = *request_.table;
+  if (!filter.isRange()) return false;
+  if (filter.column == table.device_column) return true;
+  const Column& column = table.columns[static_cast<size_t>(filter.column)];
+  return column.sorted == Sorted::kRowNumber ||
+         (column.sorted == Sorted::kWithinDevices && !column.narrow);
 }
 
 // x IN (few values) on a sorted column: only their rows.

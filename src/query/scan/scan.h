@@ -1,6 +1,7 @@
 // Reads the rows of a table that pass the filters, a batch at a time.
 //
 //   narrow   sorted columns and devices cut the rows to a few ranges (binary search)
+//   top      ORDER BY … LIMIT keeps the first rows of one pass, unless the order is known already
 //   look up  a scan that is repeated with another value uses an order index instead of all rows
 //   filter   the rest, 512 rows at a time, column by column
 //   read     keys(column) are filled on the first use of a column
@@ -28,7 +29,9 @@ class Scan {
     std::vector<SortColumn> order;   // empty: row order
     bool backward = false;
     const std::vector<uint32_t>* only = nullptr;  // these rows of the table, if set
-    bool again = false;                           // the same query ran before, with other values
+    size_t top = 0;              // only the first rows of `order` are needed; 0: all
+    bool earlier_first = false;  // of equal rows, also if `backward`
+    bool again = false;          // the same query ran before, with other values
   };
 
   Scan(OrderCache& orders, const Deadline& deadline) : orders_(orders), deadline_(deadline) {}
@@ -39,6 +42,12 @@ class Scan {
     if (++at_ >= count_) loadBatch();
   }
   bool atEnd() const { return at_ >= count_; }
+  // Column by column instead: the batch that the scan is on, and the next.
+  size_t batchSize() const { return count_; }
+  const int64_t* batchKeys(size_t column) { return keys(column); }
+  void nextBatch() { loadBatch(); }
+  // From the row that the scan is on; absent if filters decide row by row.
+  std::optional<Row> rowsLeft() const;
   bool timedOut() const { return timed_out_; }  // it ended because time was up
   Row row() const { return rows_[at_]; }
   int64_t key(size_t column) { return keys(column)[at_]; }
@@ -56,9 +65,11 @@ class Scan {
   void narrowRanges();
   void narrowByFilter(const RowFilter& filter, Range* range) const;
   void splitByList(const RowFilter& filter);
+  bool isSettled(const RowFilter& filter) const;
   bool lookUp();
   // False if time was up.
   bool startInOrder();
+  bool startAtTop();
   void useOrder(std::shared_ptr<const RowOrder> order, OrderRange range);
   Row rowsInRanges() const;
 

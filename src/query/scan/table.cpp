@@ -7,6 +7,13 @@ std::string_view name(ColumnKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
+int compareValues(const Column& column, int64_t a, int64_t b) {
+  if (a == b) return 0;
+  if (!column.isText() || a == kNull || b == kNull) return a < b ? -1 : 1;
+  std::string scratch_a, scratch_b;
+  return column.text(a, scratch_a).compare(column.text(b, scratch_b));
+}
+
 int Table::findColumn(std::string_view column_name) const {
   for (size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].name == column_name) return static_cast<int>(i);

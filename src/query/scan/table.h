@@ -65,6 +65,10 @@ struct Column {
   bool canBeIndexed() const { return !in_row_order_only && !isReal() && (!isText() || encode); }
 };
 
+// Below 0: the value of key a sorts first. NULL is first; texts are compared by their bytes. No
+// reals.
+int compareValues(const Column& column, int64_t a, int64_t b);
+
 // Inclusive; NULL is the lowest key.
 struct KeyRange {
   int column = 0;
