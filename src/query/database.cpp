@@ -7,6 +7,7 @@
 #include "query/connection.h"
 #include "query/explain_error.h"
 #include "query/functions/functions.h"
+#include "query/shortcut.h"
 
 namespace tidegauge::query {
 namespace {
@@ -82,10 +83,10 @@ void restrict(Table& table, const Scope& scope) {
 
 // The kind of a result column. Columns of tables know it; for an expression, the name and the first
 // value show it.
-ColumnKind kindOf(sqlite3_stmt* statement, int column, bool has_row) {
+ColumnKind kindOf(sqlite3_stmt* statement, int column, sqlite3_stmt* row) {
   ColumnKind kind;
   if (kindOfDeclaredType(sqlite3_column_decltype(statement, column), &kind)) return kind;
-  int type = has_row ? sqlite3_column_type(statement, column) : SQLITE_NULL;
+  int type = row != nullptr ? sqlite3_column_type(row, column) : SQLITE_NULL;
   if (type == SQLITE_TEXT || type == SQLITE_BLOB) return ColumnKind::kText;
   std::string_view name = sqlite3_column_name(statement, column);
   if (name.ends_with("bytes")) return ColumnKind::kBytes;
@@ -95,11 +96,12 @@ ColumnKind kindOf(sqlite3_stmt* statement, int column, bool has_row) {
   return ColumnKind::kInteger;
 }
 
-std::vector<QueryColumn> columnsOf(sqlite3_stmt* statement, bool has_row) {
+// `row`: the statement that is on the first row, or null if there is none.
+std::vector<QueryColumn> columnsOf(sqlite3_stmt* statement, sqlite3_stmt* row) {
   std::vector<QueryColumn> columns;
   for (int i = 0; i < sqlite3_column_count(statement); ++i) {
     auto text = [](const char* known) { return std::string(known == nullptr ? "" : known); };
-    columns.push_back({text(sqlite3_column_name(statement, i)), kindOf(statement, i, has_row),
+    columns.push_back({text(sqlite3_column_name(statement, i)), kindOf(statement, i, row),
                        text(sqlite3_column_table_name(statement, i)),
                        text(sqlite3_column_origin_name(statement, i))});
   }
@@ -223,16 +225,24 @@ base::Result<QuerySummary> Database::stream(const std::string& sql, const QueryL
   TG_ASSIGN_OR_RETURN(Connection connection, Connection::open(known, trace_, context));
   TG_ASSIGN_OR_RETURN(Statement statement, connection.prepare(sql, schema_));
 
+  std::unique_ptr<Shortcut> shortcut;
+  if (limits.shortcut) {
+    shortcut = Shortcut::open(sql, tables_, trace_, schema_, connection, deadline);
+  }
+  sqlite3_stmt* row = shortcut ? shortcut->rows() : statement.get();
+  if (row == nullptr) return stoppedError(limits);
+
   QuerySummary summary;
+  summary.shortcut = shortcut != nullptr;
   std::vector<CellView> cells(static_cast<size_t>(sqlite3_column_count(statement.get())));
   uint64_t bytes = 0;
   bool columns_sent = false;
   int rc = SQLITE_ROW;
-  while ((rc = sqlite3_step(statement.get())) == SQLITE_ROW) {
-    if (!columns_sent) sink.onColumns(columnsOf(statement.get(), true));
+  while ((rc = sqlite3_step(row)) == SQLITE_ROW) {
+    if (!columns_sent) sink.onColumns(columnsOf(statement.get(), row));
     columns_sent = true;
     for (size_t i = 0; i < cells.size(); ++i) {
-      cells[i] = cellOf(statement.get(), static_cast<int>(i));
+      cells[i] = cellOf(row, static_cast<int>(i));
       bytes += bytesOf(cells[i]);
     }
     summary.truncated = summary.rows >= limits.rows || bytes > limits.bytes;
@@ -242,9 +252,9 @@ base::Result<QuerySummary> Database::stream(const std::string& sql, const QueryL
   }
   if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
     if (rc == SQLITE_INTERRUPT) return stoppedError(limits);
-    return explainError(connection.get(), rc, sql, schema_);
+    return explainError(shortcut ? shortcut->db() : connection.get(), rc, sql, schema_);
   }
-  if (!columns_sent) sink.onColumns(columnsOf(statement.get(), false));
+  if (!columns_sent) sink.onColumns(columnsOf(statement.get(), nullptr));
   summary.elapsed_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   return summary;
 }

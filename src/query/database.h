@@ -5,6 +5,7 @@
 //   if (!result.ok()) show(result.error());
 //
 // Tables are views on the model's columns (table.h), so opening costs nothing and no row is copied.
+// Statements that only aggregate a table are answered without SQLite's loop over rows (shortcut.h).
 // Thread-safe: every run has an SQLite connection of its own (about 0.1 ms). The trace must outlive
 // the database.
 #pragma once
@@ -35,6 +36,7 @@ struct QueryLimits {
   uint64_t bytes = uint64_t{256} << 20;  // of all values together
   uint64_t milliseconds = 30'000;
   std::stop_token stop{};  // ends the query early, with an error
+  bool shortcut = true;  // over columns where that gives the same rows (shortcut.h); false: a test
 };
 
 // A part of the file: tables show only rows inside it, and `events` and `totals` only these steps;
@@ -67,6 +69,7 @@ class RowSink {
 struct QuerySummary {
   uint64_t rows = 0;
   bool truncated = false;  // more rows exist than the limits allow
+  bool shortcut = false;   // they were computed over columns (shortcut.h)
   double elapsed_ms = 0;
 };
 

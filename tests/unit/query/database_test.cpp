@@ -261,6 +261,23 @@ TEST_F(DatabaseTest, StopsAtTheRowLimitAndSaysSo) {
 constexpr char kEndless[] =
     "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c";
 
+TEST_F(DatabaseTest, ShortcutsEndAsOtherStatementsDo) {
+  const char* sql = "SELECT action, count(*) FROM events GROUP BY action";
+  std::stop_source stop;
+  stop.request_stop();
+  auto stopped = database_.run(sql, {.stop = stop.get_token()});
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().what, "the query was cancelled");
+  auto late = database_.run(sql, {.milliseconds = 0});
+  ASSERT_FALSE(late.ok());
+  EXPECT_EQ(late.error().what, "the query ran longer than 0 ms");
+  auto one = database_.run(sql, {.rows = 1});
+  ASSERT_TRUE(one.ok());
+  EXPECT_TRUE(one.value().summary.shortcut);
+  EXPECT_TRUE(one.value().summary.truncated);
+  EXPECT_EQ(one.value().rows.size(), 1U);
+}
+
 TEST_F(DatabaseTest, EndsWhenTimeIsUp) {
   auto result = database_.run(kEndless, {.milliseconds = 20});
   ASSERT_FALSE(result.ok());
