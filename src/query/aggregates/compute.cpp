@@ -101,21 +101,18 @@ class Computer {
 
   Computing run(const std::vector<RowFilter>& filters, Groups& groups) {
     if (!canCompute()) return Computing::kDeclined;
+    if (!statement_.grouped) addGroups(1);
     OrderCache no_orders;
     Scan scan(no_orders, deadline_);
     Scan::Request request;
     request.table = &table_;
     request.filters = filters;
+    std::optional<std::vector<RowRange>> ranges = scan.rangesOf(request);
+    if (ranges && takeRanges(*ranges)) return write(groups);
     scan.start(std::move(request));
-    if (!statement_.grouped) addGroups(1);
     if (scan.timedOut()) return Computing::kTimedOut;
-    std::optional<Row> all = scan.rowsLeft();
-    if (all && operands_.empty() && !statement_.grouped) {
-      counts_[0] = *all;
-    } else if (Computing end = readAll(scan); end != Computing::kDone) {
-      return end;
-    }
-    return write(groups);
+    Computing end = readAll(scan);
+    return end == Computing::kDone ? write(groups) : end;
   }
 
  private:
@@ -138,6 +135,51 @@ class Computer {
     auto found = std::find_if(operands_.begin(), operands_.end(),
                               [&](const Operand& operand) { return operand.column == column; });
     return found != operands_.end() ? *found : operands_.emplace_back(Operand{column});
+  }
+
+  // Numbers of rows, and extremes that the columns know without reading their rows. False: others
+  // are wanted.
+  bool takeRanges(const std::vector<RowRange>& ranges) {
+    bool by_device = statement_.groups == std::vector<int>{table_.device_column};
+    if (statement_.grouped && !by_device) return false;
+    for (const AggregateCall& call : statement_.calls) {
+      bool extreme = call.what == Aggregate::kMin || call.what == Aggregate::kMax;
+      if (call.column >= 0 && !(extreme && columnOf(call).extremes)) return false;
+    }
+    std::vector<std::vector<Extremes>> found;  // by call and range
+    for (const AggregateCall& call : statement_.calls) {
+      std::vector<Extremes>& extremes = found.emplace_back();
+      for (RowRange range : ranges) {
+        if (call.column < 0) continue;
+        extremes.push_back(columnOf(call).extremes(range));
+        const Extremes& known = extremes.back();
+        if (call.what == Aggregate::kMin ? !known.least : !known.most) return false;
+      }
+    }
+    DeviceFinder device_of(table_.devices);
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      size_t group = 0;
+      if (by_device) {
+        int64_t device = table_.devices[device_of(ranges[i].begin)].device;
+        group = codes_[0].of(device);
+        if (group == counts_.size()) addGroups(group + 1);
+        keys_[0][group] = device;
+      }
+      counts_[group] += ranges[i].end - ranges[i].begin;
+      for (size_t c = 0; c < found.size(); ++c) {
+        const AggregateCall& call = statement_.calls[c];
+        if (call.column < 0) continue;
+        Sums& sums = operandOf(static_cast<size_t>(call.column)).sums[group];
+        sums.count = 1;
+        if (found[c][i].least) sums.least = std::min(sums.least, *found[c][i].least);
+        if (found[c][i].most) sums.most = std::max(sums.most, *found[c][i].most);
+      }
+    }
+    return true;
+  }
+
+  const Column& columnOf(const AggregateCall& call) const {
+    return table_.columns[static_cast<size_t>(call.column)];
   }
 
   Computing readAll(Scan& scan) {

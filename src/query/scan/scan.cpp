@@ -1,6 +1,7 @@
 #include "query/scan/scan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "query/scan/top_rows.h"
 
@@ -33,9 +34,7 @@ void Scan::start(Request request) {
   at_ = count_ = 0;
   timed_out_ = deadline_.hasPassed();
   if (timed_out_) return;
-  bool none = std::any_of(request_.filters.begin(), request_.filters.end(),
-                          [](const RowFilter& filter) { return filter.isEmpty(); });
-  if (none) return;
+  if (refusesAll()) return;
   if (request_.only != nullptr) {
     list_ = request_.only->data();
     list_begin_ = 0;
@@ -49,9 +48,23 @@ void Scan::start(Request request) {
   if (!timed_out_) loadBatch();
 }
 
+bool Scan::refusesAll() const {
+  return std::any_of(request_.filters.begin(), request_.filters.end(),
+                     [](const RowFilter& filter) { return filter.isEmpty(); });
+}
+
+std::optional<std::vector<RowRange>> Scan::rangesOf(Request request) {
+  request_ = std::move(request);
+  ranges_.clear();
+  if (refusesAll()) return ranges_;
+  narrowRanges();
+  return request_.filters.empty() ? std::optional(ranges_) : std::nullopt;
+}
+
 bool Scan::startAtTop() {
   narrowRanges();
-  TopRows top({request_.order, request_.backward, request_.earlier_first}, request_.top);
+  bool backward = std::exchange(request_.backward, false);  // rows are read forward
+  TopRows top({request_.order, backward, request_.earlier_first}, request_.top);
   loadBatch();
   for (size_t batches = 0; !atEnd(); ++batches) {
     if (batches % 64 == 63 && deadline_.hasPassed()) return false;
@@ -60,7 +73,6 @@ bool Scan::startAtTop() {
   }
   if (timed_out_) return false;
   request_.filters.clear();  // all of these rows have passed them
-  request_.backward = false;
   auto order = std::make_shared<const RowOrder>(top.rows());
   OrderRange all{0, order->size()};
   useOrder(std::move(order), all);
@@ -88,21 +100,16 @@ void Scan::useOrder(std::shared_ptr<const RowOrder> order, OrderRange range) {
   list_end_ = range.end;
 }
 
-std::optional<Row> Scan::rowsLeft() const {
-  if (!request_.filters.empty()) return std::nullopt;
-  return (count_ - at_) + rowsInRanges() + (list_ == nullptr ? 0 : list_end_ - list_begin_);
-}
-
 Row Scan::rowsInRanges() const {
   Row rows = 0;
-  for (const Range& range : ranges_) rows += range.end - range.begin;
+  for (const RowRange& range : ranges_) rows += range.end - range.begin;
   return rows;
 }
 
 void Scan::narrowRanges() {
   const Table& table = *request_.table;
   for (const DeviceRows& device : table.devices) {
-    Range range{device.begin, device.end};
+    RowRange range{device.begin, device.end};
     for (const RowFilter& filter : request_.filters) {
       if (filter.column == table.device_column) {
         if (device.device < filter.low || device.device > filter.high) range.end = range.begin;
@@ -116,7 +123,7 @@ void Scan::narrowRanges() {
   std::erase_if(request_.filters, [&](const RowFilter& filter) { return isSettled(filter); });
 }
 
-void Scan::narrowByFilter(const RowFilter& filter, Range* range) const {
+void Scan::narrowByFilter(const RowFilter& filter, RowRange* range) const {
   const Column& column = request_.table->columns[static_cast<size_t>(filter.column)];
   if (range->begin >= range->end) return;
   if (column.sorted == Sorted::kRowNumber) {
@@ -152,14 +159,14 @@ void Scan::splitByList(const RowFilter& filter) {
   if (column.sorted == Sorted::kNo) return;
   for (const auto& set : filter.sets) {
     if (set->list().empty() || set->list().size() > kFewListed) continue;
-    std::vector<Range> whole = std::move(ranges_);
+    std::vector<RowRange> whole = std::move(ranges_);
     ranges_.clear();
-    for (const Range& range : whole) {
+    for (const RowRange& range : whole) {
       for (int64_t key : set->list()) {
         RowFilter one;
         one.column = filter.column;
         one.low = one.high = key;
-        Range part = range;
+        RowRange part = range;
         narrowByFilter(one, &part);
         if (part.begin < part.end) ranges_.push_back(part);
       }
@@ -206,7 +213,7 @@ size_t Scan::takeRows() {
     return count;
   }
   while (count < kBatch && !ranges_.empty()) {
-    Range& range = request_.backward ? ranges_.back() : ranges_.front();
+    RowRange& range = request_.backward ? ranges_.back() : ranges_.front();
     size_t taken = static_cast<size_t>(std::min<Row>(kBatch - count, range.end - range.begin));
     for (size_t i = 0; i < taken; ++i) {
       rows_[count + i] = request_.backward ? range.end - 1 - i : range.begin + i;

@@ -36,6 +36,9 @@ class Scan {
 
   Scan(OrderCache& orders, const Deadline& deadline) : orders_(orders), deadline_(deadline) {}
 
+  // The rows of a request without `only` and `order`, each range within one device. Absent if
+  // filters decide row by row.
+  std::optional<std::vector<RowRange>> rangesOf(Request request);
   // Afterwards the scan is on its first row, or at the end.
   void start(Request request);
   void next() {
@@ -46,26 +49,20 @@ class Scan {
   size_t batchSize() const { return count_; }
   const int64_t* batchKeys(size_t column) { return keys(column); }
   void nextBatch() { loadBatch(); }
-  // From the row that the scan is on; absent if filters decide row by row.
-  std::optional<Row> rowsLeft() const;
   bool timedOut() const { return timed_out_; }  // it ended because time was up
   Row row() const { return rows_[at_]; }
   int64_t key(size_t column) { return keys(column)[at_]; }
   const Table& table() const { return *request_.table; }
 
  private:
-  struct Range {
-    Row begin;
-    Row end;
-  };
-
   const int64_t* keys(size_t column);
   void loadBatch();
   size_t takeRows();
   void narrowRanges();
-  void narrowByFilter(const RowFilter& filter, Range* range) const;
+  void narrowByFilter(const RowFilter& filter, RowRange* range) const;
   void splitByList(const RowFilter& filter);
   bool isSettled(const RowFilter& filter) const;
+  bool refusesAll() const;
   bool lookUp();
   // False if time was up.
   bool startInOrder();
@@ -77,7 +74,7 @@ class Scan {
   const Deadline& deadline_;
   Request request_;
   // The source of rows: ranges of the table, or a part of a list of rows.
-  std::vector<Range> ranges_;
+  std::vector<RowRange> ranges_;
   std::shared_ptr<const RowOrder> order_;  // keeps list_ alive
   const uint32_t* list_ = nullptr;
   size_t list_begin_ = 0, list_end_ = 0;

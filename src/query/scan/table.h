@@ -35,6 +35,18 @@ enum class Sorted : uint8_t {
   kWithinDevices,  // keys ascend within the rows of each device
 };
 
+// The least and the most of some values; absent where it is not known.
+struct Extremes {
+  std::optional<int64_t> least{};
+  std::optional<int64_t> most{};
+};
+
+// Rows [begin, end).
+struct RowRange {
+  Row begin = 0;
+  Row end = 0;
+};
+
 struct Column {
   std::string name;
   ColumnKind kind = ColumnKind::kInteger;
@@ -55,6 +67,9 @@ struct Column {
   std::function<std::optional<int64_t>(std::string_view text)> encode;
   // By key: is the text LIKE the pattern?
   std::function<std::vector<bool>(const std::string& pattern)> like;
+
+  // It finds them for rows of one device, at least one, without reading each. Empty: read them.
+  std::function<Extremes(RowRange rows)> extremes;
 
   bool in_row_order_only = false;  // keys of distant rows are slow to fill: no order index
 

@@ -99,6 +99,41 @@ Fill requestedMember(const AnalysedTrace& analysed) {
   };
 }
 
+// What the index knows of some steps: highs of all four sums, lows of two.
+struct KnownSpan {
+  uint64_t Totals::*bytes;
+  uint64_t analysis::Span::*most;
+  uint64_t analysis::Span::*least;  // or null
+};
+constexpr KnownSpan kKnownSpans[] = {
+    {&Totals::requested_bytes, &analysis::Span::requested_max, nullptr},
+    {&Totals::active_bytes, &analysis::Span::active_max, &analysis::Span::active_min},
+    {&Totals::allocated_bytes, &analysis::Span::allocated_max, nullptr},
+    {&Totals::reserved_bytes, &analysis::Span::reserved_max, &analysis::Span::reserved_min},
+};
+
+std::function<Extremes(RowRange)> extremesOf(const AnalysedTrace& analysed,
+                                             uint64_t Totals::*bytes) {
+  const KnownSpan& known = *std::find_if(std::begin(kKnownSpans), std::end(kKnownSpans),
+                                         [&](const KnownSpan& k) { return k.bytes == bytes; });
+  return [&analysed, &known](RowRange rows) -> Extremes {
+    size_t d = 0;
+    while (rows.begin >= analysed.trace.devices[d].event_end) ++d;
+    const model::Device& device = analysed.trace.devices[d];
+    if (known.bytes == &Totals::requested_bytes && !device.knows_requests) return {};
+    analysis::Span span =
+        analysed.devices[d]->totals.span(static_cast<Step>(rows.begin - device.event_begin),
+                                         static_cast<Step>(rows.end - device.event_begin));
+    int64_t most = keyOfBytes(span.*known.most);
+    constexpr int64_t kClamped = std::numeric_limits<int64_t>::max();
+    if (most == kNull || most == kClamped) return {};  // sums that are NULL may be below
+    Extremes extremes;
+    extremes.most = most;
+    if (known.least != nullptr) extremes.least = keyOfBytes(span.*known.least);
+    return extremes;
+  };
+}
+
 }  // namespace
 
 Table totalsTable(const AnalysedTrace& analysed) {
@@ -121,12 +156,15 @@ Table totalsTable(const AnalysedTrace& analysed) {
   add(table, ColumnKind::kTime, "time_us", "µs since the epoch",
       stored(trace.events.time_us, [](int64_t t) { return t; }));
   auto addTotal = [&](const char* name, const char* doc, uint64_t Totals::*bytes) {
-    add(table, ColumnKind::kBytes, name, doc, member(analysed, bytes)).in_row_order_only = true;
+    Column& column = add(table, ColumnKind::kBytes, name, doc, member(analysed, bytes));
+    column.in_row_order_only = true;
+    column.extremes = extremesOf(analysed, bytes);
   };
-  add(table, ColumnKind::kBytes, "requested_bytes",
-      "bytes that the program requested; NULL: unknown (pinned host memory)",
-      requestedMember(analysed))
-      .in_row_order_only = true;
+  Column& requested = add(table, ColumnKind::kBytes, "requested_bytes",
+                          "bytes that the program requested; NULL: unknown (pinned host memory)",
+                          requestedMember(analysed));
+  requested.in_row_order_only = true;
+  requested.extremes = extremesOf(analysed, &Totals::requested_bytes);
   addTotal("active_bytes", "block bytes from alloc to free_completed", &Totals::active_bytes);
   addTotal("allocated_bytes", "block bytes from alloc to free_requested", &Totals::allocated_bytes);
   addTotal("reserved_bytes", "bytes held from the driver", &Totals::reserved_bytes);

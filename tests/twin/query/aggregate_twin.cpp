@@ -306,7 +306,8 @@ class Writer {
   }
 
   std::string condition() {
-    const ColumnDoc& column = anyColumn();
+    bool narrow = has("step") && oneIn(random_, 4);
+    const ColumnDoc& column = narrow ? table_->columns[below(random_, 2)] : anyColumn();
     std::string left = written(column.name);
     std::string right = value(column);
     switch (below(random_, 14)) {
