@@ -8,6 +8,7 @@
 
 #include "analysis/trace/peak.h"
 #include "model/pinned_requests.h"
+#include "view/tables/radix_order.h"
 #include "view/tables/stack_sums.h"
 #include "view/tables/table_columns.h"
 
@@ -302,12 +303,6 @@ Table streamTable(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   return table;
 }
 
-struct Key {
-  bool absent;
-  uint64_t value;  // in the order of the numbers
-  uint32_t row;
-};
-
 }  // namespace
 
 std::string_view name(CellKind kind) {
@@ -351,19 +346,22 @@ std::vector<uint32_t> orderOf(const Table& table, const TableColumn& column, boo
     return rows;
   }
   constexpr uint64_t kSign = uint64_t{1} << 63;
-  std::vector<Key> keys;
+  std::vector<OrderKey> keys;
+  std::vector<uint32_t> absent;
   keys.reserve(rows.size());
   for (uint32_t row : rows) {
     Number number = column.number(row);
-    uint64_t value = static_cast<uint64_t>(number.value_or(0));
+    if (!number) {
+      absent.push_back(row);
+      continue;
+    }
+    uint64_t value = static_cast<uint64_t>(*number);
     if (column.kind != CellKind::kAddress) value ^= kSign;  // negative ones first
-    keys.push_back({!number, descending ? ~value : value, row});
+    keys.push_back({descending ? ~value : value, row});
   }
-  std::sort(keys.begin(), keys.end(), [](const Key& x, const Key& y) {
-    if (x.absent != y.absent) return y.absent;
-    return !x.absent && x.value != y.value ? x.value < y.value : x.row < y.row;
-  });
-  for (size_t i = 0; i < rows.size(); ++i) rows[i] = keys[i].row;
+  sortByValue(keys);
+  for (size_t i = 0; i < keys.size(); ++i) rows[i] = keys[i].row;
+  std::copy(absent.begin(), absent.end(), rows.begin() + static_cast<ptrdiff_t>(keys.size()));
   return rows;
 }
 
