@@ -157,6 +157,9 @@ TEST_P(LivesTwin, SpansEqualAScan) {
         }
         allocated = std::max(allocated, t.allocated_bytes);
       }
+      analysis::ActivePeak peak = totals.highestActive(begin, end);
+      ASSERT_EQ(peak.bytes, highest);
+      ASSERT_EQ(peak.step, at);
       ASSERT_EQ(span.active_max, highest);
       ASSERT_EQ(span.active_max_step, at);
       ASSERT_EQ(span.active_min, lowest);

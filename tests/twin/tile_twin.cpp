@@ -150,6 +150,12 @@ TEST(TileTwin, EveryColumnShowsTheBlocksOfItsSample) {
       if (i == 2) request.most_quads = 60;
       if (busy && i == 0) request.most_quads = 300;
       SCOPED_TRACE(testing::HeapOptions(options).seed);
+      std::vector<view::ColumnState> states = view::columnStates(device, request.x);
+      std::vector<view::ColumnPeak> peaks = view::columnPeaks(device, request.x);
+      for (size_t c = 0; c < states.size(); ++c) {
+        ASSERT_EQ(peaks[c].sample, states[c].sample);
+        ASSERT_EQ(peaks[c].active_bytes, states[c].span.active_max);
+      }
       view::StackTile tile = view::stackTile(analysed, device, request);
       EXPECT_TRUE(tile.quads.size() <= request.most_quads || tile.threshold_bytes > highest);
       double width = (request.x.x1 - request.x.x0) / request.x.columns;

@@ -224,13 +224,14 @@ void TotalsIndex::Cursor::apply() {
   const Allocations& a = trace.allocations;
   uint64_t requested = a.requested_bytes[row];
   uint64_t block = a.block_bytes[row];
-  if (a.first_step[row] == step_ && a.has(row, model::kAllocSeen)) {
-    add(totals_, {requested, block, block, 0});
-  }
-  if (std::min(a.free_requested_step[row], a.last_step[row]) == step_) {
-    add(totals_, {0, 0, minus(block), 0});
-  }
-  if (a.last_step[row] == step_) add(totals_, {minus(requested), minus(block), 0, 0});
+  // Without branches: which of the three an event is cannot be predicted, and millions are walked.
+  auto ifSo = [](bool so, uint64_t bytes) { return bytes & minus(so ? 1 : 0); };
+  bool begins = (a.first_step[row] == step_) & a.has(row, model::kAllocSeen);
+  bool is_freed = std::min(a.free_requested_step[row], a.last_step[row]) == step_;
+  bool ends = a.last_step[row] == step_;
+  totals_.requested_bytes += ifSo(begins, requested) - ifSo(ends, requested);
+  totals_.active_bytes += ifSo(begins, block) - ifSo(ends, block);
+  totals_.allocated_bytes += ifSo(begins, block) - ifSo(is_freed, block);
 }
 
 Totals TotalsIndex::at(Step step) const {
@@ -279,6 +280,52 @@ Span TotalsIndex::span(Step begin, Step end) const {
     }
   }
   return span;
+}
+
+// As span(). A block that is cut knows where its own highest state is: only if that lies outside of
+// the range, and could be exceeded by what is inside, is there a walk.
+ActivePeak TotalsIndex::highestActive(Step begin, Step end) const {
+  end = std::min(end, steps_);
+  if (begin >= end) return {};
+  auto walk = [&](Step from, Step to) {
+    ActivePeak walked;
+    forEach(from, to, [&](Step step, const Totals& totals) {
+      if (step == from || totals.active_bytes > walked.bytes) {
+        walked = {totals.active_bytes, step};
+      }
+    });
+    return walked;
+  };
+  auto highestOf = [&](Step block, Step from, Step to) {
+    const Span& whole = blocks_[block].span;
+    bool inside = from <= whole.active_max_step && whole.active_max_step < to;
+    return inside ? ActivePeak{whole.active_max, whole.active_max_step} : walk(from, to);
+  };
+  Step first_whole = (begin + kBlock - 1) / kBlock;
+  Step last_whole = end / kBlock;
+  if (first_whole > last_whole) return highestOf(last_whole, begin, end);  // within one block
+  ActivePeak peak;
+  bool is_known = false;
+  for (Step block = first_whole; block < last_whole; ++block) {
+    const Span& span = blocks_[block].span;
+    if (is_known && span.active_max <= peak.bytes) continue;
+    peak = {span.active_max, span.active_max_step};
+    is_known = true;
+  }
+  if (Step from = last_whole * kBlock; from < end) {
+    if (!is_known || blocks_[last_whole].span.active_max > peak.bytes) {
+      ActivePeak later = highestOf(last_whole, from, end);
+      if (!is_known || later.bytes > peak.bytes) peak = later;
+      is_known = true;
+    }
+  }
+  if (Step to = first_whole * kBlock; begin < to) {
+    if (!is_known || blocks_[first_whole - 1].span.active_max >= peak.bytes) {
+      ActivePeak earlier = highestOf(first_whole - 1, begin, to);
+      if (!is_known || earlier.bytes >= peak.bytes) peak = earlier;
+    }
+  }
+  return peak;
 }
 
 }  // namespace tidegauge::analysis

@@ -50,6 +50,12 @@ struct Span {
   Step active_max_step = 0, reserved_max_step = 0, requested_max_step = 0;  // the first such step
 };
 
+// The highest active bytes of some states, and the first step that has them.
+struct ActivePeak {
+  uint64_t bytes = 0;
+  Step step = 0;
+};
+
 class TotalsIndex {
  public:
   TotalsIndex(const model::Trace& trace, const model::Device& device);
@@ -60,6 +66,8 @@ class TotalsIndex {
   Totals last() const { return steps_ == 0 ? initial_ : at(steps_ - 1); }
   // Over the states after steps [begin, end); begin < end ≤ steps().
   Span span(Step begin, Step end) const;
+  // span()'s active_max alone: a picture asks for it, and the other extremes need more walks.
+  ActivePeak highestActive(Step begin, Step end) const;
   Step steps() const { return steps_; }
 
   Peak peakRequested() const { return peak_requested_; }

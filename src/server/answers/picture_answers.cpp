@@ -1,4 +1,6 @@
 // Tiles, lines and shapes: what the page draws.
+#include <fmt/format.h>
+
 #include <chrono>
 
 #include "server/session/questions.h"
@@ -39,10 +41,22 @@ base::Result<Response> answerTile(const Question& question) {
   TG_ASSIGN_OR_RETURN(std::shared_ptr<const view::FilterSet> filter,
                       filterOf(question, *place.file));
   request.filter = filter.get();
-  auto begin = std::chrono::steady_clock::now();
-  view::StackTile tile = view::stackTile(*place.file->analysed, *place.device, request);
-  std::chrono::duration<double, std::milli> engine = std::chrono::steady_clock::now() - begin;
-  return binaryResponse(tileBytes(tile, request.x, engine.count()));
+  request.stop = question.stop;
+  const view::XRange& x = request.x;
+  std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {} {}", place.device->device.ordinal,
+                                static_cast<int>(x.axis), x.x0, x.x1, x.columns, request.y0_bytes,
+                                request.y1_bytes, request.row_bytes, quads,
+                                mark == nullptr ? "" : question.params.text("mark", ""),
+                                filter == nullptr ? "" : question.params.text("filter", ""));
+  TileShelf::Tile bytes = place.file->tiles.get(key, [&]() -> TileShelf::Tile {
+    auto begin = std::chrono::steady_clock::now();
+    view::StackTile tile = view::stackTile(*place.file->analysed, *place.device, request);
+    if (tile.stopped) return nullptr;
+    std::chrono::duration<double, std::milli> engine = std::chrono::steady_clock::now() - begin;
+    return std::make_shared<const std::string>(tileBytes(tile, x, engine.count()));
+  });
+  if (bytes == nullptr) return errorResponse(503, "The client closed the connection");
+  return binaryResponse(*bytes);
 }
 
 base::Result<Response> answerLines(const Question& question) {

@@ -179,6 +179,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Runs on a pool thread. Any error, such as out of memory, ends only this request.
   Response answer() {
+    // A page that zooms asks for more than it waits for: what has not begun is not begun.
+    if (stop_.stop_requested()) return errorResponse(503, "The client closed the connection");
     try {
       return server_.handler.answer(request_, stop_.get_token());
     } catch (const std::exception& error) {

@@ -3,7 +3,8 @@
 // delays a picture.
 //
 //   accept ─► read (limits, timeouts) ─► handler on its lane ─► write ─► next request
-//                                           └ the client closed: the stop token is set
+//                                           └ the client closed: the stop token is set, and an
+//                                             answer that has not begun is not computed
 //
 // Malformed, oversized and slow requests only end their connection.
 #pragma once

@@ -22,6 +22,7 @@
 #include "model/live/live_snapshot.h"
 #include "query/database.h"
 #include "server/session/kept.h"
+#include "server/session/tile_shelf.h"
 #include "view/filter/filter_set.h"
 #include "view/filter/mark_set.h"
 #include "view/map/address_map.h"
@@ -80,6 +81,7 @@ struct OpenFile {
   std::unique_ptr<const analysis::AnalysedTrace> analysed;
   MarkStore marks;
   TextCache texts;
+  TileShelf tiles;
   Kept<std::string> frag_texts{4};                        // by device and number of samples
   Kept<analysis::FragmentationSeries> frag_slices{8};     // by device
   Kept<std::string> forecast_texts{400};                  // … and arena and slice; 1 KiB each

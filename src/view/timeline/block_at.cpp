@@ -37,7 +37,7 @@ std::optional<uint32_t> neighbourOf(const AnalysedTrace&, const DeviceAnalysis& 
 std::vector<double> lowerEdges(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                                uint32_t row, const XRange& range) {
   std::vector<double> edges(range.columns, std::numeric_limits<double>::quiet_NaN());
-  Samples samples = samplesOf(columnStates(device, range));
+  Samples samples = samplesOf(columnPeaks(device, range));
   auto isLive = [&](Step step) {
     return device.totals.steps() == 0 || analysis::liveAfter(analysed.trace, row, step);
   };

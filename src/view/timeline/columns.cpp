@@ -33,16 +33,36 @@ double endOf(const DeviceAnalysis& device, Axis axis) {
   return std::max(1.0, static_cast<double>(device.totals.steps()));
 }
 
-// A file without events has one state: the final one, drawn over [0, 1) of the step axis.
-std::vector<ColumnState> onlyState(const DeviceAnalysis& device, const XRange& range) {
-  std::vector<ColumnState> columns(range.columns);
-  if (range.axis == Axis::kTime) return columns;
+// Calls begun(c, begin, end) for each column in which the steps [begin, end) begin. Calls
+// held(c, step) for each that shows the state after an earlier step.
+template <class Begun, class Held>
+void forEachColumn(const DeviceAnalysis& device, const XRange& range, Begun&& begun, Held&& held) {
+  if (range.axis == Axis::kTime && !device.time.present()) return;
+  double width = (range.x1 - range.x0) / range.columns;
+  double end_x = endOf(device, range.axis);
+  Step begin = firstStepFrom(device, range.axis, range.x0);
+  for (uint32_t c = 0; c < range.columns; ++c) {
+    double next_x = c + 1 == range.columns ? range.x1 : range.x0 + width * (c + 1);
+    Step end = firstStepFrom(device, range.axis, next_x);
+    if (begin < end) {
+      begun(c, begin, end);
+    } else if (begin > 0 && range.x0 + width * c < end_x) {
+      held(c, begin - 1);
+    }
+    begin = end;
+  }
+}
+
+// A file without events has one state: the final one, drawn over [0, 1) of the step axis. Calls
+// only(c) for its columns.
+template <class Only>
+void forEachOfOnlyState(const XRange& range, Only&& only) {
+  if (range.axis == Axis::kTime) return;
   double width = (range.x1 - range.x0) / range.columns;
   for (uint32_t c = 0; c < range.columns; ++c) {
     double x = range.x0 + width * c;
-    if (x < 1 && x + width > 0) columns[c] = {spanOf(device.totals.initial(), 0), 0};
+    if (x < 1 && x + width > 0) only(c);
   }
-  return columns;
 }
 
 }  // namespace
@@ -55,34 +75,52 @@ bool isUsable(const XRange& range) {
 }
 
 std::vector<ColumnState> columnStates(const DeviceAnalysis& device, const XRange& range) {
-  Step steps = device.totals.steps();
-  if (steps == 0) return onlyState(device, range);
   std::vector<ColumnState> columns(range.columns);
-  if (range.axis == Axis::kTime && !device.time.present()) return columns;
-  double width = (range.x1 - range.x0) / range.columns;
-  double end_x = endOf(device, range.axis);
-  Step begin = firstStepFrom(device, range.axis, range.x0);
+  if (device.totals.steps() == 0) {
+    forEachOfOnlyState(range, [&](uint32_t c) {
+      columns[c] = {spanOf(device.totals.initial(), 0), 0};
+    });
+    return columns;
+  }
   Step held = kNoStep;  // the step of the state in `holding`
   analysis::Span holding;
-  for (uint32_t c = 0; c < range.columns; ++c) {
-    double next_x = c + 1 == range.columns ? range.x1 : range.x0 + width * (c + 1);
-    Step end = firstStepFrom(device, range.axis, next_x);
-    if (begin < end) {
-      columns[c].span = device.totals.span(begin, end);
-      columns[c].sample = columns[c].span.active_max_step;
-    } else if (begin > 0 && range.x0 + width * c < end_x) {
-      if (held != begin - 1) {
-        held = begin - 1;
-        holding = spanOf(device.totals.at(held), held);
-      }
-      columns[c] = {holding, held};
-    }
-    begin = end;
-  }
+  forEachColumn(
+      device, range,
+      [&](uint32_t c, Step begin, Step end) {
+        columns[c].span = device.totals.span(begin, end);
+        columns[c].sample = columns[c].span.active_max_step;
+      },
+      [&](uint32_t c, Step step) {
+        if (held != step) holding = spanOf(device.totals.at(step), step);
+        held = step;
+        columns[c] = {holding, step};
+      });
   return columns;
 }
 
-Samples samplesOf(const std::vector<ColumnState>& columns) {
+std::vector<ColumnPeak> columnPeaks(const DeviceAnalysis& device, const XRange& range) {
+  std::vector<ColumnPeak> columns(range.columns);
+  if (device.totals.steps() == 0) {
+    forEachOfOnlyState(range, [&](uint32_t c) {
+      columns[c] = {device.totals.initial().active_bytes, 0};
+    });
+    return columns;
+  }
+  ColumnPeak holding;
+  forEachColumn(
+      device, range,
+      [&](uint32_t c, Step begin, Step end) {
+        analysis::ActivePeak peak = device.totals.highestActive(begin, end);
+        columns[c] = {peak.bytes, peak.step};
+      },
+      [&](uint32_t c, Step step) {
+        if (holding.sample != step) holding = {device.totals.at(step).active_bytes, step};
+        columns[c] = holding;
+      });
+  return columns;
+}
+
+Samples samplesOf(const std::vector<ColumnPeak>& columns) {
   Samples samples;
   uint32_t end = 0;
   for (uint32_t c = 0; c < columns.size(); ++c) {

@@ -40,6 +40,13 @@ struct ColumnState {
 // One per column. Samples never decrease; columns outside are at the ends.
 std::vector<ColumnState> columnStates(const analysis::DeviceAnalysis& device, const XRange& range);
 
+// The same samples without the other extremes, which a tile does not show.
+struct ColumnPeak {
+  uint64_t active_bytes = 0;  // at the sample
+  Step sample = kNoStep;
+};
+std::vector<ColumnPeak> columnPeaks(const analysis::DeviceAnalysis& device, const XRange& range);
+
 // Equal samples of neighbouring columns are merged: sample k is shown in columns [begin[k],
 // begin[k+1]).
 struct Samples {
@@ -47,6 +54,6 @@ struct Samples {
   std::vector<uint32_t> begin;  // one entry more than step
   size_t size() const { return step.size(); }
 };
-Samples samplesOf(const std::vector<ColumnState>& columns);
+Samples samplesOf(const std::vector<ColumnPeak>& columns);
 
 }  // namespace tidegauge::view

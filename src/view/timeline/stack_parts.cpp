@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cassert>
 
 #include "view/timeline/slots.h"
@@ -133,7 +134,7 @@ class PartBuilder {
   static constexpr size_t kBatch = 16;
   struct Held {  // small blocks with the same end
     double bytes = 0;
-    double largest_bytes = 0;
+    uint64_t largest_bits = 0;  // integers: chosen without a branch
     uint32_t row = 0;
     uint32_t blocks = 0;
   };
@@ -182,8 +183,10 @@ class PartBuilder {
     Held& held = held_[end];
     listed_[listed_count_] = end;
     listed_count_ += held.blocks == 0 ? 1 : 0;
-    held.row = bytes >= held.largest_bytes ? row : held.row;
-    held.largest_bytes = std::max(held.largest_bytes, bytes);
+    auto bits = std::bit_cast<uint64_t>(bytes);  // in the order of the bytes, as none is negative
+    bool is_largest = bits >= held.largest_bits;
+    held.row = is_largest ? row : held.row;
+    held.largest_bits = is_largest ? bits : held.largest_bits;
     held.blocks++;
     held.bytes += bytes;
   }
@@ -228,6 +231,7 @@ std::vector<StackPart> stackParts(const analysis::AnalysedTrace& analysed,
   builder.add(live);
   for (size_t k = 1; k < samples.size(); ++k) {
     auto [begin, end] = device.live.bornIn(samples[k - 1] + 1, samples[k] + 1);
+    if (question.stop.stop_requested()) return {};
     builder.startAt(k);
     builder.addLiveOf(begin, std::min(end, question.end_row));
     if (end >= question.end_row) break;

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "analysis/trace/analysed_trace.h"
@@ -42,6 +43,7 @@ struct StackQuestion {
   double small_bytes = 0;         // blocks below this are small
   const MarkSet* mark = nullptr;  // its members are never merged
   uint64_t end_row = UINT64_MAX;  // rows from here on are skipped
+  std::stop_token stop{};         // ends early, with no parts
 };
 
 std::vector<StackPart> stackParts(const analysis::AnalysedTrace& analysed,

@@ -29,7 +29,7 @@ constexpr size_t kMaxApart = 2000;
 
 // The first threshold. If much happens between samples, few quads continue from one to the next, so
 // each sample has as many quads as the visible stack is thresholds high.
-double firstRows(const std::vector<ColumnState>& columns, const Samples& samples,
+double firstRows(const std::vector<ColumnPeak>& columns, const Samples& samples,
                  const TileRequest& request) {
   constexpr Step kBusy = 64;  // steps between two samples
   constexpr double kMargin = 1.1;
@@ -38,7 +38,7 @@ double firstRows(const std::vector<ColumnState>& columns, const Samples& samples
   }
   double in_sight = 0;
   for (size_t k = 0; k < samples.size(); ++k) {
-    auto active = static_cast<double>(columns[samples.begin[k]].span.active_max);
+    auto active = static_cast<double>(columns[samples.begin[k]].active_bytes);
     in_sight += std::max(0.0, std::min(active, request.y1_bytes) - request.y0_bytes);
   }
   double rows = in_sight / request.row_bytes / static_cast<double>(request.most_quads);
@@ -55,11 +55,11 @@ size_t countMarked(const MarkSet* mark, const std::vector<StackPart>& parts) {
 
 StackTile stackTile(const AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
                     const TileRequest& request) {
-  std::vector<ColumnState> columns = columnStates(device, request.x);
+  std::vector<ColumnPeak> columns = columnPeaks(device, request.x);
   Samples samples = samplesOf(columns);
   StackTile tile;
-  for (const ColumnState& column : columns) {
-    tile.highest_active_bytes = std::max(tile.highest_active_bytes, column.span.active_max);
+  for (const ColumnPeak& column : columns) {
+    tile.highest_active_bytes = std::max(tile.highest_active_bytes, column.active_bytes);
   }
   std::vector<StackPart> parts;
   double parts_rows = INFINITY;  // blocks below are merged into parts
@@ -75,8 +75,13 @@ StackTile stackTile(const AnalysedTrace& analysed, const analysis::DeviceAnalysi
       parts = stackParts(analysed, device,
                          {.samples = samples.step,
                           .small_bytes = parts_rows * request.row_bytes,
-                          .mark = request.mark});
+                          .mark = request.mark,
+                          .stop = request.stop});
       few_marked = countMarked(request.mark, parts) <= kMaxApart;
+    }
+    if (request.stop.stop_requested()) {
+      tile.stopped = true;
+      return tile;
     }
     tile.threshold_bytes = rows * request.row_bytes;
     tile.threshold_raised = rows > kFirstThresholdRows;

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <vector>
 
 #include "view/filter/filter_set.h"
@@ -62,6 +63,7 @@ struct TileRequest {
   const MarkSet* mark = nullptr;  // its members are never merged
   const FilterSet* filter = nullptr;
   size_t most_quads = 8000;
+  std::stop_token stop{};  // nobody waits for the tile any more
 };
 inline constexpr uint32_t kMaxTileColumns = 1024;
 
@@ -69,6 +71,7 @@ struct StackTile {
   double origin_bytes = 0;
   double threshold_bytes = 0;
   bool threshold_raised = false;
+  bool stopped = false;  // the rest is not usable
   uint64_t highest_active_bytes = 0;
   std::vector<Quad> quads;
 };

@@ -138,6 +138,25 @@ TEST_F(ApplicationTest, SendsTilesAsTheContractSays) {
   EXPECT_EQ(at<uint32_t>(bytes, 64 + 12), 0u);
 }
 
+TEST_F(ApplicationTest, KeepsTilesUntilTheyAreAskedForAgain) {
+  const std::string tile = "api/tile?x0=0&x1=6&columns=6&y0=0&y1=2e7&px=";
+  std::string first = get(tile + "65536").body;
+  EXPECT_EQ(get(tile + "65536").body, first) << "even the time that it took";
+  EXPECT_NE(get(tile + "1e7").body, first);
+  EXPECT_EQ(get(tile + "65536&device=0").body, first) << "the same tile in other words";
+}
+
+TEST_F(ApplicationTest, AStoppedTileIsNotKept) {
+  std::stop_source stopped;
+  stopped.request_stop();
+  const std::string tile = "api/tile?x0=0&x1=6&columns=6&y0=0&y1=2e7&px=4096";
+  Request request;
+  request.target = "/secret/" + tile;
+  request.hosts = {"127.0.0.1:8800"};
+  EXPECT_EQ(app_.answer(request, stopped.get_token()).status, 503);
+  EXPECT_EQ(get(tile).status, 200);
+}
+
 TEST_F(ApplicationTest, SendsTilesOfNoMoreQuadsThanAsked) {
   const std::string tile = "api/tile?file=1&x0=0&x1=400&columns=40&y0=0&y1=1e12&px=1";
   uint32_t all = at<uint32_t>(get(tile).body, 8);

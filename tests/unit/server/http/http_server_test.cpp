@@ -201,6 +201,49 @@ TEST_F(HttpServerTest, StalledClientsDoNotDelayOthers) {
             std::string::npos);
 }
 
+TEST(HttpServer, WhatHasNotBegunWhenItsClientLeavesIsNotBegun) {
+  auto server = std::move(HttpServer::listen(0)).value();
+  std::latch held(2), released(1);
+  std::atomic<int> begun_late = 0;
+  std::thread thread([&] {
+    server->run(
+        {.answer =
+             [&](const Request& request, const std::stop_token&) {
+               if (request.target == "/held") {
+                 held.count_down();
+                 released.wait();
+               }
+               if (request.target == "/late") ++begun_late;
+               Response response;
+               response.body = "end";
+               return response;
+             },
+         .lane =
+             [](const Request& r) { return r.target == "/now" ? Lane::kPicture : Lane::kQuery; }});
+  });
+  const std::string rest = " HTTP/1.1\r\nHost: h\r\n\r\n";
+  Socket first(server->port()), second(server->port()), last(server->port());
+  first.send("GET /held" + rest);
+  second.send("GET /held" + rest);
+  held.wait();  // both threads of the lane are busy
+  {
+    Socket leaves(server->port());
+    leaves.send("GET /late" + rest);
+    Socket now(server->port());
+    now.send("GET /now" + rest);
+    now.readUntil("end");  // so the server has read /late, too
+  }
+  last.send("GET /last" + rest);  // after /late in the queue
+  Socket now(server->port());
+  now.send("GET /now" + rest);
+  now.readUntil("end");  // so the server has noticed who left
+  released.count_down();
+  EXPECT_NE(last.readUntil("end").find("200 OK"), std::string::npos);
+  server->stop();
+  thread.join();
+  EXPECT_EQ(begun_late, 0);
+}
+
 TEST(HttpServer, StopsWhileAnAnswerIsComputed) {
   auto server = std::move(HttpServer::listen(0)).value();
   std::latch started(1);

@@ -27,6 +27,9 @@ AnalysedTrace sixSteps() {
 std::vector<Step> samplesIn(const AnalysedTrace& trace, const XRange& range) {
   std::vector<Step> samples;
   for (const ColumnState& c : columnStates(*trace.devices[0], range)) samples.push_back(c.sample);
+  std::vector<Step> of_peaks;
+  for (const ColumnPeak& c : columnPeaks(*trace.devices[0], range)) of_peaks.push_back(c.sample);
+  EXPECT_EQ(of_peaks, samples);
   return samples;
 }
 
@@ -79,7 +82,7 @@ TEST(Columns, AFileWithoutEventsHasOneState) {
 TEST(Columns, SamplesAreListedOnce) {
   AnalysedTrace trace = sixSteps();
   Samples samples = samplesOf(
-      columnStates(*trace.devices[0], {.axis = Axis::kStep, .x0 = -1, .x1 = 3, .columns = 8}));
+      columnPeaks(*trace.devices[0], {.axis = Axis::kStep, .x0 = -1, .x1 = 3, .columns = 8}));
   EXPECT_EQ(samples.step, (std::vector<Step>{0, 1, 2}));
   EXPECT_EQ(samples.begin, (std::vector<uint32_t>{2, 4, 6, 8}));
 }

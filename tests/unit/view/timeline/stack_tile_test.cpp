@@ -45,6 +45,22 @@ TEST(StackTile, ABlockSinksWhenOneBelowItIsFreed) {
   EXPECT_FALSE(tile.threshold_raised);
 }
 
+TEST(StackTile, EndsEarlyWhenNobodyWaits) {
+  testing::TraceBuilder b;
+  b.alloc(0x1000000, 4 * kMiB).alloc(0x2000000, 8 * kMiB);
+  AnalysedTrace trace(b.build());
+  std::stop_source nobody;
+  TileRequest request{.x = {.x1 = 2, .columns = 2},
+                      .y1_bytes = 1e12,
+                      .row_bytes = kMiB,
+                      .stop = nobody.get_token()};
+  EXPECT_FALSE(stackTile(trace, *trace.devices[0], request).stopped);
+  nobody.request_stop();
+  StackTile tile = stackTile(trace, *trace.devices[0], request);
+  EXPECT_TRUE(tile.stopped);
+  EXPECT_TRUE(tile.quads.empty());
+}
+
 TEST(StackTile, SmallBlocksAreMergedAndCounted) {
   testing::TraceBuilder b;
   for (uint64_t i = 0; i < 5; ++i) b.alloc(0x1000000 + i * kMiB, kMiB);
