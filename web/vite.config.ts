@@ -12,6 +12,15 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 600,
+    // What the first picture needs is one file, also where views that are loaded later need it, too:
+    // that takes one round trip, and an exported page holds one script (tools/inline_page.py).
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [{ name: "page", test: /src\/main\.tsx$/, includeDependenciesRecursively: true }],
+        },
+      },
+    },
   },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   server: backend

@@ -60,6 +60,38 @@ describe("the page", { skip, timeout: 600_000 }, () => {
       assert.match(await page.title(), /Overview · .*oom/);
     }));
 
+  it("loads at most 110 kB of script and style for the first picture, and views when they open", () =>
+    use(here.browser, here.address, async (page) => {
+      const loaded = () =>
+        page.evaluate(() =>
+          performance
+            .getEntriesByType("resource")
+            .filter(({ name }) => /\.(js|css)$/.test(name))
+            .map(({ name, encodedBodySize }) => ({ name, bytes: encodedBodySize })),
+        );
+      await page.waitForSelector("h1.headline");
+      await quiet(page);
+      const first = await loaded();
+      const bytes = first.reduce((sum, one) => sum + one.bytes, 0);
+      assert.ok(bytes > 50_000 && bytes <= 110_000, `${bytes} bytes`);
+      await page.keyboard.press(await keyOf(page, "Map"));
+      await page.waitForSelector("main canvas");
+      const added = (await loaded()).slice(first.length);
+      assert.ok(added.some(({ name }) => name.includes("map_view")), JSON.stringify(added));
+    }));
+
+  it("says when the script of a view does not arrive, and loads it at the second try", () =>
+    use(here.browser, here.address, async (page) => {
+      await page.waitForSelector("h1.headline");
+      await page.route(/map_view/, (route) => route.abort());
+      await page.keyboard.press(await keyOf(page, "Map"));
+      await page.locator("main button", { hasText: "again" }).waitFor();
+      await page.unroute(/map_view/);
+      await page.locator("main button", { hasText: "again" }).click();
+      await page.waitForSelector("main canvas");
+      page.complaints = page.complaints.filter((text) => !/ERR_FAILED/.test(text));
+    }));
+
   it("draws the timeline within its budget of quads", () =>
     use(here.browser, at("#timeline"), async (page) => {
       await settled(page);

@@ -30,12 +30,13 @@ import { render } from "preact";
 import { Shell } from "./shell/shell";
 import { startKeys } from "./state/page/keys";
 import { startFollowing } from "./state/page/recordings";
-import { loadSession, startRouter } from "./state/page/store";
-import { VIEWS } from "./views/registry";
+import { loadSession, page, startRouter } from "./state/page/store";
+import { VIEWS, viewNamed } from "./views/registry";
 
 startRouter(VIEWS.map((view) => view.name));
 startKeys();
 startFollowing();
 void loadSession();
+viewNamed(page.value.view)?.prepare?.();
 const root = document.getElementById("app");
 if (root) render(<Shell />, root);

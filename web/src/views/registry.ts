@@ -1,5 +1,6 @@
 // The views of the page. One entry here makes a view known to the rail, the router, the keyboard
-// and the links of the overview; nothing else lists them.
+// and the links of the overview; nothing else lists them. The script of a view is loaded later, when
+// it is opened, except for what an exported page can show: that is one file.
 import type { ComponentType } from "preact";
 import { frozen } from "../api/frozen";
 import { LIVE_VIEW, monitoring } from "../state/answers/live";
@@ -8,22 +9,11 @@ import { WHAT_IF_VIEW } from "../state/answers/what_if";
 import { onlyWorkingSets, WORKING_SET_VIEW, workingSets } from "../state/answers/working_set";
 import { LANES_VIEW } from "../state/recording/lanes";
 import type { IconName } from "../ui/icons";
-import { DiffView } from "./diff/diff_view";
 import { FlameView } from "./flame/flame_view";
-import { FragView } from "./frag/frag_view";
-import { GrowthView } from "./growth/growth_view";
-import { LanesView } from "./lanes/lanes_view";
 import { severalLanes } from "./lanes/model";
-import { LiveView } from "./live/live_view";
-import { MapView } from "./map/map_view";
-import { OomView } from "./oom/oom_view";
+import { later } from "./later";
 import { OverviewView } from "./overview/overview_view";
-import { SqlView } from "./sql/sql_view";
-import { StateView } from "./state/state_view";
-import { TablesView } from "./tables/tables_view";
 import { TimelineView } from "./timeline/timeline_view";
-import { WhatIfView } from "./what_if/what_if_view";
-import { WorkingSetView } from "./working_set/working_set_view";
 
 export interface View {
   name: string;
@@ -41,6 +31,8 @@ export interface View {
   /** absent: always */
   offered?: () => boolean;
   component: ComponentType;
+  /** absent: its script is always there */
+  prepare?: () => void;
 }
 
 const ALL: readonly View[] = [
@@ -70,7 +62,7 @@ const ALL: readonly View[] = [
     icon: "map",
     docked: true,
     needsDevice: true,
-    component: MapView,
+    ...later(() => import("./map/map_view").then((of) => of.MapView)),
   },
   {
     name: "state",
@@ -79,7 +71,7 @@ const ALL: readonly View[] = [
     icon: "state",
     docked: true,
     needsDevice: true,
-    component: StateView,
+    ...later(() => import("./state/state_view").then((of) => of.StateView)),
   },
   {
     name: "flame",
@@ -98,7 +90,7 @@ const ALL: readonly View[] = [
     docked: true,
     needsDevice: true,
     offered: () => severalLanes.value,
-    component: LanesView,
+    ...later(() => import("./lanes/lanes_view").then((of) => of.LanesView)),
   },
   {
     name: OOM_VIEW,
@@ -108,7 +100,7 @@ const ALL: readonly View[] = [
     docked: true,
     needsDevice: true,
     unfiltered: true,
-    component: OomView,
+    ...later(() => import("./oom/oom_view").then((of) => of.OomView)),
   },
   {
     name: "fragmentation",
@@ -118,7 +110,7 @@ const ALL: readonly View[] = [
     docked: false,
     needsDevice: true,
     unfiltered: true,
-    component: FragView,
+    ...later(() => import("./frag/frag_view").then((of) => of.FragView)),
   },
   {
     name: WHAT_IF_VIEW,
@@ -129,7 +121,7 @@ const ALL: readonly View[] = [
     docked: false,
     needsDevice: true,
     unfiltered: true,
-    component: WhatIfView,
+    ...later(() => import("./what_if/what_if_view").then((of) => of.WhatIfView)),
   },
   {
     name: "diff",
@@ -139,7 +131,7 @@ const ALL: readonly View[] = [
     docked: false,
     needsDevice: true,
     unfiltered: true,
-    component: DiffView,
+    ...later(() => import("./diff/diff_view").then((of) => of.DiffView)),
   },
   {
     name: "growth",
@@ -149,7 +141,7 @@ const ALL: readonly View[] = [
     docked: true,
     needsDevice: true,
     unfiltered: true,
-    component: GrowthView,
+    ...later(() => import("./growth/growth_view").then((of) => of.GrowthView)),
   },
   {
     name: "tables",
@@ -159,7 +151,7 @@ const ALL: readonly View[] = [
     icon: "tables",
     docked: false,
     needsDevice: true,
-    component: TablesView,
+    ...later(() => import("./tables/tables_view").then((of) => of.TablesView)),
   },
   {
     name: "sql",
@@ -170,7 +162,7 @@ const ALL: readonly View[] = [
     docked: false,
     needsDevice: false,
     unfiltered: true,
-    component: SqlView,
+    ...later(() => import("./sql/sql_view").then((of) => of.SqlView)),
   },
   {
     name: LIVE_VIEW,
@@ -181,7 +173,7 @@ const ALL: readonly View[] = [
     docked: false,
     needsDevice: false,
     unfiltered: true,
-    component: LiveView,
+    ...later(() => import("./live/live_view").then((of) => of.LiveView)),
   },
   {
     name: WORKING_SET_VIEW,
@@ -193,7 +185,7 @@ const ALL: readonly View[] = [
     needsDevice: false,
     unfiltered: true,
     offered: () => workingSets.value.length > 0,
-    component: WorkingSetView,
+    ...later(() => import("./working_set/working_set_view").then((of) => of.WorkingSetView)),
   },
 ];
 
