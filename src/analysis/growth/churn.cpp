@@ -1,7 +1,6 @@
 #include "analysis/growth/churn.h"
 
 #include <algorithm>
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <cmath>
 
 #include "analysis/labels/allocating_stack.h"
@@ -33,6 +32,47 @@ std::vector<uint32_t> laterAllocations(const model::Trace& trace, const DeviceAn
   return later;
 }
 
+struct Temporary {
+  uint32_t row;
+  uint32_t place;  // in Churn::stacks
+  uint32_t later;
+};
+constexpr uint32_t kNoPlace = UINT32_MAX;
+
+// The sums of each stack are at a random place: they are fetched some temporaries ahead.
+void addUp(const model::Trace& trace, const DeviceAnalysis& device,
+           const std::vector<Temporary>& temporaries, Churn& churn) {
+  constexpr size_t kAhead = 12;
+  const model::Allocations& a = trace.allocations;
+  Peak peak = device.totals.peakActive();
+  auto sliceOf = [&](uint32_t row) {
+    return uint64_t{a.first_step[row]} * kChurnSlices / device.device.steps();
+  };
+  for (size_t i = 0; i < temporaries.size(); ++i) {
+    const Temporary& ahead = temporaries[std::min(i + kAhead, temporaries.size() - 1)];
+    const ChurnStack& later_stack = churn.stacks[ahead.place];
+    __builtin_prefetch(&later_stack.blocks, 1);
+    __builtin_prefetch(&later_stack.largest_row, 1);
+    __builtin_prefetch(&later_stack.slice_bytes[sliceOf(ahead.row)], 1);
+    const auto& [row, place, later] = temporaries[i];
+    ChurnStack& of = churn.stacks[place];
+    uint64_t bytes = a.block_bytes[row];
+    for (size_t w = 0; w < kChurnWindows.size(); ++w) {
+      if (later > kChurnWindows[w]) continue;
+      of.blocks[w]++;
+      of.bytes[w] += bytes;
+      churn.blocks[w]++;
+      churn.bytes[w] += bytes;
+    }
+    of.slice_bytes[sliceOf(row)] += bytes;
+    if (bytes > a.block_bytes[of.largest_row]) of.largest_row = row;
+    if (isLiveAt(trace, row, peak)) {
+      of.peak_bytes += bytes;
+      churn.peak_bytes += bytes;
+    }
+  }
+}
+
 }  // namespace
 
 bool isFreed(const model::Trace& trace, const DeviceAnalysis& device, uint64_t row) {
@@ -52,35 +92,25 @@ Churn churnOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
   Churn churn;
   churn.program_steps = points.program_steps;
   churn.basis = points.basis;
-  Peak peak = device.totals.peakActive();
-  boost::unordered_flat_map<uint32_t, size_t> place_of;
+  std::vector<Temporary> temporaries;
   std::vector<uint32_t> later_of = laterAllocations(analysed.trace, device);
+  std::vector<uint32_t> place_of(analysed.trace.stacks.size() + 1, kNoPlace);  // last: no stack
   for (uint64_t row = device.device.allocation_begin; row < device.device.allocation_end; ++row) {
     if (!a.has(row, model::kAllocSeen)) continue;
-    uint64_t bytes = a.block_bytes[row];
     churn.allocations++;
-    churn.allocated_bytes += bytes;
+    churn.allocated_bytes += a.block_bytes[row];
     uint32_t later = later_of[row - device.device.allocation_begin];
     static_assert(kNotFreed > kChurnWindows.back());
     if (later > kChurnWindows.back()) continue;
     StackId stack = allocatingStack(a, row);
-    auto [found, fresh] = place_of.try_emplace(stack.value, churn.stacks.size());
-    if (fresh) churn.stacks.push_back({.stack = stack, .largest_row = static_cast<uint32_t>(row)});
-    ChurnStack& of = churn.stacks[found->second];
-    for (size_t w = 0; w < kChurnWindows.size(); ++w) {
-      if (later > kChurnWindows[w]) continue;
-      of.blocks[w]++;
-      of.bytes[w] += bytes;
-      churn.blocks[w]++;
-      churn.bytes[w] += bytes;
+    uint32_t& place = place_of[stack.valid() ? stack.index() : place_of.size() - 1];
+    if (place == kNoPlace) {
+      place = static_cast<uint32_t>(churn.stacks.size());
+      churn.stacks.push_back({.stack = stack, .largest_row = static_cast<uint32_t>(row)});
     }
-    of.slice_bytes[uint64_t{a.first_step[row]} * kChurnSlices / device.device.steps()] += bytes;
-    if (bytes > a.block_bytes[of.largest_row]) of.largest_row = static_cast<uint32_t>(row);
-    if (isLiveAt(analysed.trace, static_cast<uint32_t>(row), peak)) {
-      of.peak_bytes += bytes;
-      churn.peak_bytes += bytes;
-    }
+    temporaries.push_back({static_cast<uint32_t>(row), place, later});
   }
+  addUp(analysed.trace, device, temporaries, churn);
   std::stable_sort(
       churn.stacks.begin(), churn.stacks.end(),
       [](const ChurnStack& x, const ChurnStack& y) { return x.bytes.back() > y.bytes.back(); });

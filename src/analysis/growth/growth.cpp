@@ -69,32 +69,37 @@ class Floors {
         device_(device),
         points_(points),
         end_(end),
-        stacks_(trace.stacks.size() + 1) {
-    floors_.resize(stacks_);
-    out_.resize(stacks_);
-    least_.resize(stacks_);
-    written_.resize(stacks_);
-    is_touched_.resize(stacks_);
+        floors_(trace.stacks.size() + 1),
+        states_(floors_.size()) {
     walk();
   }
-  size_t size() const { return stacks_; }
+  size_t size() const { return floors_.size(); }
   const Floor& of(size_t stack) const { return floors_[stack]; }
 
  private:
+  // The figures of a stack stand together, because a walk comes to stacks in a random order.
+  struct State {
+    uint64_t out = 0;
+    uint64_t least = 0;
+    uint64_t written = 0;
+    bool is_touched = false;  // since the last point
+  };
+
   size_t indexOf(uint64_t row) const {
     StackId stack = allocatingStack(trace_.allocations, row);
-    return stack.valid() ? stack.index() : stacks_ - 1;
+    return stack.valid() ? stack.index() : states_.size() - 1;
   }
-  void touch(uint32_t stack) {
-    if (!is_touched_[stack]) touched_.push_back(stack);
-    is_touched_[stack] = true;
+  void touch(size_t stack) {
+    if (!states_[stack].is_touched) touched_.push_back(static_cast<uint32_t>(stack));
+    states_[stack].is_touched = true;
   }
   void writePoint(size_t point) {
     for (uint32_t stack : touched_) {
-      is_touched_[stack] = false;
-      if (written_[stack] == least_[stack]) continue;
-      floors_[stack].changes.push_back({static_cast<uint32_t>(point), least_[stack]});
-      written_[stack] = least_[stack];
+      State& state = states_[stack];
+      state.is_touched = false;
+      if (state.written == state.least) continue;
+      floors_[stack].changes.push_back({static_cast<uint32_t>(point), state.least});
+      state.written = state.least;
     }
     touched_.clear();
   }
@@ -103,11 +108,11 @@ class Floors {
     const model::Allocations& a = trace_.allocations;
     for (uint64_t row = device_.allocation_begin; row < device_.allocation_end; ++row) {
       if (a.last_step[row] < end_ || a.first_step[row] >= a.last_step[row]) continue;
-      out_[indexOf(row)] += a.block_bytes[row];
+      states_[indexOf(row)].out += a.block_bytes[row];
     }
-    least_ = out_;
-    for (uint32_t stack = 0; stack < stacks_; ++stack) {
-      if (out_[stack] > 0) touch(stack);
+    for (size_t stack = 0; stack < states_.size(); ++stack) {
+      states_[stack].least = states_[stack].out;
+      if (states_[stack].out > 0) touch(stack);
     }
     Deaths deaths = deathsOf(a, device_, end_);
     uint64_t born = device_.allocation_end;  // rows before this one are still to be undone
@@ -115,37 +120,30 @@ class Floors {
     for (Step step = end_; step-- > 0;) {
       if (point > 0 && points_[point - 1] == step) writePoint(--point);
       if (point == 0) break;
-      // The state before this step. Both kinds first, since they change one state.
+      // The state before this step. Deaths first: undone, they only add. Then a new least can only
+      // follow an undone birth, and of several in one step the last has the least.
+      for (uint32_t i = deaths.begin[step]; i < deaths.begin[step + 1]; ++i) {
+        states_[indexOf(deaths.rows[i])].out += a.block_bytes[deaths.rows[i]];
+      }
       for (; born > device_.allocation_begin && a.first_step[born - 1] >= step; --born) {
         if (a.first_step[born - 1] >= a.last_step[born - 1]) continue;
-        change(indexOf(born - 1), 0 - a.block_bytes[born - 1]);
-      }
-      for (uint32_t i = deaths.begin[step]; i < deaths.begin[step + 1]; ++i) {
-        change(indexOf(deaths.rows[i]), a.block_bytes[deaths.rows[i]]);
-      }
-      for (uint32_t stack : changed_) {
-        if (out_[stack] >= least_[stack]) continue;
-        least_[stack] = out_[stack];
+        size_t stack = indexOf(born - 1);
+        State& state = states_[stack];
+        state.out -= a.block_bytes[born - 1];
+        if (state.out >= state.least) continue;
+        state.least = state.out;
         touch(stack);
       }
-      changed_.clear();
     }
-  }
-  void change(size_t stack, uint64_t bytes) {
-    out_[stack] += bytes;
-    changed_.push_back(static_cast<uint32_t>(stack));
   }
 
   const model::Trace& trace_;
   const model::Device& device_;
   const std::vector<Step>& points_;
   Step end_;  // the states before this step
-  size_t stacks_;
   std::vector<Floor> floors_;
-  std::vector<uint64_t> out_, least_, written_;
-  std::vector<bool> is_touched_;
+  std::vector<State> states_;
   std::vector<uint32_t> touched_;  // since the last point
-  std::vector<uint32_t> changed_;  // at this step
 };
 
 // The three conditions on the points first, first + stride, …
