@@ -75,8 +75,20 @@ base::Result<std::vector<model::Trace>> readFile(const std::string& path, FileKi
                        std::nullopt, "Open it with `tidegauge wss FILE` or `tidegauge view FILE`."};
   readers::torch::ReadOptions options;
   options.progress = progress;
+  if (OpeningListener* listener = wanted.listener; listener != nullptr) {
+    options.take_chunk = [listener](const auto& chunk) { listener->readEvents(chunk); };
+    options.forget_chunks = [listener] { listener->forgetEvents(); };
+  }
   options.lives = wanted.lives;
   return readers::torch::openSnapshots(path, options);
+}
+
+void tell(OpeningListener* listener, ProgressBar& bar, uint64_t done, uint64_t total) {
+  if (listener == nullptr) return;
+  listener->readBytes(done, total);
+  if (!listener->wantsToPrint()) return;
+  bar.clear();
+  listener->print();
 }
 
 }  // namespace
@@ -90,8 +102,11 @@ Opened openTraces(const std::vector<std::string>& paths, const OpenOptions& opti
     bool is_recording = kind == FileKind::kRecording;
     OpenedRecording recording{path, {}, 0, opened.traces.size(), 0};
     if (is_recording) recording.stamp = readers::recording::stampOf(path);
-    auto read = readFile(path, kind, options,
-                         [&](uint64_t done, uint64_t total) { bar.show(done, total); });
+    if (options.listener != nullptr) options.listener->readFile(path);
+    auto read = readFile(path, kind, options, [&](uint64_t done, uint64_t total) {
+      tell(options.listener, bar, done, total);
+      bar.show(done, total);
+    });
     if (!read.ok()) {
       bar.clear();
       base::Error error = read.error();

@@ -10,6 +10,7 @@
 #include "analysis/trace/analysed_trace.h"
 #include "base/result.h"
 #include "readers/recording/file/growth.h"
+#include "readers/torch/columns/event_chunk.h"
 
 namespace tidegauge::cli {
 
@@ -39,12 +40,27 @@ struct Opened {
   // same.
   int exit_code = 0;
 };
+// Is told what is read, in the thread that reads.
+class OpeningListener {
+ public:
+  virtual ~OpeningListener() = default;
+  virtual void readFile(const std::string& path) = 0;  // the next one
+  virtual void readBytes(uint64_t done, uint64_t total) = 0;
+  // Has it something to print? Then print() is called, while there is no progress bar.
+  virtual bool wantsToPrint() = 0;
+  virtual void print() = 0;
+  virtual void readEvents(const readers::torch::EventChunk& chunk) = 0;
+  virtual void forgetEvents() = 0;  // of this file: it is read anew
+};
+
 // What of a file is read.
 struct OpenOptions {
   // For what memory is for; null: the built-in ones.
   std::shared_ptr<const analysis::CategoryRules> rules{};
   bool driver_memory = false;  // also that of recordings (RecordedWork::driver)
   bool lives = true;           // false: of snapshots events alone (analysis::EventsAlone)
+  // What is read, while it is read. May be null.
+  OpeningListener* listener = nullptr;
 };
 
 // Unreadable files and damaged recordings are reported on standard error, one line each.

@@ -29,14 +29,16 @@ import "./styles/base/widths.css";
 import { render } from "preact";
 import { Shell } from "./shell/shell";
 import { startKeys } from "./state/page/keys";
+import { watchOpening } from "./state/page/opening";
 import { startFollowing } from "./state/page/recordings";
-import { loadSession, page, startRouter } from "./state/page/store";
+import { loadSession, page, session, sessionError, startRouter } from "./state/page/store";
 import { VIEWS, viewNamed } from "./views/registry";
 
 startRouter(VIEWS.map((view) => view.name));
 startKeys();
 startFollowing();
 void loadSession();
+void watchOpening(() => session.value !== null || sessionError.value !== null);
 viewNamed(page.value.view)?.prepare?.();
 const root = document.getElementById("app");
 if (root) render(<Shell />, root);

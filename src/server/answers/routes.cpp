@@ -3,10 +3,17 @@
 #include "server/session/questions.h"
 
 namespace tidegauge::server {
+namespace {
+
+// The files of an application are open; opening.h answers before that.
+base::Result<Response> answerOpening(const Question&) { return jsonResponse({{"open", true}}); }
+
+}  // namespace
 
 std::span<const Route> routes() {
   static constexpr Route kRoutes[] = {
       {"session", Method::kGet, Lane::kText, answerSession},
+      {"opening", Method::kGet, Lane::kPicture, answerOpening},
       {"follow", Method::kGet, Lane::kPicture, answerFollow},
       {"moved", Method::kGet, Lane::kPicture, answerMoved},
       {"overview", Method::kGet, Lane::kText, answerOverview},

@@ -115,6 +115,22 @@ export interface FailedFile {
   hint: string;
 }
 
+/** How far reading is, before the files are open. */
+export interface OpeningProgress {
+  open: false;
+  /** of the file that is read, number `file` of `files` */
+  name: string;
+  file: number;
+  files: number;
+  done_bytes: number;
+  total_bytes: number;
+  events: number;
+  /** of the first device; each point stands for this many events, and is a lower bound */
+  steps_per_point: number;
+  at_least_bytes: number[];
+}
+export type Opening = { open: true } | OpeningProgress;
+
 export interface Session {
   version: string;
   failed?: FailedFile[];

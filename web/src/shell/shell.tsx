@@ -26,6 +26,7 @@ import { FilterBar } from "./filter_bar";
 import { Help } from "./help";
 import { LinkNotes } from "./link_notes";
 import { NothingThere } from "./nothing_there";
+import { OpeningFile } from "./opening";
 import { Rail } from "./rail";
 import { Status } from "./status";
 import { TopBar, toggleFilter, toggleInspector } from "./topbar";
@@ -71,13 +72,7 @@ function Main() {
       </div>
     );
   }
-  if (!session.value) {
-    return (
-      <div class="center">
-        <div class="progress" role="progressbar" aria-label="Opening the file" />
-      </div>
-    );
-  }
+  if (!session.value) return <OpeningFile />;
   if (!file.value && !monitoring.value && !onlyWorkingSets.value) {
     return (
       <div class="center">
