@@ -40,7 +40,7 @@ struct Opened {
   // same.
   int exit_code = 0;
 };
-// Is told what is read, in the thread that reads.
+// Hears what is read, in the thread that reads.
 class OpeningListener {
  public:
   virtual ~OpeningListener() = default;

@@ -128,7 +128,7 @@ class Announcement {
   Browser browser_;
 };
 
-// Shows in the page how far reading is. A file that is read quickly needs no page before it is open.
+// Shows in the page how far reading is. A file that is read quickly is announced when it is open.
 class PageOfOpening : public OpeningListener {
  public:
   PageOfOpening(server::Opening& opening, Announcement& announcement,
