@@ -97,7 +97,8 @@ class Computer {
         in_row_order_(in_row_order),
         deadline_(deadline),
         codes_(statement.groups.size()),
-        pairs_(statement.groups.size()) {}
+        pairs_(statement.groups.size()),
+        keys_(statement.groups.size()) {}
 
   Computing run(const std::vector<RowFilter>& filters, Groups& groups) {
     if (!canCompute()) return Computing::kDeclined;
@@ -235,7 +236,6 @@ class Computer {
 
   void addGroups(size_t count) {
     counts_.resize(count);
-    keys_.resize(statement_.groups.size());
     for (auto& keys : keys_) keys.resize(count);
     for (Operand& operand : operands_) operand.sums.resize(count);
   }
