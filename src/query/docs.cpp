@@ -16,8 +16,11 @@ views of the opened file. The SQL dialect is SQLite's.
   after event s. A row with `first_step` and `last_step` exists after step s if
   `first_step <= s AND s < last_step`.
 * Columns ending in `_id` refer to the `id` of the table they name.
-* These conditions are fast: comparisons of numbers, `=` and `IN` on names, `LIKE '%text%'`. So are
-  `ORDER BY` and `GROUP BY`. `EXPLAIN QUERY PLAN SELECT …` shows which of them a query uses.
+* These conditions are fast: comparisons of numbers, `=`, `<>` and `IN` on names, `LIKE '%text%'`. So
+  are `ORDER BY` and `GROUP BY`. `EXPLAIN QUERY PLAN SELECT …` shows which of them a query uses.
+* Fastest are aggregates of one table: `count`, `sum`, `total`, `avg`, `min` and `max` of columns, with
+  such conditions joined by `AND`, and with `GROUP BY` of columns. Ten million events take less than
+  0.1 s. `HAVING`, `ORDER BY`, `LIMIT` and expressions with the results cost nothing more.
 * SQLite's integers are signed, so addresses from 2^63 on are negative. `hex_address(address)` shows
   every address as "0x7f0586000000". The page's server returns integers beyond ±2^53 as text,
   because a browser would round them.
