@@ -119,7 +119,7 @@ bool EventRuns::scanEvent(const EventShape& shape, const uint8_t*& place) {
         break;
       }
       case EventShape::Varies::kAddress:
-        if (!takeInteger(at, number)) return refuse();
+        if (!takeLikelyInteger(at, part.likely_bytes, number)) return refuse();
         block_.address[row] = static_cast<uint64_t>(number);
         break;
       case EventShape::Varies::kSize:
@@ -127,7 +127,8 @@ bool EventRuns::scanEvent(const EventShape& shape, const uint8_t*& place) {
         block_.size_bytes[row] = static_cast<uint64_t>(number);
         break;
       case EventShape::Varies::kTime:
-        if (!takeInteger(at, number) || !Columns::isTime(number)) return refuse();
+        if (!takeLikelyInteger(at, part.likely_bytes, number) || !Columns::isTime(number))
+          return refuse();
         block_.time_us[row] = number;
         break;
       case EventShape::Varies::kStack:

@@ -74,6 +74,8 @@ std::optional<EventShape> EventShape::learn(const ScannedEvent& event, const Eve
     bool spelled = field.key == Word::kAction && *field.begin != opcode::kBinGet &&
                    *field.begin != opcode::kLongBinGet;
     if (spelled || !close(field.begin, field.memo_before, *varies)) return std::nullopt;
+    bool counted = *field.begin == opcode::kLong1 && *varies != Varies::kStack;
+    if (counted) shape.parts_[shape.part_count_ - 1].likely_bytes = field.begin[1];
     begin = field.end;
     slot = i + 1 < event.fields.size() ? event.fields[i + 1].memo_before : event.memo_after;
   }

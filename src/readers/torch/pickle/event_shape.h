@@ -60,6 +60,7 @@ class EventShape {
     uint8_t fixed_bytes = 0;
     uint8_t memoized_count = 0;
     Varies varies = Varies::kNothing;
+    uint8_t likely_bytes = 8;  // of the LONG1 that follows, if it is one
     std::array<Memoized, kMaxMemoized> memoized{};
 
     // At least kMaxFixed bytes may be read at `at`.

@@ -27,9 +27,15 @@ inline T loadAt(const uint8_t* at) {
 [[gnu::always_inline]] inline bool takeSlot(const uint8_t*& at, uint64_t& slot) {
   static_assert((opcode::kBinGet ^ opcode::kLongBinGet) == 2);
   if ((*at & ~2) != opcode::kBinGet) return false;
-  bool wide = *at == opcode::kLongBinGet;
-  slot = loadAt<uint32_t>(at + 1) & (wide ? 0xffffffffu : 0xffu);
-  at += wide ? 5 : 2;
+  // Branches, which the processor predicts: then it need not wait for these bytes before it looks at
+  // those that follow.
+  if (*at == opcode::kLongBinGet) {
+    slot = loadAt<uint32_t>(at + 1);
+    at += 5;
+  } else {
+    slot = at[1];
+    at += 2;
+  }
   return true;
 }
 
@@ -78,6 +84,17 @@ inline T loadAt(const uint8_t* at) {
   int64_t with_sign = static_cast<int64_t>(top) >> unused_bits;
   number = is_signed ? with_sign : static_cast<int64_t>(top >> unused_bits);
   at += 1 + counted + bytes;
+  return true;
+}
+
+// A LONG1 that has `likely_bytes`, as all addresses and times of a file do; or any integer. The
+// length is predicted, and not computed from the bytes.
+[[gnu::always_inline]] inline bool takeLikelyInteger(const uint8_t*& at, unsigned likely_bytes,
+                                                     int64_t& number) {
+  if (at[0] != opcode::kLong1 || at[1] != likely_bytes) return takeInteger(at, number);
+  unsigned unused_bits = 64 - 8 * likely_bytes;
+  number = static_cast<int64_t>(loadAt<uint64_t>(at + 2) << unused_bits) >> unused_bits;
+  at += 2 + likely_bytes;
   return true;
 }
 
