@@ -11,6 +11,8 @@ namespace {
 // Free blocks and gaps skipped in searches, each up to 100 ns: with this number, all candidates
 // together take seconds. No real trace that was tried takes a sixth of it.
 constexpr uint64_t kMaxReplaySearched = 20'000'000;
+// A replay looks every 65,536 requests, some 10 ms, whether it is still wanted.
+constexpr uint64_t kStopMask = 0xffff;
 
 class Silent final : public Listener {
  public:
@@ -56,6 +58,10 @@ class Run {
       look();
       if (options_.at_request) options_.at_request(request.step, reservedNow(), activeNow());
       if (options_.until_failure && allocator_.stats().ooms > 0) break;
+      if ((++requests_ & kStopMask) == 0 && options_.stop.stop_requested()) {
+        outcome_.stopped_at = request.step;
+        break;
+      }
       if (allocator_.searched() + driver_.searched() > kMaxReplaySearched) {
         outcome_.stopped_at = request.step;
         break;
@@ -150,6 +156,7 @@ class Run {
   const WhatIfOptions& options_;
   std::vector<BlockId> live_;
   uint64_t peak_bytes_ = 0;  // in blocks
+  uint64_t requests_ = 0;    // replayed
   Outcome outcome_;
   Allocator& allocator_;
   ModelDriver driver_;

@@ -6,11 +6,13 @@
 // request that failed when recorded and fits now is freed at once (what came after it is unknown).
 // From the first request that fails here and did not when recorded, the result is a forecast of a
 // program that continued unchanged. Measured against PyTorch itself: docs/explain/replay.md. Cost:
-// about 0.1 µs per event.
+// about 0.1 µs per event; besides the shared tape and program, 4 bytes per allocation of the
+// program, 56 bytes per block and some 40 per free one.
 #pragma once
 
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 #include "replay/allocator/allocator.h"
@@ -44,6 +46,8 @@ struct WhatIfOptions {
   std::function<void(model::Step, uint64_t reserved_bytes, uint64_t active_bytes)> at_request{};
   Witness* witness = nullptr;
   bool until_failure = false;  // stops after the first request that fails
+  // Once requested, the replay ends early: its outcome is incomplete (stopped_at) and of no use.
+  std::stop_token stop{};
 };
 
 struct Failure {

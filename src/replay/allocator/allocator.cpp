@@ -42,26 +42,28 @@ uint64_t Allocator::growable(const Block& block) const {
 // Best fit on one stream; the block stays in its set. The oversize rules apply to the block that
 // was found; larger ones are not tried.
 std::optional<BlockId> Allocator::findFreeBlock(Pool& pool, StreamRank stream, uint64_t bytes) {
-  const std::set<FreeKey>& shelf = pool.on(stream).mapped;
-  auto at = shelf.lower_bound(FreeKey{bytes, 0, BlockId(), 0});
+  const FreeShelf& shelf = pool.on(stream).mapped;
+  auto at = shelf.atLeast(bytes);
   auto isExpandable = [&](const FreeKey& key) {
     return segments_[blocks_[key.block].segment].page_bytes > 0;
   };
   if (settings_.expandable) {
     // Prefers a slightly larger inner block to the end that can grow.
-    for (; at != shelf.end() && isExpandable(*at); ++at, ++searched_) {
-      auto next = std::next(at);
-      if (next == shelf.end() || growable(blocks_[next->block]) >= growable(blocks_[at->block]))
+    for (; at != shelf.end() && isExpandable(shelf[at]); at = shelf.next(at), ++searched_) {
+      auto next = shelf.next(at);
+      if (next == shelf.end() ||
+          growable(blocks_[shelf[next].block]) >= growable(blocks_[shelf[at].block]))
         break;
     }
   }
   if (at == shelf.end()) return std::nullopt;
-  if (bytes < settings_.max_split_bytes && at->bytes >= settings_.max_split_bytes)
+  const FreeKey& found = shelf[at];
+  if (bytes < settings_.max_split_bytes && found.bytes >= settings_.max_split_bytes)
     return std::nullopt;
   if (bytes >= settings_.max_split_bytes &&
-      at->bytes - bytes >= settings_.max_non_split_rounding_bytes)
+      found.bytes - bytes >= settings_.max_non_split_rounding_bytes)
     return std::nullopt;
-  return at->block;
+  return found.block;
 }
 
 bool Allocator::shouldSplit(const Block& block, uint64_t bytes) const {
@@ -225,7 +227,7 @@ void Allocator::linkNext(BlockId id, BlockId next) {
   if (next.valid()) blocks_[next].prev = id;
 }
 
-std::set<FreeKey>& Allocator::shelfOf(const Block& block) {
+FreeShelf& Allocator::shelfOf(const Block& block) {
   StreamShelf& shelf = poolOf(block).on(block.stream);
   bool is_idle = !settings_.expandable && segments_[block.segment].page_bytes > 0;
   return is_idle ? shelf.idle : shelf.mapped;

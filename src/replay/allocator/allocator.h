@@ -125,7 +125,7 @@ class Allocator {
   // returning to the pool
   void freeBlock(BlockId id);
   uint64_t merge(BlockId id, BlockId other);
-  std::set<FreeKey>& shelfOf(const Block& block);  // the shelf it belongs to
+  FreeShelf& shelfOf(const Block& block);  // the shelf it belongs to
   void insert(BlockId id);
   void remove(BlockId id);
   void linkPrev(BlockId id, BlockId prev);

@@ -21,7 +21,8 @@ void Allocator::collectGarbage() {
   auto age = [&](BlockId id) { return uint64_t{pool.searches} - blocks_[id].searches; };
   for (const auto& [stream, shelf] : pool.shelves())
     for (const auto* free : {&shelf.mapped, &shelf.idle})
-      for (const FreeKey& key : *free) {
+      for (auto at = free->begin(); at != free->end(); at = free->next(at)) {
+        const FreeKey& key = (*free)[at];
         ++searched_;
         if (!blocks_[key.block].isSplit()) {
           candidates.push_back(key.block);
@@ -54,26 +55,26 @@ bool Allocator::releaseAvailable(const Want& want) {
   uint64_t limit_bytes = settings_.max_split_bytes;
   if (limit_bytes == kUnlimited) return false;
   uint64_t wanted_bytes = std::max(want.rounded_bytes, limit_bytes);
-  const std::set<FreeKey>& shelf = ownerFor(want.owner).of(want.is_small).on(want.stream).mapped;
+  const FreeShelf& shelf = ownerFor(want.owner).of(want.is_small).on(want.stream).mapped;
   // A split one only occurs under settings that PyTorch would reject.
   auto isWhole = [&](BlockId id) {
     return segments_[blocks_[id].segment].page_bytes == 0 && !blocks_[id].isSplit();
   };
   // Only the first large enough block is tried; if it may not be released, smaller ones follow,
   // largest first.
-  auto at = shelf.lower_bound(FreeKey{wanted_bytes, 0, BlockId(), 0});
-  if (at != shelf.end() && isWhole(at->block)) {
-    releaseBlock(at->block);
+  auto at = shelf.atLeast(wanted_bytes);
+  if (at != shelf.end() && isWhole(shelf[at].block)) {
+    releaseBlock(shelf[at].block);
     return true;
   }
   std::vector<BlockId> oversize;
   uint64_t released_bytes = 0;
-  while (at != shelf.begin() && released_bytes < wanted_bytes) {
-    --at;
-    if (at->bytes < limit_bytes) break;
-    if (!isWhole(at->block)) continue;
-    released_bytes += at->bytes;
-    oversize.push_back(at->block);
+  while (released_bytes < wanted_bytes) {
+    at = shelf.previous(at);
+    if (at == shelf.end() || shelf[at].bytes < limit_bytes) break;
+    if (!isWhole(shelf[at].block)) continue;
+    released_bytes += shelf[at].bytes;
+    oversize.push_back(shelf[at].block);
   }
   for (BlockId id : oversize) releaseBlock(id);
   return released_bytes >= wanted_bytes;
@@ -107,7 +108,8 @@ void Allocator::releaseBlocks(OwnerIndex owner, bool is_small) {
   searched_ += pool.shelves().size();
   for (const auto& [stream, shelf] : pool.shelves())
     for (const auto* free : {&shelf.mapped, &shelf.idle})
-      for (const FreeKey& key : *free) {
+      for (auto at = free->begin(); at != free->end(); at = free->next(at)) {
+        const FreeKey& key = (*free)[at];
         const Block& block = blocks_[key.block];
         if (segments_[block.segment].page_bytes > 0) {
           mapped.push_back(key.block);

@@ -13,21 +13,9 @@
 #include <set>
 
 #include "replay/allocator/blocks.h"
+#include "replay/allocator/free_shelf.h"
 
 namespace tidegauge::replay {
-
-struct FreeKey {
-  uint64_t bytes = 0;
-  uint32_t order = 0;
-  BlockId block{};
-  uint64_t address = 0;
-
-  bool operator<(const FreeKey& other) const {
-    if (bytes != other.bytes) return bytes < other.bytes;
-    if (order != other.order) return order < other.order;
-    return address < other.address;
-  }
-};
 
 struct HoleKey {
   uint64_t address = 0;
@@ -36,9 +24,9 @@ struct HoleKey {
 };
 
 struct StreamShelf {
-  std::set<FreeKey> mapped;
+  FreeShelf mapped;
   // In expandable segments that are older than settings without them: they serve no request.
-  std::set<FreeKey> idle;
+  FreeShelf idle;
   std::set<HoleKey> holes;
 };
 
