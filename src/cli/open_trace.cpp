@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-#include <cstdio>
 #include <ctime>
 #include <functional>
 
@@ -12,49 +10,13 @@
 #include "cli/damage.h"
 #include "cli/file_kind.h"
 #include "cli/options/output.h"
-#include "cli/options/terminal.h"
+#include "cli/options/progress_bar.h"
 #include "cli/options/usage.h"
 #include "readers/recording/open_recording.h"
 #include "readers/torch/unpack/open_snapshots.h"
 
 namespace tidegauge::cli {
 namespace {
-
-// One line on stderr, only on a terminal, only if the work takes long.
-class ProgressBar {
- public:
-  explicit ProgressBar(const std::string& name) : name_(base::printable(name)) {}
-  ~ProgressBar() { clear(); }
-  void clear() {
-    if (shown_) std::fputs("\r\033[K", stderr);
-    shown_ = false;
-  }
-  void show(uint64_t done_bytes, uint64_t total_bytes) {
-    using std::chrono::milliseconds;
-    auto now = std::chrono::steady_clock::now();
-    if (!terminal_ || now - begin_ < milliseconds(500) || now - last_ < milliseconds(100)) return;
-    last_ = now;
-    shown_ = true;
-    double share =
-        total_bytes == 0 ? 0.0 : static_cast<double>(done_bytes) / static_cast<double>(total_bytes);
-    int filled = static_cast<int>(share * 30);
-    std::string line =
-        fmt::format("Reading {} [{:█<{}}{: <{}}] {} of {}", name_, "", filled, "", 30 - filled,
-                    base::humanBytes(done_bytes), base::humanBytes(total_bytes));
-    size_t columns = terminalColumns();
-    // a wrapped line would stay on the screen
-    if (columns > 0) line = base::cutTo(line, columns - 1);
-    std::fputs(("\r\033[K" + line).c_str(), stderr);
-    std::fflush(stderr);
-  }
-
- private:
-  std::string name_;
-  bool terminal_ = showsProgress();
-  bool shown_ = false;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point last_ = begin_;
-};
 
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
@@ -96,7 +58,7 @@ void tell(OpeningListener* listener, ProgressBar& bar, uint64_t done, uint64_t t
 Opened openTraces(const std::vector<std::string>& paths, const OpenOptions& options) {
   Opened opened;
   for (const std::string& path : paths) {
-    ProgressBar bar(path.substr(path.find_last_of('/') + 1));
+    ProgressBar bar("Reading " + path.substr(path.find_last_of('/') + 1));
     double begin_s = threadSeconds();
     FileKind kind = kindOf(path);
     bool is_recording = kind == FileKind::kRecording;
@@ -105,7 +67,9 @@ Opened openTraces(const std::vector<std::string>& paths, const OpenOptions& opti
     if (options.listener != nullptr) options.listener->readFile(path);
     auto read = readFile(path, kind, options, [&](uint64_t done, uint64_t total) {
       tell(options.listener, bar, done, total);
-      bar.show(done, total);
+      bar.show(done, total, [&] {
+        return fmt::format("{} of {}", base::humanBytes(done), base::humanBytes(total));
+      });
     });
     if (!read.ok()) {
       bar.clear();

@@ -8,6 +8,7 @@
 #include "analysis/what_if/causes.h"
 #include "analysis/what_if/proven_program.h"
 #include "analysis/what_if/what_if_runs.h"
+#include "base/threads/parallel.h"
 #include "replay/written_trace.h"
 
 namespace tidegauge::analysis {
@@ -111,6 +112,8 @@ bool isReplayable(const DeviceAnalysis& device) {
 
 namespace {
 
+base::Error stopped() { return {base::ErrorKind::kLimit, "The replays were stopped", {}, {}}; }
+
 // Does anything help under another limit that explains the recording as well? The least such limit
 // among those tried.
 void findHelpFrom(const Runs& runs, std::vector<std::pair<std::string, Settings>> wanted,
@@ -157,7 +160,9 @@ base::Result<model::Trace> replayedTrace(const AnalysedTrace& analysed,
 
 base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                             const WhatIfWish& wish) {
-  return whatIf(ProvenProgram(analysed, device, wish), wish);
+  ProvenProgram proven(analysed, device, wish);
+  if (wish.effort.stop.stop_requested()) return stopped();
+  return whatIf(proven, wish);
 }
 
 base::Result<WhatIf> whatIf(const ProvenProgram& proven, const WhatIfWish& wish) {
@@ -166,7 +171,7 @@ base::Result<WhatIf> whatIf(const ProvenProgram& proven, const WhatIfWish& wish)
   const replay::Program& program = proven.program();
   const Settings& own = report.verified.settings;
   const replay::Tape& tape = proven.tape();
-  Runs runs(tape, program, report, wish.columns);
+  Runs runs(tape, program, report, wish.columns, wish.effort);
   std::vector<std::pair<std::string, Settings>> wanted;
   wanted.emplace_back(replay::confOf(own, report.fraction), own);
   for (const ProgramEdit& edit : wish.edits) {
@@ -195,6 +200,7 @@ base::Result<WhatIf> whatIf(const ProvenProgram& proven, const WhatIfWish& wish)
     }
   if (program.requests.empty()) wanted.resize(1);  // no settings could change anything
   report.candidates = runs.all(wanted);
+  if (wish.effort.stop.stop_requested()) return stopped();
   for (Replayed& it : report.candidates)
     it.is_wished = std::ranges::find(wish.confs, it.conf) != wish.confs.end();
   report.own = std::move(report.candidates.front());
@@ -227,7 +233,7 @@ base::Result<WhatIf> whatIf(const ProvenProgram& proven, const WhatIfWish& wish)
     for (Replayed& it : report.candidates)
       if (it.is_wished || (report.best_helps && &it == &report.candidates.front()))
         asked.push_back(&it);
-    eachAtOnce(asked.size(), [&](size_t i) {
+    base::eachAtOnce(asked.size(), wish.effort.threads, [&](size_t i) {
       asked[i]->min_capacity_bytes = runs.minCapacity(asked[i]->settings);
     });
   }

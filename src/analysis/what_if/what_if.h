@@ -7,12 +7,15 @@
 //
 // Known candidates change some of the recording's settings and keep the rest; a wish replaces all.
 // Ranked: fewer OOMs, then less reserved at the peak, then fewer driver calls. They run in
-// parallel, one thread each. Cost: about 0.1 µs per event and candidate, 32 bytes per request once.
+// parallel, one per processor at a time. Cost: about 0.1 µs per event and candidate; 32 bytes per
+// request once, and per running candidate 4 bytes per allocation and 56 to 100 per block.
 // Facts: docs/explain/replay.md.
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -100,6 +103,14 @@ struct ReplayedEdit {
   Replayed replayed;
 };
 
+// How candidates are replayed; their results do not depend on it.
+struct Effort {
+  size_t threads = 0;  // 0: one per processor
+  // Called when a candidate is done, from any thread, one call at a time.
+  std::function<void(size_t done, size_t of)> progress{};
+  std::stop_token stop{};  // once requested, whatIf() fails soon
+};
+
 struct WhatIfWish {
   std::vector<ProgramEdit> edits;  // each applied alone
   std::vector<std::string> confs;  // each a complete string; none: the settings known to help
@@ -121,6 +132,7 @@ struct WhatIfWish {
   bool min_capacity = false;  // for the own settings, each wish, the best one and each edit
   bool with_fit = false;      // how much less the program would have to hold, if a request fails
   bool with_causes = false;   // causes outside the settings, if a request fails
+  Effort effort{};
 };
 
 struct WhatIf {
@@ -211,7 +223,7 @@ bool isReplayable(const DeviceAnalysis& device);
 // The same for a program that is verified already; of the wish, the device does not count.
 base::Result<WhatIf> whatIf(const ProvenProgram& proven, const WhatIfWish& wish);
 
-// Only for replayable devices. Errors: a conf of the wish that PyTorch would reject.
+// Only for replayable devices. Errors: a conf of the wish that PyTorch would reject; a stop.
 base::Result<WhatIf> whatIf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                             const WhatIfWish& wish);
 

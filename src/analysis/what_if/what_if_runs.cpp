@@ -1,5 +1,8 @@
 #include "analysis/what_if/what_if_runs.h"
 
+#include <mutex>
+
+#include "base/threads/parallel.h"
 #include "replay/allocator/model_driver.h"
 
 namespace tidegauge::analysis {
@@ -92,7 +95,15 @@ Replayed Runs::one(const std::string& conf, const Settings& settings) const {
 
 std::vector<Replayed> Runs::all(const std::vector<std::pair<std::string, Settings>>& wanted) const {
   std::vector<Replayed> results(wanted.size());
-  eachAtOnce(wanted.size(), [&](size_t i) { results[i] = one(wanted[i].first, wanted[i].second); });
+  std::mutex mutex;
+  size_t done = 0;
+  base::eachAtOnce(wanted.size(), effort_.threads, [&](size_t i) {
+    if (effort_.stop.stop_requested()) return;
+    results[i] = one(wanted[i].first, wanted[i].second);
+    if (!effort_.progress) return;
+    std::lock_guard lock(mutex);
+    effort_.progress(++done, wanted.size());
+  });
   return results;
 }
 
@@ -187,6 +198,7 @@ Replayed Runs::take(const std::string& conf, const Settings& settings,
   options.capacity_bytes = capacity_bytes_;
   options.device_bytes = device_bytes_;
   options.placement = placement;
+  options.stop = effort_.stop;
   Replayed result;
   LineWriter line(result, columns_, tape_.steps());
   if (columns_ > 0 && tape_.steps() > 0)

@@ -10,11 +10,9 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <functional>
 #include <span>
 #include <string>
-#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -22,19 +20,6 @@
 #include "analysis/what_if/what_if.h"
 
 namespace tidegauge::analysis {
-
-// Calls `work(i)` for each i below `count`, on all processors.
-template <class Work>
-void eachAtOnce(size_t count, const Work& work) {
-  std::atomic<size_t> next = 0;
-  auto run = [&] {
-    for (size_t i = next++; i < count; i = next++) work(i);
-  };
-  size_t threads = std::min<size_t>(std::max(1U, std::thread::hardware_concurrency()), count);
-  std::vector<std::jthread> others;
-  for (size_t i = 1; i < threads; ++i) others.emplace_back(run);
-  run();
-}
 
 // Best first: fewer failures, less reserved, fewer calls; incomplete replays last.
 inline auto rank(const Replayed& it) {
@@ -62,15 +47,17 @@ class Runs {
  public:
   using Settings = replay::Settings;
   Runs(const replay::Tape& tape, const replay::Program& program, const WhatIf& report,
-       size_t columns)
+       size_t columns, Effort effort = {})
       : tape_(tape),
         program_(program),
         capacity_bytes_(report.countedBytes()),
         unmapped_bytes_(report.unmapped_bytes),
         device_bytes_(report.device_bytes),
-        columns_(columns) {}
+        columns_(columns),
+        effort_(std::move(effort)) {}
 
   Replayed one(const std::string& conf, const Settings& settings) const;
+  // In parallel. Incomplete if the effort's stop was requested.
   std::vector<Replayed> all(const std::vector<std::pair<std::string, Settings>>& wanted) const;
 
   // The first request that fails on the device of the report. Absent: none. A replay that takes too
@@ -95,6 +82,7 @@ class Runs {
   uint64_t unmapped_bytes_ = 0;
   std::optional<uint64_t> device_bytes_;
   size_t columns_;
+  Effort effort_;
 };
 
 }  // namespace tidegauge::analysis

@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/open_trace.h"
 #include "cli/options/output.h"
+#include "cli/options/progress_bar.h"
 #include "cli/options/terminal.h"
 #include "cli/options/usage.h"
 #include "report/what_if/what_if_text.h"
@@ -185,7 +186,12 @@ int run(WhatIfCommandOptions& options) {
         refused.emplace_back(analysis::deviceLabel(device->device), stated.error());
         continue;
       }
+      ProgressBar bar("Replaying");
+      options.wish.effort.progress = [&](size_t done, size_t of) {
+        bar.show(done, of, [&] { return fmt::format("{} of {} settings", done, of); });
+      };
       auto report = analysis::whatIf(*trace, *device, options.wish);
+      bar.clear();
       if (!report.ok()) {  // not every device needs to have it
         refused.emplace_back(analysis::deviceLabel(device->device), report.error());
         continue;

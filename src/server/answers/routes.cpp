@@ -43,6 +43,7 @@ std::span<const Route> routes() {
       {"categories", Method::kGet, Lane::kText, answerCategories},
       {"growth", Method::kGet, Lane::kText, answerGrowth},
       {"what_if", Method::kGet, Lane::kText, answerWhatIf},
+      {"what_if_progress", Method::kGet, Lane::kPicture, answerWhatIfProgress},
       {"proof", Method::kGet, Lane::kText, answerProof},
       {"replay", Method::kPost, Lane::kQuery, answerReplay},
       {"table", Method::kGet, Lane::kText, answerTable},

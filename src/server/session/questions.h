@@ -105,6 +105,7 @@ base::Result<Response> answerFilter(const Question& question);
 base::Result<Response> answerCategories(const Question& question);
 base::Result<Response> answerGrowth(const Question& question);
 base::Result<Response> answerWhatIf(const Question& question);
+base::Result<Response> answerWhatIfProgress(const Question& question);
 base::Result<Response> answerProof(const Question& question);
 base::Result<Response> answerReplay(const Question& question);
 

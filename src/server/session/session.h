@@ -23,6 +23,7 @@
 #include "query/database.h"
 #include "server/session/kept.h"
 #include "server/session/tile_shelf.h"
+#include "server/session/what_if_board.h"
 #include "view/filter/filter_set.h"
 #include "view/filter/mark_set.h"
 #include "view/map/address_map.h"
@@ -82,6 +83,7 @@ struct OpenFile {
   MarkStore marks;
   TextCache texts;
   TileShelf tiles;
+  WhatIfBoard what_ifs;
   Kept<std::string> frag_texts{4};                        // by device and number of samples
   Kept<analysis::FragmentationSeries> frag_slices{8};     // by device
   Kept<std::string> forecast_texts{400};                  // … and arena and slice; 1 KiB each

@@ -87,6 +87,8 @@ TEST_F(ApplicationTest, StacksCanBeAskedForOnce) {
 }
 
 TEST_F(ApplicationTest, WhatIfHasALineOfEachSetting) {
+  json idle = {{"running", false}, {"done", 0}, {"of", 0}};
+  EXPECT_EQ(getJson("api/what_if_progress?device=0&set=max_split_size_mb:200"), idle);
   json told = getJson("api/what_if?device=0&set=max_split_size_mb:200");
   EXPECT_GT(told["candidates"].size(), 5U);
   EXPECT_TRUE(std::ranges::any_of(told["candidates"], [](const json& it) {

@@ -25,6 +25,13 @@ export interface Replayed {
   active_line: number[];
 }
 
+/** `api/what_if_progress`: candidates of the running answer; 0 of 0 while the recording is verified */
+export interface WhatIfProgress {
+  running: boolean;
+  done: number;
+  of: number;
+}
+
 export interface WhatIf {
   device: number;
   verify: {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Replayed, WhatIf } from "../../api/what_if";
-import { chosenRow, OWN, ownText, proofOf, rowsOf, unusedLine } from "./rows";
+import { chosenRow, OWN, ownText, proofOf, replayingText, rowsOf, unusedLine } from "./rows";
 
 const MIB = 2 ** 20;
 
@@ -91,6 +91,11 @@ describe("the rows of a what-if", () => {
   });
   it("never shows less than nothing as unused", () => {
     expect(unusedLine(replayed("", 100))).toEqual([0, 5, 0]);
+  });
+  it("says how many settings are replayed", () => {
+    expect(replayingText(null)).toBe("Replaying…");
+    expect(replayingText({ running: true, done: 0, of: 0 })).toContain("the recorded settings");
+    expect(replayingText({ running: true, done: 4, of: 12 })).toBe("Replaying… 4 of 12 settings");
   });
   it("says how far it is proven", () => {
     const data = whatIf(replayed("", 100));

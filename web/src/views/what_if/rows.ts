@@ -1,6 +1,6 @@
 // The table of the What-if view: what each setting would have made of the recording, best first,
 // with the recording's own settings among them at their rank.
-import type { Replayed, WhatIf } from "../../api/what_if";
+import type { Replayed, WhatIf, WhatIfProgress } from "../../api/what_if";
 import { counted, formatBytes, integer, type Quantity } from "../../text/units";
 
 export interface Row {
@@ -19,6 +19,13 @@ export interface Row {
 }
 
 export const OWN = "own";
+
+/** While the answer is awaited. */
+export function replayingText(progress: WhatIfProgress | null): string {
+  if (progress === null) return "Replaying…";
+  if (progress.of === 0) return "Replaying the recorded settings…";
+  return `Replaying… ${integer(progress.done)} of ${counted(progress.of, "setting")}`;
+}
 
 export function settingsText(settings: string): string {
   return settings === "" ? "no settings" : settings;

@@ -2,7 +2,7 @@
 // would have reserved over the recording.
 import { useCallback, useEffect, useRef } from "preact/hooks";
 import type { WhatIf } from "../../api/what_if";
-import { opening, openReplay, whatIf } from "../../state/answers/what_if";
+import { opening, openReplay, replayed, whatIf } from "../../state/answers/what_if";
 import { onKey } from "../../state/page/keys";
 import { device, go, page, pictured } from "../../state/page/store";
 import { bytesText, GIB, integer } from "../../text/units";
@@ -14,7 +14,16 @@ import type { Surface } from "../../ui/plot";
 import { Spark } from "../../ui/spark";
 import { Amount, Bytes } from "../../ui/text";
 import { drawWhatIf } from "./chart";
-import { chosenRow, ownText, proofOf, type Row, rowsOf, settingsText, unusedLine } from "./rows";
+import {
+  chosenRow,
+  ownText,
+  proofOf,
+  type Row,
+  replayingText,
+  rowsOf,
+  settingsText,
+  unusedLine,
+} from "./rows";
 
 const WIDTH = 92;
 const HEIGHT = 18;
@@ -291,7 +300,7 @@ export function WhatIfView() {
       )}
       {!data && !error && (
         <p class="pad14 note" role="status">
-          <Icon name="whatif" /> Replaying…
+          <Icon name="whatif" /> {replayingText(replayed.value)}
         </p>
       )}
     </section>
