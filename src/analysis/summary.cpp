@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/oom/oom_verdict.h"
+#include "base/threads/parallel.h"
 
 namespace tidegauge::analysis {
 std::vector<PhaseSummary> phaseSummaries(const DeviceAnalysis& device, size_t most) {
@@ -59,8 +60,10 @@ DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& dev
   summary.phases_total =
       static_cast<size_t>(std::count_if(device.phases.begin(), device.phases.end(),
                                         [](const Phase& p) { return p.begin_step != p.end_step; }));
-  summary.identities = identitiesOf(analysed, device);
-  summary.growth = findGrowth(analysed, device);
+  base::together(
+      device.totals.steps() >= kLongSteps,
+      [&] { summary.identities = identitiesOf(analysed, device); },
+      [&] { summary.growth = findGrowth(analysed, device); });
   for (uint64_t row = device.device.allocation_begin; row < device.device.allocation_end; ++row) {
     summary.allocations_by_provenance[static_cast<size_t>(
         analysed.trace.allocations.provenance[row])]++;

@@ -1,16 +1,44 @@
 #include "analysis/trace/analysed_trace.h"
 
+#include <optional>
+
 #include "analysis/trace/clean_up.h"
+#include "base/threads/parallel.h"
 
 namespace tidegauge::analysis {
 
+// What reads the events and rows, without each other's results.
+struct DeviceAnalysis::Parts {
+  std::optional<TotalsIndex> totals;
+  std::optional<LiveIndex> live;
+  std::optional<TimeAxis> time;
+  Step clean_up_step = 0;
+};
+
+DeviceAnalysis::Parts DeviceAnalysis::partsOf(const model::Trace& trace,
+                                              const model::Device& device) {
+  Parts parts;
+  base::together(
+      device.steps() >= kLongSteps, [&] { parts.totals.emplace(trace, device); },
+      [&] {
+        parts.live.emplace(trace, device);
+        parts.time.emplace(trace, device);
+        parts.clean_up_step = cleanUpStep(trace, device);
+      });
+  return parts;
+}
+
 DeviceAnalysis::DeviceAnalysis(const model::Trace& trace, const model::Device& of_device)
+    : DeviceAnalysis(trace, of_device, partsOf(trace, of_device)) {}
+
+DeviceAnalysis::DeviceAnalysis(const model::Trace& trace, const model::Device& of_device,
+                               Parts&& parts)
     : device(of_device),
-      totals(trace, of_device),
-      live(trace, of_device),
-      time(trace, of_device),
+      totals(std::move(*parts.totals)),
+      live(std::move(*parts.live)),
+      time(std::move(*parts.time)),
       phases(phasesOf(trace, time)),
-      clean_up_step(cleanUpStep(trace, of_device)) {}
+      clean_up_step(parts.clean_up_step) {}
 
 AnalysedTrace::AnalysedTrace(model::Trace&& read, std::shared_ptr<const CategoryRules> rules)
     : trace(std::move(read)), labels(trace), names(trace, labels) {

@@ -15,6 +15,9 @@
 
 namespace tidegauge::analysis {
 
+// From this number of events on, a device's indexes are built on two processors.
+inline constexpr Step kLongSteps = 100'000;
+
 struct DeviceAnalysis {
   const model::Device& device;
   TotalsIndex totals;
@@ -24,6 +27,11 @@ struct DeviceAnalysis {
   Step clean_up_step;  // clean_up.h; the number of steps: none
 
   DeviceAnalysis(const model::Trace& trace, const model::Device& of_device);
+
+ private:
+  struct Parts;
+  static Parts partsOf(const model::Trace& trace, const model::Device& device);
+  DeviceAnalysis(const model::Trace& trace, const model::Device& of_device, Parts&& parts);
 };
 
 // Marks a trace whose lives were not built.

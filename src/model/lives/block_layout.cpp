@@ -19,13 +19,22 @@ using Starts = base::SortedChunks<uint64_t, Itself>;
 class BlockLayout {
  public:
   BlockLayout(Trace& trace, const Device& device)
-      : trace_(trace), device_(device), starts_(device.segment_end - device.segment_begin) {}
+      : trace_(trace),
+        device_(device),
+        starts_(device.segment_end - device.segment_begin),
+        is_large_(device.allocation_end - device.allocation_begin) {}
 
   void run() {
     const Allocations& a = trace_.allocations;
     for (uint64_t row = device_.allocation_begin; row < device_.allocation_end; ++row) {
-      if (a.has(row, kAllocSeen) || !a.has(row, kBlockInferred)) {
-        if (!a.has(row, kAllocSeen) && a.first_step[row] == 0) insert(row);
+      bool is_large = isLargeOrdinary(row);
+      is_large_[row - device_.allocation_begin] = is_large;
+      if (a.has(row, kAllocSeen)) {
+        if (!is_large && mayBeLarger(row)) trace_.allocations.flags[row] |= kBlockUncertain;
+        continue;
+      }
+      if (!a.has(row, kBlockInferred)) {
+        if (a.first_step[row] == 0) insert(row);
         continue;
       }
       if (a.first_step[row] == 0) insert(row);
@@ -34,7 +43,7 @@ class BlockLayout {
     for (uint64_t event = device_.event_begin; event < device_.event_end; ++event) {
       if (trace_.events.action[event] > Action::kFree) continue;
       uint32_t row = trace_.events.subject[event];
-      if (row == UINT32_MAX) continue;
+      if (row == UINT32_MAX || !is_large_[row - device_.allocation_begin]) continue;
       auto step = static_cast<Step>(event - device_.event_begin);
       if (a.first_step[row] == step && a.has(row, kAllocSeen)) {
         onAlloc(row);
@@ -71,17 +80,12 @@ class BlockLayout {
   }
 
   void erase(uint64_t row) {
-    if (!isLargeOrdinary(row)) return;
     Starts& starts = startsOf(row);
     auto at = starts.lowerBound(trace_.allocations.address[row]);
     if (at != starts.end() && starts.at(at) == trace_.allocations.address[row]) starts.erase(at);
   }
 
   void onAlloc(uint64_t row) {
-    if (!isLargeOrdinary(row)) {
-      if (mayBeLarger(row)) trace_.allocations.flags[row] |= kBlockUncertain;
-      return;
-    }
     Allocations& a = trace_.allocations;
     Starts& starts = startsOf(row);
     uint64_t address = a.address[row];
@@ -111,6 +115,8 @@ class BlockLayout {
   Trace& trace_;
   const Device& device_;
   std::vector<Starts> starts_;  // live block addresses of each large segment, sorted
+  // By row: in an ordinary large segment. Most are not, and a bit of them stays in the cache.
+  std::vector<bool> is_large_;
 };
 
 }  // namespace

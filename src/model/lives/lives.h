@@ -12,23 +12,10 @@
 // other ranges, and issues. Cost: O(events), one hash lookup each.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
+#include "model/lives/blocks/block_lives.h"
 #include "model/trace.h"
 
 namespace tidegauge::model {
-
-// Memory from before the first event whose origin is known, since it is in an earlier part.
-struct CarriedAllocation {
-  int32_t device = 0;
-  uint64_t address = 0;
-  StackId stack;
-  friend bool operator<(const CarriedAllocation& a, const CarriedAllocation& b) {
-    return a.device != b.device ? a.device < b.device : a.address < b.address;
-  }
-};
-using CarriedAllocations = std::vector<CarriedAllocation>;  // by device and address
 
 // An event that ends one of `carried` is not a gap, and the allocation keeps its stack.
 void buildLives(Trace& trace, const CarriedAllocations& carried = {});

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "model/lives/gaps.h"
+#include "model/lives/blocks/gaps.h"
 #include "model/lives/segment_rows.h"
 
 namespace tidegauge::model {

@@ -5,7 +5,7 @@
 #include <queue>
 #include <vector>
 
-#include "model/lives/owned_ranges.h"
+#include "model/lives/blocks/owned_ranges.h"
 #include "model/lives/segment_rows.h"
 
 namespace tidegauge::model {

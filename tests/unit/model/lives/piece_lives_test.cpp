@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/lives/owned_ranges.h"
+#include "model/lives/blocks/owned_ranges.h"
 #include "support/bytes.h"
 #include "support/trace_builder.h"
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "model/lives/older_blocks.h"
+#include "model/lives/blocks/older_blocks.h"
 
 namespace tidegauge::model {
 namespace {

@@ -1,10 +1,10 @@
-#include "model/lives/owned_ranges.h"
+#include "model/lives/blocks/owned_ranges.h"
 
 #include <algorithm>
 
 namespace tidegauge::model {
 
-OwnedRanges::OwnedRanges(const Trace& trace, const Device& device) : trace_(trace) {
+OwnedRanges::OwnedRanges(const Trace& trace, const Device& device) : trace_(trace), hits_(kHits) {
   const Pieces& pieces = trace.pieces;
   for (uint64_t row = device.piece_begin; row < device.piece_end; ++row) {
     // A range that the very first event removes is never owned after a step.
@@ -39,7 +39,11 @@ void OwnedRanges::advanceTo(Step step) {
 
 void OwnedRanges::insert(uint32_t piece) {
   uint64_t begin = trace_.pieces.address[piece];
-  live_.insert({begin, begin + trace_.pieces.size_bytes[piece], trace_.pieces.segment[piece]});
+  Range range{begin, begin + trace_.pieces.size_bytes[piece], trace_.pieces.segment[piece]};
+  auto after = live_.lowerBound(begin), before = live_.previous(after);
+  overlap_ |= range.end < begin || (after != live_.end() && live_.at(after).begin < range.end) ||
+              (before != live_.end() && live_.at(before).end > begin);
+  live_.insert(range);
   last_hit_ = {};
 }
 
@@ -48,6 +52,7 @@ void OwnedRanges::erase(uint32_t piece) {
   for (auto at = live_.lowerBound(begin); at != live_.end() && live_.at(at).begin == begin;
        at = live_.next(at)) {
     if (live_.at(at).segment == trace_.pieces.segment[piece]) {
+      forget(live_.at(at));
       live_.erase(at);
       last_hit_ = {};
       return;
@@ -55,13 +60,25 @@ void OwnedRanges::erase(uint32_t piece) {
   }
 }
 
+void OwnedRanges::forget(const Range& range) {
+  uint64_t steps = (range.end >> kStepBits) - (range.begin >> kStepBits);
+  if (steps >= kMaxForgotten) {
+    ++round_;
+    return;
+  }
+  for (uint64_t i = 0; i <= steps; ++i) hitAt(range.begin + (i << kStepBits)) = {};
+}
+
 SegmentId OwnedRanges::find(uint64_t address) const {
-  auto holds = [&](const Range& range) { return range.begin <= address && address < range.end; };
+  auto holds = [&](const auto& range) { return range.begin <= address && address < range.end; };
   if (holds(last_hit_)) return last_hit_.segment;
+  Hit& hit = hitAt(address);
+  if (!overlap_ && hit.round == round_ && holds(hit)) return hit.segment;
   auto at = live_.lowerBound(address);
   if (at == live_.end() || live_.at(at).begin != address) at = live_.previous(at);
   if (at == live_.end() || !holds(live_.at(at))) return {};
   last_hit_ = live_.at(at);
+  hit = {last_hit_.begin, last_hit_.end, last_hit_.segment, round_};
   return last_hit_.segment;
 }
 

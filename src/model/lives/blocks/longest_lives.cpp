@@ -1,4 +1,4 @@
-#include "model/lives/longest_lives.h"
+#include "model/lives/blocks/longest_lives.h"
 
 #include <algorithm>
 #include <map>

@@ -3,7 +3,8 @@
 //   pieces   [0,20) 0→2   [20,40) 1→end        advanceTo(1): find(30) → its segment
 //                                               advanceTo(2): find(10) → none
 //
-// Moves forward only. Cost: O(log live pieces) per piece that begins or ends, and per lookup.
+// Moves forward only. Cost: O(log live pieces) per piece that begins or ends; a lookup O(1) where
+// the last one within 2 MiB found the same range, else O(log live pieces).
 #pragma once
 
 #include <cstdint>
@@ -32,8 +33,19 @@ class OwnedRanges {
   struct BeginOf {
     uint64_t operator()(const Range& range) const { return range.begin; }
   };
+  // A range found before, if it was not forgotten since.
+  struct Hit {
+    uint64_t begin = 0, end = 0;
+    SegmentId segment;
+    uint32_t round = 0;
+  };
+  static constexpr unsigned kStepBits = 21;
+  static constexpr size_t kHits = 4096, kMaxForgotten = 64;
+
   void insert(uint32_t piece);
   void erase(uint32_t piece);
+  void forget(const Range& range);
+  Hit& hitAt(uint64_t address) const { return hits_[(address >> kStepBits) % kHits]; }
 
   const Trace& trace_;
   std::vector<uint32_t> starts_;  // pieces by first_step
@@ -42,6 +54,11 @@ class OwnedRanges {
   size_t next_end_ = 0;
   base::SortedChunks<Range, BeginOf> live_;
   mutable Range last_hit_;  // empty if live_ has changed since
+  // By address, those of this round. All of them are live. Not used once ranges overlap, as they do
+  // in contradictory files: then the latest begin counts.
+  mutable std::vector<Hit> hits_;
+  uint32_t round_ = 0;
+  bool overlap_ = false;
 };
 
 }  // namespace tidegauge::model

@@ -1,4 +1,4 @@
-#include "model/lives/gaps.h"
+#include "model/lives/blocks/gaps.h"
 
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>

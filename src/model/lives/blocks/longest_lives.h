@@ -11,7 +11,7 @@
 
 #include <vector>
 
-#include "model/lives/older_blocks.h"
+#include "model/lives/blocks/older_blocks.h"
 #include "model/trace.h"
 
 namespace tidegauge::model {

@@ -1,0 +1,229 @@
+#include "model/lives/blocks/block_lives.h"
+
+#include <algorithm>
+
+#include "model/lives/blocks/gaps.h"
+
+namespace tidegauge::model {
+
+// Addresses and rows are looked up at random: kPlaceAhead events before an event is read, its place
+// is fetched, and kRowAhead events before, the row of its block.
+constexpr size_t kPlaceAhead = 24, kRowAhead = 10;
+
+void BlockLives::begin(const Device& device, size_t allocs) {
+  device_ = &device;
+  // Columns are allocated in their exact size: at ten million events, a doubling vector would
+  // briefly hold twice the memory.
+  size_t room = allocs + allocs / 16 + 64;
+  rows_.address.reserve(room);
+  rows_.requested_bytes.reserve(room);
+  rows_.block_bytes.reserve(room);
+  rows_.segment.reserve(room);
+  rows_.stack.reserve(room);
+  rows_.first_step.reserve(room);
+  rows_.last_step.reserve(room);
+  rows_.free_requested_step.reserve(room);
+  rows_.version.reserve(room);
+  rows_.stream.reserve(room);
+  rows_.pool.reserve(room);
+  rows_.provenance.reserve(room);
+  rows_.flags.reserve(room);
+}
+
+// The rows of a range's allocations, with the values that most of them keep: filled while they are
+// in the cache.
+void BlockLives::makeRoom(const EventRows& events) {
+  size_t births =
+      static_cast<size_t>(std::count(events.action, events.action + events.count, Action::kAlloc));
+  size_t size = used_ + births;
+  rows_.address.resize(size);
+  rows_.requested_bytes.resize(size);
+  rows_.stack.resize(size);
+  rows_.first_step.resize(size);
+  rows_.last_step.resize(size, kNoStep);
+  rows_.free_requested_step.resize(size, kNoStep);
+  rows_.version.resize(size);
+  rows_.stream.resize(size);
+  rows_.pool.resize(size);
+  rows_.provenance.resize(size, Provenance::kTraced);
+  rows_.flags.resize(size, kAllocSeen | kBlockInferred);
+  if (events.category != nullptr || !rows_.category.empty()) rows_.category.resize(size);
+}
+
+void BlockLives::addRows(const EventRows& events) {
+  makeRoom(events);
+  for (size_t i = 0; i < events.count; ++i) {
+    if (i + kPlaceAhead < events.count) {
+      places_.prefetch(events.address[i + kPlaceAhead]);
+      if (events.action[i + kRowAhead] == Action::kFreeCompleted)
+        prefetchRow(places_.firstGuess(events.address[i + kRowAhead]).block);
+    }
+    auto step = static_cast<Step>(events.begin + i);
+    switch (events.action[i]) {
+      case Action::kAlloc:
+        onAlloc(step, events, i);
+        break;
+      case Action::kFreeRequested:
+        onFree(step, events, i, /*requested=*/true, /*completed=*/false);
+        break;
+      case Action::kFreeCompleted:
+        onFree(step, events, i, /*requested=*/false, /*completed=*/true);
+        break;
+      case Action::kFree:
+        onFree(step, events, i, /*requested=*/true, /*completed=*/true);
+        break;
+      case Action::kAnnotate:
+        if (const Place* place = places_.find(events.address[i])) events.subject[i] = place->block;
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+void BlockLives::prefetchRow(BlockNumber block) const {
+  if (block & kOlderBit) return;
+  __builtin_prefetch(&rows_.last_step[block], 1);
+  __builtin_prefetch(&rows_.free_requested_step[block], 1);
+  __builtin_prefetch(&rows_.flags[block], 1);
+}
+
+void BlockLives::onAlloc(Step step, const EventRows& events, size_t i) {
+  uint64_t address = events.address[i];
+  Place& place = places_.at(address);
+  if (place.block != kNoBlock) replaceLive(place, step);
+  uint64_t requested = events.size_bytes[i];
+  size_t row = used_++;
+  place.block = static_cast<BlockNumber>(row);
+  place.step = kNoStep;
+  place.requested = static_cast<uint32_t>(std::min<uint64_t>(requested, Place::kLarge));
+  events.subject[i] = place.block;
+  rows_.address[row] = address;
+  rows_.requested_bytes[row] = requested;
+  rows_.stack[row] = events.stack[i];
+  rows_.first_step[row] = step;
+  rows_.version[row] = place.version;
+  rows_.stream[row] = events.stream[i];
+  if (events.pool != nullptr) rows_.pool[row] = events.pool[i];
+  if (events.category != nullptr) rows_.category[row] = events.category[i];
+}
+
+// An alloc at a live address: the free of that block was not recorded, or only half of it.
+void BlockLives::replaceLive(Place& place, Step step) {
+  if (place.step != kNoStep) {
+    endAtRequest(place);
+    return;
+  }
+  size_t row = place.block;  // blocks without an alloc are known by a free_requested
+  if (endAtGap(place, step)) return;
+  rows_.last_step[row] = step;
+  rows_.provenance[row] = Provenance::kLost;
+  noted_.push_back({IssueKind::kAllocOverLive, step, rows_.requested_bytes[row]});
+  endLife(place, step);
+}
+
+// A live block of which an event at `step` shows that it ended before: in the gap between, if there
+// is one.
+bool BlockLives::endAtGap(Place& place, Step step) {
+  size_t row = place.block;
+  Step gap = lastGap(*device_, rows_.first_step[row] + 1, step);
+  if (gap == kNoStep) return false;
+  rows_.last_step[row] = gap;
+  rows_.provenance[row] = Provenance::kLost;
+  endLife(place, gap);
+  return true;
+}
+
+void BlockLives::keepRequest(const Place& place) {
+  if ((place.block & kOlderBit) == 0 && place.step != kNoStep)
+    rows_.free_requested_step[place.block] = place.step;
+}
+
+void BlockLives::endLife(Place& place, Step step) {
+  keepRequest(place);
+  place.block = kNoBlock;
+  place.version++;
+  place.step = step;
+}
+
+// The free was requested, its completion was not recorded, and another life has begun since.
+void BlockLives::endAtRequest(Place& place) {
+  Step step = place.step;
+  (place.block & kOlderBit ? older_[place.block & ~kOlderBit].last_step
+                           : rows_.last_step[place.block]) = step;
+  endLife(place, step);
+}
+
+bool BlockLives::isSameSize(const Place& place, uint64_t bytes) const {
+  if (place.requested != Place::kLarge && bytes < Place::kLarge) return place.requested == bytes;
+  return rows_.requested_bytes[place.block] == bytes;
+}
+
+void BlockLives::onFree(Step step, const EventRows& events, size_t i, bool requested,
+                        bool completed) {
+  Place& place = places_.at(events.address[i]);
+  // A block is freed once, so there was another life in between.
+  if (requested && place.block != kNoBlock && place.step != kNoStep) endAtRequest(place);
+  if (place.block != kNoBlock && (place.block & kOlderBit) == 0 && !device_->gaps.empty() &&
+      !isSameSize(place, events.size_bytes[i])) {
+    endAtGap(place, step);  // another block, allocated in the gap
+  }
+  if (place.block == kNoBlock) addOlder(place, step, events, i);
+  events.subject[i] = place.block;
+  if (requested) place.step = step;
+  if (place.block & kOlderBit) {
+    OlderBlock& older = older_[place.block & ~kOlderBit];
+    if (requested) older.free_requested_step = step;
+    if (completed) {
+      older.last_step = step;
+      older.flags |= kFreeCompletedSeen;
+    }
+  } else {
+    if (!isSameSize(place, events.size_bytes[i]))
+      noted_.push_back({IssueKind::kSizeMismatch, step, Noted::kNone});
+    if (completed) {
+      rows_.last_step[place.block] = step;
+      rows_.flags[place.block] |= kFreeCompletedSeen;
+    }
+  }
+  if (completed) endLife(place, step);
+}
+
+void BlockLives::addOlder(Place& place, Step step, const EventRows& events, size_t i) {
+  OlderBlock older;
+  older.address = events.address[i];
+  older.requested_bytes = events.size_bytes[i];
+  older.stack = events.stack[i];
+  older.last_step = kNoStep;
+  older.version = place.version;
+  older.stream = events.stream[i];
+  if (events.pool != nullptr) older.pool = events.pool[i];
+  older.flags = kBlockInferred | kStackIsOfFree;
+  if (events.category != nullptr) older.category = events.category[i];
+  Step last_end = place.lastEnd();
+  const CarriedAllocation* carried = last_end == kNoStep ? findCarried(older.address) : nullptr;
+  if (carried != nullptr) {
+    older.stack = carried->stack;
+    older.flags = kBlockInferred;
+  } else if (last_end != kNoStep) {
+    Step gap = firstGap(*device_, last_end, step);
+    older.first_step = gap == kNoStep ? last_end : gap;
+    older.provenance = Provenance::kLost;
+    if (gap == kNoStep) noted_.push_back({IssueKind::kFreeAgain, step, older.requested_bytes});
+  } else {
+    noted_.push_back({IssueKind::kFreeWithoutAlloc, step, older.requested_bytes});
+  }
+  place.block = kOlderBit | static_cast<uint32_t>(older_.size());
+  place.step = kNoStep;
+  older_.push_back(older);
+  older_seen_.push_back(step);
+}
+
+const CarriedAllocation* BlockLives::findCarried(uint64_t address) const {
+  CarriedAllocation key{device_->ordinal, address, {}};
+  auto at = std::lower_bound(carried_.begin(), carried_.end(), key);
+  bool found = at != carried_.end() && at->device == key.device && at->address == address;
+  return found ? &*at : nullptr;
+}
+
+}  // namespace tidegauge::model
