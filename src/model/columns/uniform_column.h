@@ -12,6 +12,17 @@
 
 namespace tidegauge::model {
 
+// Some consecutive rows of such a column, or of a vector. Valid until the column grows.
+template <class T>
+struct UniformRows {
+  const T* rows = nullptr;  // null: all rows are `value`
+  T value{};
+  bool present = false;  // false: the file lacks that field
+
+  T operator[](size_t i) const { return rows == nullptr ? value : rows[i]; }
+  static UniformRows of(const std::vector<T>& rows) { return {rows.data(), T{}, !rows.empty()}; }
+};
+
 template <class T>
 class UniformColumn {
  public:
@@ -20,6 +31,10 @@ class UniformColumn {
   T operator[](size_t row) const { return rows_.empty() ? value_ : rows_[row]; }
   // All rows have the value of the first.
   bool uniform() const { return rows_.empty(); }
+
+  UniformRows<T> from(size_t row) const {
+    return {rows_.empty() ? nullptr : rows_.data() + row, value_, !empty()};
+  }
 
   void push_back(T value) { append(value, 1); }
   void append(T value, size_t count) {

@@ -29,10 +29,35 @@ void readAll(Trace& trace, const Device& device, BlockLives& lives) {
   }
 }
 
+// Null if there are none for this device.
+StartedLives* startedFor(const Device& device, const StartedDevices& started) {
+  for (const auto& it : started) {
+    if (it->areOf(device)) return it.get();
+  }
+  return nullptr;
+}
+
+// The whole column of subjects at once, if one device has all events.
+void beginSubjects(Trace& trace, const StartedDevices& started) {
+  std::vector<uint32_t>& subject = trace.events.subject;
+  StartedLives* first = trace.devices.empty() ? nullptr : startedFor(trace.devices[0], started);
+  if (first != nullptr && first->events == trace.events.size()) {
+    subject = std::move(first->subject);
+    return;
+  }
+  subject.assign(trace.events.size(), kNoBlock);
+  for (const Device& device : trace.devices) {
+    const StartedLives* it = startedFor(device, started);
+    if (it == nullptr) continue;
+    std::copy(it->subject.begin(), it->subject.end(),
+              subject.begin() + static_cast<ptrdiff_t>(device.event_begin));
+  }
+}
+
 }  // namespace
 
-void buildLives(Trace& trace, const CarriedAllocations& carried) {
-  trace.events.subject.assign(trace.events.size(), kNoBlock);
+void buildLives(Trace& trace, const CarriedAllocations& carried, StartedDevices started) {
+  beginSubjects(trace, started);
   trace.final_segments.segment.assign(trace.final_segments.size(), SegmentId());
   trace.final_blocks.allocation.assign(trace.final_blocks.size(), AllocationId());
   for (Device& device : trace.devices) {
@@ -40,9 +65,13 @@ void buildLives(Trace& trace, const CarriedAllocations& carried) {
     device.missing = missingActions(trace, device);
     bool has_births = !device.missing.has(Action::kSegmentAlloc);
     if (has_births) buildPieceLives(trace, device);
-    BlockLives lives(carried);
-    readAll(trace, device, lives);
-    lives.finish(trace, device, isExplained);
+    if (StartedLives* it = startedFor(device, started)) {
+      it->lives.finish(trace, device, isExplained);
+    } else {
+      BlockLives lives(carried);
+      readAll(trace, device, lives);
+      lives.finish(trace, device, isExplained);
+    }
     if (!has_births) drawProvenSegments(trace, device);
     inferBlocks(trace, device);
     device.knows_requests = !statesRoundedRequests(trace, device);

@@ -13,12 +13,14 @@
 #pragma once
 
 #include "model/lives/blocks/block_lives.h"
+#include "model/lives/started_lives.h"
 #include "model/trace.h"
 
 namespace tidegauge::model {
 
 // An event that ends one of `carried` is not a gap, and the allocation keeps its stack.
-void buildLives(Trace& trace, const CarriedAllocations& carried = {});
+// `started`: devices whose events were joined while they were read; what does not fit is dropped.
+void buildLives(Trace& trace, const CarriedAllocations& carried = {}, StartedDevices started = {});
 
 // Instead of buildLives(), for who asks for events alone: drops the final state, whose rows name
 // their lives.

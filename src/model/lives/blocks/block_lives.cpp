@@ -47,7 +47,7 @@ void BlockLives::makeRoom(const EventRows& events) {
   rows_.pool.resize(size);
   rows_.provenance.resize(size, Provenance::kTraced);
   rows_.flags.resize(size, kAllocSeen | kBlockInferred);
-  if (events.category != nullptr || !rows_.category.empty()) rows_.category.resize(size);
+  if (events.category.present || !rows_.category.empty()) rows_.category.resize(size);
 }
 
 void BlockLives::addRows(const EventRows& events) {
@@ -104,8 +104,8 @@ void BlockLives::onAlloc(Step step, const EventRows& events, size_t i) {
   rows_.first_step[row] = step;
   rows_.version[row] = place.version;
   rows_.stream[row] = events.stream[i];
-  if (events.pool != nullptr) rows_.pool[row] = events.pool[i];
-  if (events.category != nullptr) rows_.category[row] = events.category[i];
+  if (events.pool.present) rows_.pool[row] = events.pool[i];
+  if (events.category.present) rows_.category[row] = events.category[i];
 }
 
 // An alloc at a live address: the free of that block was not recorded, or only half of it.
@@ -197,9 +197,9 @@ void BlockLives::addOlder(Place& place, Step step, const EventRows& events, size
   older.last_step = kNoStep;
   older.version = place.version;
   older.stream = events.stream[i];
-  if (events.pool != nullptr) older.pool = events.pool[i];
+  if (events.pool.present) older.pool = events.pool[i];
   older.flags = kBlockInferred | kStackIsOfFree;
-  if (events.category != nullptr) older.category = events.category[i];
+  if (events.category.present) older.category = events.category[i];
   Step last_end = place.lastEnd();
   const CarriedAllocation* carried = last_end == kNoStep ? findCarried(older.address) : nullptr;
   if (carried != nullptr) {

@@ -16,10 +16,10 @@ struct EventRows {
   const uint64_t* address = nullptr;
   const uint64_t* size_bytes = nullptr;
   const StackId* stack = nullptr;
-  const StreamId* stream = nullptr;
-  const PoolId* pool = nullptr;        // null: none of these events has one
-  const StringId* category = nullptr;  // null: none of these events has one
-  uint32_t* subject = nullptr;         // written
+  UniformRows<StreamId> stream;
+  UniformRows<PoolId> pool;
+  UniformRows<StringId> category;
+  uint32_t* subject = nullptr;  // written
 };
 
 // The device's events of steps [begin, end).
@@ -32,9 +32,9 @@ inline EventRows rowsOf(Events& events, const Device& device, Step begin, Step e
           .address = from(events.address),
           .size_bytes = from(events.size_bytes),
           .stack = from(events.stack),
-          .stream = from(events.stream),
-          .pool = from(events.pool),
-          .category = from(events.category),
+          .stream = events.stream.from(at),
+          .pool = events.pool.from(at),
+          .category = events.category.from(at),
           .subject = from(events.subject)};
 }
 

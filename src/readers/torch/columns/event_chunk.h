@@ -14,6 +14,7 @@
 #include <functional>
 #include <vector>
 
+#include "model/lives/blocks/event_rows.h"
 #include "model/trace.h"
 
 namespace tidegauge::readers::torch {
@@ -32,6 +33,19 @@ struct EventChunk {
   std::vector<model::StringId> category;  // empty: no event has one so far
 
   size_t rows() const { return action.size(); }
+  // Its rows as steps from `begin` on; `subject` is written by who joins them.
+  model::EventRows rowsAt(model::Step begin, uint32_t* subject) const {
+    return {.begin = begin,
+            .count = rows(),
+            .action = action.data(),
+            .address = address.data(),
+            .size_bytes = size_bytes.data(),
+            .stack = stack.data(),
+            .stream = model::UniformRows<model::StreamId>::of(stream),
+            .pool = model::UniformRows<model::PoolId>::of(pool),
+            .category = model::UniformRows<model::StringId>::of(category),
+            .subject = subject};
+  }
 };
 
 // Called in the reader's thread, in the order of the rows. May move the chunk's columns out.

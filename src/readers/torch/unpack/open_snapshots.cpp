@@ -3,22 +3,56 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <thread>
+#include <utility>
 
 #include "base/file_bytes.h"
 #include "model/lives/lives.h"
 #include "model/lives/recording_issues.h"
+#include "readers/torch/unpack/lives_while_reading.h"
 #include "readers/torch/unpack/unpack.h"
 
 namespace tidegauge::readers::torch {
+
+namespace {
+
+// Smaller inputs are read before a thread has started.
+constexpr uint64_t kLongInput = 4 << 20;
+
+// Joins events into lives while they are read, if that is worth it.
+base::Result<std::vector<model::Trace>> readAndJoin(const Unpacked& item,
+                                                    const ReadOptions& options,
+                                                    model::StartedDevices& started) {
+  bool joins =
+      options.lives && item.bytes.size() >= kLongInput && std::thread::hardware_concurrency() > 1;
+  if (!joins) return readSnapshots(item.bytes, item.name, options);
+  LivesWhileReading lives(item.bytes.size());
+  ReadOptions with_lives = options;
+  with_lives.take_chunk = [&](EventChunk& chunk) {
+    if (options.take_chunk) options.take_chunk(chunk);
+    lives.take(std::move(chunk));
+  };
+  with_lives.forget_chunks = [&] {
+    if (options.forget_chunks) options.forget_chunks();
+    lives.forget();
+  };
+  base::Result<std::vector<model::Trace>> found = readSnapshots(item.bytes, item.name, with_lives);
+  started = lives.finish();
+  return found;
+}
+
+}  // namespace
 
 base::Result<std::vector<model::Trace>> openSnapshots(std::span<const uint8_t> bytes,
                                                       const std::string& name,
                                                       const ReadOptions& options) {
   std::vector<model::Trace> traces;
-  std::optional<base::Error> passed_over;  // the first member that is something else
+  std::vector<model::StartedDevices> started;  // by trace
+  std::optional<base::Error> passed_over;      // the first member that is something else
   model::Issues issues;
   TG_RETURN_IF_ERROR(unpack(bytes, name, [&](const Unpacked& item) -> base::Status {
-    base::Result<std::vector<model::Trace>> found = readSnapshots(item.bytes, item.name, options);
+    model::StartedDevices begun;
+    base::Result<std::vector<model::Trace>> found = readAndJoin(item, options, begun);
     if (!found.ok()) {
       bool is_member = item.name != name;
       if (is_member) found.error().what = fmt::format("{}: {}", item.name, found.error().what);
@@ -35,6 +69,8 @@ base::Result<std::vector<model::Trace>> openSnapshots(std::span<const uint8_t> b
       trace.source.container = item.container;
       trace.source.file_bytes = bytes.size();
       traces.push_back(std::move(trace));
+      // Of several snapshots in one input none was joined.
+      started.push_back(std::exchange(begun, {}));
     }
     return base::okStatus();
   }));
@@ -44,13 +80,14 @@ base::Result<std::vector<model::Trace>> openSnapshots(std::span<const uint8_t> b
     return base::Error{base::ErrorKind::kUnreadable, "this archive or page contains no file", 0,
                        "Tidegauge reads archives and pages with PyTorch memory snapshots."};
   }
-  for (model::Trace& trace : traces) {
+  for (size_t i = 0; i < traces.size(); ++i) {
+    model::Trace& trace = traces[i];
     for (const model::Issue& issue : issues.all()) trace.issues.add(issue);
     if (!options.lives) {
       model::keepEventsAlone(trace);
       continue;
     }
-    model::buildLives(trace);
+    model::buildLives(trace, {}, std::move(started[i]));
     model::noteHistory(trace);
   }
   return traces;

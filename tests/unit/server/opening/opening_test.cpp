@@ -6,13 +6,13 @@
 #include <numeric>
 
 #include "server/http/json.h"
+#include "support/bytes.h"
 #include "support/trace_builder.h"
 
 namespace tidegauge::server {
 namespace {
 
 using model::Action;
-using testing::kMiB;
 
 Request get(const std::string& question) {
   Request request;
