@@ -222,13 +222,15 @@ ByProvenance byProvenance(const AnalysedTrace& analysed, const DeviceAnalysis& d
 }
 
 std::vector<Identity> identitiesOf(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
-  EveryStep every_step = checkEveryStep(analysed, device);
-  std::vector<Identity> identities{drawn(analysed, device, every_step), live(analysed, device),
-                                   reserved(analysed, device, every_step),
-                                   segmentsAddUp(analysed, device)};
-  std::vector<model::Checksum> sums = model::snapshotChecksums(analysed.trace, device.device);
-  if (!sums.empty()) identities.push_back(checksums(sums));
-  return identities;
+  return device.identities.get([&] {
+    EveryStep every_step = checkEveryStep(analysed, device);
+    std::vector<Identity> identities{drawn(analysed, device, every_step), live(analysed, device),
+                                     reserved(analysed, device, every_step),
+                                     segmentsAddUp(analysed, device)};
+    std::vector<model::Checksum> sums = model::snapshotChecksums(analysed.trace, device.device);
+    if (!sums.empty()) identities.push_back(checksums(sums));
+    return identities;
+  });
 }
 
 }  // namespace tidegauge::analysis

@@ -305,7 +305,9 @@ std::vector<std::vector<double>> floorsOf(const AnalysedTrace& analysed,
   return dense;
 }
 
-Growth findGrowth(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
+namespace {
+
+Growth growthOf(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   Growth growth;
   growth.points = samplePointsOf(analysed, device);
   const SamplePoints& points = growth.points;
@@ -344,6 +346,12 @@ Growth findGrowth(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   if (growth.stacks.size() > kMaxGrowing) growth.stacks.resize(kMaxGrowing);
   describe(analysed, device, growth);
   return growth;
+}
+
+}  // namespace
+
+Growth findGrowth(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
+  return device.growth.get([&] { return growthOf(analysed, device); });
 }
 
 }  // namespace tidegauge::analysis

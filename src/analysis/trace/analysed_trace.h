@@ -10,6 +10,7 @@
 #include "analysis/labels/stack_labels.h"
 #include "analysis/labels/stack_names.h"
 #include "analysis/trace/live_set.h"
+#include "analysis/trace/once.h"
 #include "analysis/trace/totals.h"
 #include "model/trace.h"
 
@@ -17,6 +18,8 @@ namespace tidegauge::analysis {
 
 // From this number of events on, a device's indexes are built on two processors.
 inline constexpr Step kLongSteps = 100'000;
+struct Growth;    // growth/growth.h
+struct Identity;  // identities.h
 
 struct DeviceAnalysis {
   const model::Device& device;
@@ -25,6 +28,11 @@ struct DeviceAnalysis {
   TimeAxis time;
   std::vector<Phase> phases;
   Step clean_up_step;  // clean_up.h; the number of steps: none
+
+  // What findGrowth() and identitiesOf() keep: the overview, the growth, a diff and the report need
+  // them, and each walks through the whole recording.
+  Once<Growth> growth;
+  Once<std::vector<Identity>> identities;
 
   DeviceAnalysis(const model::Trace& trace, const model::Device& of_device);
 

@@ -1,5 +1,7 @@
 #include "server/session/session.h"
 
+#include "analysis/growth/growth.h"
+#include "analysis/identities.h"
 #include "report/words/file_names.h"
 
 namespace tidegauge::server {
@@ -98,6 +100,13 @@ void warm(Session& session, const std::vector<std::shared_ptr<OpenFile>>& files)
     for (const analysis::AnalysedTrace* trace : opened) {
       if (stop.stop_requested()) return;
       if (trace->trace.allocations.size() > 0) trace->categories->of(0);
+      // The overview waits for both.
+      for (const auto& device : trace->devices) {
+        if (stop.stop_requested()) return;
+        analysis::identitiesOf(*trace, *device);
+        if (stop.stop_requested()) return;
+        analysis::findGrowth(*trace, *device);
+      }
     }
   });
 }
