@@ -26,7 +26,10 @@ PAGE = ROOT / "docs" / "performance.md"
 def tables(options):
     """One after the other, as they are measured."""
     largest = max(options.sizes)
-    wanted = lambda name: not options.only or name in options.only  # noqa: E731
+
+    def wanted(name):
+        return not options.only or name in options.only
+
     path = files.path_of(options.data, largest) if any(map(wanted, ("reading", "commands", *google.PROGRAMS))) else None
     if wanted("reading") and (options.bench / "reader_bench").exists():
         yield reading.measured(options.bench / "reader_bench", path)
@@ -41,6 +44,15 @@ def tables(options):
     if wanted("growth"):
         sizes = options.sizes + (list(growth.LARGE) if options.large else [])
         yield growth.measured(options.binary, options.data, sizes, options.runs)
+
+
+def command(options):
+    """What repeats this run."""
+    words = ["bench/report/run.py", "--sizes", *map(str, options.sizes), "--runs", str(options.runs)]
+    words += ["--large"] if options.large else []
+    for part in options.only or []:
+        words += ["--only", part]
+    return " ".join(words)
 
 
 def parsed(arguments):
@@ -62,7 +74,7 @@ def parsed(arguments):
 def main(arguments=None):
     options = parsed(arguments)
     options.data.mkdir(parents=True, exist_ok=True)
-    parts = [f"{machine.sentence()}\n"]
+    parts = [f"{machine.sentence()}\n", f"```sh\n{command(options)}\n```\n"]
     for table in tables(options):
         print(f"measured: {table.heading}", file=sys.stderr)
         parts.append(table.markdown())
