@@ -10,7 +10,7 @@ SIZES, LARGE = (10_000, 100_000, 1_000_000, 10_000_000), (50_000_000,)
 
 def measured(binary, folder, sizes, runs):
     table = Table("Per event, by the size of the file", "bench/report/run.py --only growth",
-                  ["events", "open", "report", "first tile", "frag", "what-if, one candidate", "memory of report"])
+                  ["events", "open", "report", "first tile, elapsed", "frag", "what-if, one candidate", "memory of report"])
     start_s = measure.least(runs, binary, "--version").processor_s
     for events in sizes:
         path = files.path_of(folder, events)
