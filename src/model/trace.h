@@ -255,7 +255,7 @@ struct Device {
   // it.
   ActionSet missing{};
   // Steps before which the reader joined runs of events that it put in order, and those of them
-  // before which events are missing (lives/gaps.h). buildLives sets the latter.
+  // before which events are missing (lives/blocks/gaps.h). buildLives sets the latter.
   std::vector<Step> seams{}, gaps{};
   uint64_t total_bytes = kUnknownBytes;  // as reported by the driver
   uint64_t event_begin = 0, event_end = 0;

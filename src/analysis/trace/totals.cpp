@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/trace/live_set.h"
+#include "base/threads/parallel.h"
 
 namespace tidegauge::analysis {
 namespace {
@@ -112,35 +113,72 @@ bool isPieceAt(const model::Trace& trace, const model::Device& device, uint64_t 
 
 TotalsIndex::TotalsIndex(const model::Trace& trace, const model::Device& device)
     : trace_(trace), device_(device), steps_(device.steps()) {
+  constexpr Step kManySteps = 100'000;
+  constexpr size_t kMaxParts = 4;
+  if (steps_ >= kManySteps) parts_ = std::min(base::processors(), kMaxParts);
+  blocks_.resize((steps_ + kBlock - 1) / kBlock);
   collectEdges();
-  buildBlocks();
+  buildAll();
+}
+
+// Adds the row's edges, and to named[p] what events before part p change by this row. Returns what
+// the row adds to the state before the first event.
+Totals TotalsIndex::collectEdgesOf(uint64_t row, std::vector<Edge>& edges,
+                                   std::vector<Totals>& named) const {
+  const Allocations& a = trace_.allocations;
+  Totals initial;
+  uint64_t requested = a.requested_bytes[row];
+  uint64_t block = a.block_bytes[row];
+  Step first = a.first_step[row];
+  Step last = a.last_step[row];
+  Step freed = std::min(a.free_requested_step[row], last);
+  bool free_named = eventNames(trace_, device_, freed, row);
+  bool end_named = eventNames(trace_, device_, last, row);
+  bool free_unseen = !free_named;
+  if (!a.has(row, model::kAllocSeen)) {
+    // Freed before its allocation became known: active, but never allocated.
+    bool allocated = a.free_requested_step[row] > first || !free_unseen;
+    Totals birth{requested, block, allocated ? block : 0, 0};
+    free_unseen &= allocated;
+    // A lost block that begins at step 0 does so when its place becomes free.
+    if (liveBefore(trace_, static_cast<uint32_t>(row))) {
+      initial = birth;
+    } else {
+      edges.push_back({first, birth});
+    }
+  }
+  if (freed < steps_ && free_unseen) edges.push_back({freed, {0, 0, minus(block), 0}});
+  if (last < steps_ && !end_named) edges.push_back({last, {minus(requested), minus(block), 0, 0}});
+  for (size_t part = 1; part < parts_; ++part) {
+    Step begin = static_cast<Step>(firstBlock(part)) * kBlock;
+    if (first < begin && a.has(row, model::kAllocSeen))
+      add(named[part], {requested, block, block, 0});
+    if (freed < begin && free_named) add(named[part], {0, 0, minus(block), 0});
+    if (last < begin && end_named) add(named[part], {minus(requested), minus(block), 0, 0});
+  }
+  return initial;
 }
 
 void TotalsIndex::collectEdges() {
-  const Allocations& a = trace_.allocations;
-  for (uint64_t row = device_.allocation_begin; row < device_.allocation_end; ++row) {
-    uint64_t requested = a.requested_bytes[row];
-    uint64_t block = a.block_bytes[row];
-    Step first = a.first_step[row];
-    Step last = a.last_step[row];
-    Step freed = std::min(a.free_requested_step[row], last);
-    bool free_unseen = !eventNames(trace_, device_, freed, row);
-    if (!a.has(row, model::kAllocSeen)) {
-      // Freed before its allocation became known: active, but never allocated.
-      bool allocated = a.free_requested_step[row] > first || !free_unseen;
-      Totals birth{requested, block, allocated ? block : 0, 0};
-      free_unseen &= allocated;
-      // A lost block that begins at step 0 does so when its place becomes free.
-      if (liveBefore(trace_, static_cast<uint32_t>(row))) {
-        add(initial_, birth);
-      } else {
-        edges_.push_back({first, birth});
-      }
-    }
-    if (freed < steps_ && free_unseen) edges_.push_back({freed, {0, 0, minus(block), 0}});
-    if (last < steps_ && !eventNames(trace_, device_, last, row)) {
-      edges_.push_back({last, {minus(requested), minus(block), 0, 0}});
-    }
+  struct Share {  // of the rows
+    std::vector<Edge> edges;
+    std::vector<Totals> named;
+    Totals initial;
+  };
+  std::vector<Share> shares(parts_);
+  uint64_t rows = device_.allocation_end - device_.allocation_begin;
+  base::eachAtOnce(parts_, parts_, [&](size_t i) {
+    Share& share = shares[i];
+    share.named.resize(parts_);
+    uint64_t end = device_.allocation_begin + rows * (i + 1) / parts_;
+    for (uint64_t row = device_.allocation_begin + rows * i / parts_; row < end; ++row)
+      add(share.initial, collectEdgesOf(row, share.edges, share.named));
+  });
+  std::vector<Totals> named(parts_);
+  for (const Share& share : shares) {
+    edges_.insert(edges_.end(), share.edges.begin(), share.edges.end());
+    add(initial_, share.initial);
+    for (size_t part = 0; part < parts_; ++part) add(named[part], share.named[part]);
   }
   for (uint64_t row = device_.piece_begin; row < device_.piece_end; ++row) {
     uint64_t bytes = trace_.pieces.size_bytes[row];
@@ -155,31 +193,43 @@ void TotalsIndex::collectEdges() {
   }
   std::stable_sort(edges_.begin(), edges_.end(),
                    [](const Edge& x, const Edge& y) { return x.step < y.step; });
+  beginParts(named);
 }
 
-void TotalsIndex::buildBlocks() {
-  if (steps_ == 0) {  // only the final state exists
-    peak_requested_ = {initial_.requested_bytes, 0};
-    peak_active_ = {initial_.active_bytes, 0};
-    peak_allocated_ = {initial_.allocated_bytes, 0};
-    peak_reserved_ = {initial_.reserved_bytes, 0};
-    return;
+// The state before each part, and its first edge.
+void TotalsIndex::beginParts(const std::vector<Totals>& named) {
+  if (blocks_.empty()) return;
+  Totals of_edges;
+  uint32_t edge = 0;
+  for (size_t part = 0; part < parts_; ++part) {
+    Block& block = blocks_[firstBlock(part)];
+    Step begin = static_cast<Step>(firstBlock(part)) * kBlock;
+    for (; edge < edges_.size() && edges_[edge].step < begin; ++edge)
+      add(of_edges, edges_[edge].change);
+    block.before = initial_;
+    add(block.before, named[part]);
+    add(block.before, of_edges);
+    block.edge = edge;
   }
-  blocks_.resize((steps_ + kBlock - 1) / kBlock);
-  blocks_[0].before = initial_;
-  blocks_[0].edge = 0;
-  Cursor cursor(*this, 0);
+}
+
+Totals TotalsIndex::buildBlocks(size_t part, size_t end_part, Peaks& peaks) {
   auto raise = [&](Peak& peak, uint64_t bytes, Step step) {
     if (bytes > peak.bytes) peak = {bytes, step};
   };
-  for (Step step = 0; step < steps_; ++step) {
+  auto first = static_cast<Step>(firstBlock(part));
+  Step end = std::min(steps_, static_cast<Step>(firstBlock(end_part)) * kBlock);
+  Cursor cursor(*this, first);
+  Totals last;
+  for (Step step = first * kBlock; step < end; ++step) {
     const Totals& totals = cursor.totals();
     widen(blocks_[step / kBlock].span, step, totals, step % kBlock == 0);
-    raise(peak_requested_, totals.requested_bytes, step);
-    raise(peak_active_, totals.active_bytes, step);
-    raise(peak_allocated_, totals.allocated_bytes, step);
-    raise(peak_reserved_, totals.reserved_bytes, step);
-    if ((step + 1) % kBlock == 0 && step + 1 < steps_) {
+    raise(peaks.requested, totals.requested_bytes, step);
+    raise(peaks.active, totals.active_bytes, step);
+    raise(peaks.allocated, totals.allocated_bytes, step);
+    raise(peaks.reserved, totals.reserved_bytes, step);
+    last = totals;
+    if ((step + 1) % kBlock == 0 && step + 1 < end) {
       Block& next = blocks_[(step + 1) / kBlock];
       next.before = totals;
       auto edge = std::lower_bound(edges_.begin(), edges_.end(), step + 1,
@@ -187,6 +237,39 @@ void TotalsIndex::buildBlocks() {
       next.edge = static_cast<uint32_t>(edge - edges_.begin());
     }
     cursor.advance();
+  }
+  return last;
+}
+
+void TotalsIndex::buildAll() {
+  if (steps_ == 0) {  // only the final state exists
+    peak_requested_ = {initial_.requested_bytes, 0};
+    peak_active_ = {initial_.active_bytes, 0};
+    peak_allocated_ = {initial_.allocated_bytes, 0};
+    peak_reserved_ = {initial_.reserved_bytes, 0};
+    return;
+  }
+  std::vector<Peaks> peaks(parts_);
+  std::vector<Totals> after(parts_);
+  base::eachAtOnce(parts_, parts_,
+                   [&](size_t part) { after[part] = buildBlocks(part, part + 1, peaks[part]); });
+  // Where parts do not meet, a row is not as its events say. Then the events count, in their order.
+  for (size_t part = 1; part < parts_; ++part) {
+    if (after[part - 1] == blocks_[firstBlock(part)].before) continue;
+    blocks_.assign(blocks_.size(), Block());
+    blocks_[0].before = initial_;
+    peaks.assign(parts_, Peaks());
+    buildBlocks(0, parts_, peaks[0]);
+    break;
+  }
+  auto raise = [](Peak& peak, const Peak& later) {
+    if (later.bytes > peak.bytes) peak = later;
+  };
+  for (const Peaks& later : peaks) {
+    raise(peak_requested_, later.requested);
+    raise(peak_active_, later.active);
+    raise(peak_allocated_, later.allocated);
+    raise(peak_reserved_, later.reserved);
   }
   auto raiseToStart = [](Peak& peak, uint64_t bytes) {
     if (bytes > peak.bytes) peak = {bytes, 0, true};

@@ -114,8 +114,20 @@ class TotalsIndex {
     uint32_t edge = 0;  // first edge at or after its first step
   };
 
+  // The highest states of some steps.
+  struct Peaks {
+    Peak requested, active, allocated, reserved;
+  };
+
+  // Large devices are built in parts, by several processors. Part p has the blocks from
+  // firstBlock(p) on.
+  size_t firstBlock(size_t part) const { return blocks_.size() * part / parts_; }
   void collectEdges();
-  void buildBlocks();
+  Totals collectEdgesOf(uint64_t row, std::vector<Edge>& edges, std::vector<Totals>& named) const;
+  void beginParts(const std::vector<Totals>& named);
+  // The blocks of some parts; returns the state after the last step of them.
+  Totals buildBlocks(size_t part, size_t end_part, Peaks& peaks);
+  void buildAll();
 
   const model::Trace& trace_;
   const model::Device& device_;
@@ -123,6 +135,7 @@ class TotalsIndex {
   Totals initial_;
   std::vector<Edge> edges_;  // by step
   std::vector<Block> blocks_;
+  size_t parts_ = 1;
   Peak peak_requested_, peak_active_, peak_allocated_, peak_reserved_;
 };
 

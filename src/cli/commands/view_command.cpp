@@ -137,7 +137,7 @@ class PageOfOpening : public OpeningListener {
   void readFile(const std::string& path) override { opening_.readFile(shownPath(path)); }
   void readBytes(uint64_t done, uint64_t total) override { opening_.readBytes(done, total); }
   bool wantsToPrint() override {
-    constexpr std::chrono::milliseconds kPatience(200);
+    constexpr std::chrono::milliseconds kPatience(80);
     return !announcement_.isMade() && std::chrono::steady_clock::now() - begin_ > kPatience;
   }
   void print() override { announcement_.make(names_); }

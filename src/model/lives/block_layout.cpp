@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/sorted_chunks.h"
+#include "base/threads/parallel.h"
 #include "model/block_size.h"
 
 namespace tidegauge::model {
@@ -16,19 +17,32 @@ struct Itself {
 };
 using Starts = base::SortedChunks<uint64_t, Itself>;
 
+// Segments do not concern each other, so their blocks are placed by several processors: each walks
+// over the events for the segments of its part.
 class BlockLayout {
  public:
   BlockLayout(Trace& trace, const Device& device)
       : trace_(trace),
         device_(device),
+        parts_(device.steps() < kManySteps ? 1 : std::min(base::processors(), kMaxParts)),
         starts_(device.segment_end - device.segment_begin),
-        is_large_(device.allocation_end - device.allocation_begin) {}
+        is_large_(parts_, std::vector<bool>(device.allocation_end - device.allocation_begin)) {}
 
   void run() {
+    findLarge();
+    base::eachAtOnce(parts_, parts_, [&](size_t part) { place(is_large_[part]); });
+  }
+
+ private:
+  static constexpr Step kManySteps = 100'000;
+  static constexpr size_t kMaxParts = 4;
+
+  void findLarge() {
     const Allocations& a = trace_.allocations;
     for (uint64_t row = device_.allocation_begin; row < device_.allocation_end; ++row) {
       bool is_large = isLargeOrdinary(row);
-      is_large_[row - device_.allocation_begin] = is_large;
+      if (is_large)
+        is_large_[a.segment[row].index() % parts_][row - device_.allocation_begin] = true;
       if (a.has(row, kAllocSeen)) {
         if (!is_large && mayBeLarger(row)) trace_.allocations.flags[row] |= kBlockUncertain;
         continue;
@@ -40,10 +54,14 @@ class BlockLayout {
       if (a.first_step[row] == 0) insert(row);
       if (mayBeLarger(row)) trace_.allocations.flags[row] |= kBlockUncertain;
     }
+  }
+
+  void place(const std::vector<bool>& is_large) {
+    const Allocations& a = trace_.allocations;
     for (uint64_t event = device_.event_begin; event < device_.event_end; ++event) {
       if (trace_.events.action[event] > Action::kFree) continue;
       uint32_t row = trace_.events.subject[event];
-      if (row == UINT32_MAX || !is_large_[row - device_.allocation_begin]) continue;
+      if (row == UINT32_MAX || !is_large[row - device_.allocation_begin]) continue;
       auto step = static_cast<Step>(event - device_.event_begin);
       if (a.first_step[row] == step && a.has(row, kAllocSeen)) {
         onAlloc(row);
@@ -53,7 +71,6 @@ class BlockLayout {
     }
   }
 
- private:
   bool isLargeOrdinary(uint64_t row) const {
     SegmentId segment = trace_.allocations.segment[row];
     return segment.valid() && trace_.segments.kind[segment.index()] == SegmentKind::kLarge;
@@ -114,9 +131,11 @@ class BlockLayout {
 
   Trace& trace_;
   const Device& device_;
+  size_t parts_;
   std::vector<Starts> starts_;  // live block addresses of each large segment, sorted
-  // By row: in an ordinary large segment. Most are not, and a bit of them stays in the cache.
-  std::vector<bool> is_large_;
+  // By part of the segments and row: in an ordinary large segment. Most are not, and a bit of them
+  // stays in the cache.
+  std::vector<std::vector<bool>> is_large_;
 };
 
 }  // namespace

@@ -92,6 +92,12 @@ Session openSession(std::vector<std::unique_ptr<analysis::AnalysedTrace>> traces
   return session;
 }
 
+namespace {
+
+constexpr std::chrono::milliseconds kFirstPicture(600);
+
+}  // namespace
+
 void warm(Session& session, const std::vector<std::shared_ptr<OpenFile>>& files) {
   std::vector<const analysis::AnalysedTrace*> opened;
   opened.reserve(files.size());
@@ -100,7 +106,13 @@ void warm(Session& session, const std::vector<std::shared_ptr<OpenFile>>& files)
     for (const analysis::AnalysedTrace* trace : opened) {
       if (stop.stop_requested()) return;
       if (trace->trace.allocations.size() > 0) trace->categories->of(0);
-      // The overview waits for both.
+    }
+    // The first picture has the processors for itself. An overview that is asked for earlier
+    // computes the rest, too.
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any().wait_for(lock, stop, kFirstPicture, [] { return false; });
+    for (const analysis::AnalysedTrace* trace : opened) {
       for (const auto& device : trace->devices) {
         if (stop.stop_requested()) return;
         analysis::identitiesOf(*trace, *device);

@@ -1,6 +1,7 @@
 // BlockLives::finish(): what needs the whole file.
 #include <algorithm>
 
+#include "base/threads/parallel.h"
 #include "model/block_size.h"
 #include "model/lives/blocks/block_lives.h"
 #include "model/lives/blocks/gaps.h"
@@ -9,6 +10,9 @@
 
 namespace tidegauge::model {
 namespace {
+
+// From this number of rows on, several processors share them.
+constexpr size_t kManyRows = 100'000, kMaxParts = 8;
 
 constexpr ActionSet kBlockActions{Action::kAlloc, Action::kFreeRequested, Action::kFreeCompleted};
 
@@ -46,22 +50,26 @@ void BlockLives::finish(Trace& trace, Device& device, bool (*isExplained)(Action
   writeInDrawingOrder(trace, device, older_, final_blocks_);
 }
 
-// One walk over the rows in the order of their births, with the ranges owned at each.
+// A walk over the rows in the order of their births, with the ranges owned at each.
 void BlockLives::placeInSegments() {
   const Segments& segments = trace_->segments;
   auto ownPool = [&](PoolId pool, SegmentId segment) {
     return pool.valid() || !segment.valid() ? pool : segments.pool[segment.index()];
   };
-  OwnedRanges owned(*trace_, *device_);
   rows_.block_bytes.resize(used_);
   rows_.segment.resize(used_);
-  for (size_t row = 0; row < used_; ++row) {
-    owned.advanceTo(rows_.first_step[row]);
-    SegmentId segment = owned.find(rows_.address[row]);
-    rows_.segment[row] = segment;
-    rows_.pool[row] = ownPool(rows_.pool[row], segment);
-    rows_.block_bytes[row] = roundedBytes(rows_.requested_bytes[row], trace_->settings);
-  }
+  // Each part of the rows begins with the ranges of its first step.
+  size_t parts = used_ < kManyRows ? 1 : std::min(base::processors(), kMaxParts);
+  base::eachAtOnce(parts, parts, [&](size_t part) {
+    OwnedRanges owned(*trace_, *device_);
+    for (size_t row = used_ * part / parts; row < used_ * (part + 1) / parts; ++row) {
+      owned.advanceTo(rows_.first_step[row]);
+      SegmentId segment = owned.find(rows_.address[row]);
+      rows_.segment[row] = segment;
+      rows_.pool[row] = ownPool(rows_.pool[row], segment);
+      rows_.block_bytes[row] = roundedBytes(rows_.requested_bytes[row], trace_->settings);
+    }
+  });
   if (older_.empty()) return;
   OwnedRanges again(*trace_, *device_);
   for (size_t i = 0; i < older_.size(); ++i) {
