@@ -54,7 +54,7 @@ model::Trace makeTrace(size_t events) {
     e.address.push_back(address);
     e.size_bytes.push_back(bytes);
     e.stack.push_back(stack);
-    e.stream.emplace_back(uint16_t{0});
+    e.stream.push_back(model::StreamId(0));
     e.time_us.push_back(1'700'000'000'000'000 + static_cast<int64_t>(e.action.size()) * 3);
   };
   uint64_t base = uint64_t{0x7f} << 40;

@@ -42,7 +42,7 @@ model::Trace synthetic(size_t most_live) {
     trace.events.address.push_back(block.address);
     trace.events.size_bytes.push_back(block.bytes);
     trace.events.stack.emplace_back();
-    trace.events.stream.emplace_back(uint16_t{0});
+    trace.events.stream.push_back(model::StreamId(0));
     trace.events.subject.push_back(UINT32_MAX);
   };
   uint64_t next_address = 0x7f0000000000;

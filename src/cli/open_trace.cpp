@@ -20,9 +20,10 @@ namespace {
 
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
-double threadSeconds() {
+// The time of all threads, because several may join what was read.
+double processorSeconds() {
   timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
@@ -59,7 +60,7 @@ Opened openTraces(const std::vector<std::string>& paths, const OpenOptions& opti
   Opened opened;
   for (const std::string& path : paths) {
     ProgressBar bar("Reading " + path.substr(path.find_last_of('/') + 1));
-    double begin_s = threadSeconds();
+    double begin_s = processorSeconds();
     FileKind kind = kindOf(path);
     bool is_recording = kind == FileKind::kRecording;
     OpenedRecording recording{path, {}, 0, opened.traces.size(), 0};
@@ -101,7 +102,7 @@ Opened openTraces(const std::vector<std::string>& paths, const OpenOptions& opti
       if (opened.exit_code == 0) opened.exit_code = kNotRead;
     }
     if (!is_recording) continue;
-    recording.read_s = threadSeconds() - begin_s;
+    recording.read_s = processorSeconds() - begin_s;
     opened.recordings.push_back(std::move(recording));
   }
   return opened;

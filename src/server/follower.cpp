@@ -40,9 +40,10 @@ const model::RecordedRun* runOf(const Session& session, const std::string& path)
 }
 
 // The cost of a reading, independent of other load on the machine.
-double threadSeconds() {
+// The time of all threads, because several may join what was read.
+double processorSeconds() {
   timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
@@ -213,7 +214,7 @@ bool Follower::lookAt(Followed& followed) {
 
 bool Follower::readAgain(Followed& followed) {
   const std::string& path = followed.recording.path;
-  double begin_s = threadSeconds();
+  double begin_s = processorSeconds();
   auto begin = Clock::now();
   Stamp stamp = readers::recording::stampOf(path);
   bool has_writer = readers::recording::hasWriter(path);
@@ -278,7 +279,7 @@ bool Follower::readAgain(Followed& followed) {
     followed.had_writer = has_writer;
   }
   followed.status.behind = !read.ok();
-  followed.status.read_s = threadSeconds() - begin_s;
+  followed.status.read_s = processorSeconds() - begin_s;
   followed.status.wait_s =
       std::max(read.ok() ? kMinWait_s : kWaitAfterError_s, kWaitPerRead * followed.status.read_s);
   // Also if others keep the machine busy: a recorder cannot end a part that is being read.

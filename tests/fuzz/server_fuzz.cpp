@@ -36,7 +36,7 @@ class TraceMaker {
     e.address.push_back(address);
     e.size_bytes.push_back(bytes);
     e.stack.emplace_back(0U);
-    e.stream.emplace_back(uint16_t{0});
+    e.stream.push_back(model::StreamId(0));
     e.subject.push_back(UINT32_MAX);
   }
 

@@ -92,6 +92,35 @@ describe("the page", { skip, timeout: 600_000 }, () => {
       page.complaints = page.complaints.filter((text) => !/ERR_FAILED/.test(text));
     }));
 
+  it("shows how far reading is and a rough curve, until the file is open", () =>
+    use(here.browser, here.address, async (page) => {
+      let release;
+      const held = new Promise((resolve) => {
+        release = resolve;
+      });
+      const progress = {
+        open: false, name: "runs/big.pickle", file: 1, files: 1, done_bytes: 2 ** 29, total_bytes: 2 ** 30,
+        events: 4_500_000, steps_per_point: 8192, at_least_bytes: [2 ** 30, 3 * 2 ** 30, 2 ** 31],
+      };
+      await page.route("**/api/session", async (route) => {
+        await held;
+        await route.continue();
+      });
+      await page.route("**/api/opening", (route) => route.fulfill({ json: progress }));
+      await page.reload();
+      await page.getByText("Reading big.pickle: 0.50 of 1.00 GiB, 4,500,000 events").waitFor();
+      await page.getByText("at least 3.00 GiB at the highest point so far").waitFor();
+      const { box } = await centre(page, ".opening svg");
+      const curve = await page.locator(".opening path").boundingBox();
+      assert.ok(Math.abs(curve.width / box.width - 0.5) < 0.02, `${curve.width} of ${box.width}`);
+      assert.deepEqual(await axeComplaints(page), []);
+      progress.done_bytes = progress.total_bytes;
+      await page.getByText("Joining 4,500,000 events of big.pickle into blocks").waitFor();
+      release();
+      await page.waitForSelector("h1.headline");
+      assert.equal(await page.locator(".opening").count(), 0);
+    }));
+
   it("draws the timeline within its budget of quads", () =>
     use(here.browser, at("#timeline"), async (page) => {
       await settled(page);

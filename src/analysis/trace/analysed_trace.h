@@ -16,7 +16,7 @@
 
 namespace tidegauge::analysis {
 
-// From this number of events on, a device's indexes are built on two processors.
+// From this number of events on, a device's indexes are built on several processors.
 inline constexpr Step kLongSteps = 100'000;
 struct Growth;    // growth/growth.h
 struct Identity;  // identities.h

@@ -150,7 +150,7 @@ Totals TotalsIndex::collectEdgesOf(uint64_t row, std::vector<Edge>& edges,
   if (freed < steps_ && free_unseen) edges.push_back({freed, {0, 0, minus(block), 0}});
   if (last < steps_ && !end_named) edges.push_back({last, {minus(requested), minus(block), 0, 0}});
   for (size_t part = 1; part < parts_; ++part) {
-    Step begin = static_cast<Step>(firstBlock(part)) * kBlock;
+    uint64_t begin = firstBlock(part) * uint64_t{kBlock};
     if (first < begin && a.has(row, model::kAllocSeen))
       add(named[part], {requested, block, block, 0});
     if (freed < begin && free_named) add(named[part], {0, 0, minus(block), 0});
@@ -203,7 +203,7 @@ void TotalsIndex::beginParts(const std::vector<Totals>& named) {
   uint32_t edge = 0;
   for (size_t part = 0; part < parts_; ++part) {
     Block& block = blocks_[firstBlock(part)];
-    Step begin = static_cast<Step>(firstBlock(part)) * kBlock;
+    uint64_t begin = firstBlock(part) * uint64_t{kBlock};
     for (; edge < edges_.size() && edges_[edge].step < begin; ++edge)
       add(of_edges, edges_[edge].change);
     block.before = initial_;
@@ -218,7 +218,7 @@ Totals TotalsIndex::buildBlocks(size_t part, size_t end_part, Peaks& peaks) {
     if (bytes > peak.bytes) peak = {bytes, step};
   };
   auto first = static_cast<Step>(firstBlock(part));
-  Step end = std::min(steps_, static_cast<Step>(firstBlock(end_part)) * kBlock);
+  auto end = static_cast<Step>(std::min<uint64_t>(steps_, firstBlock(end_part) * uint64_t{kBlock}));
   Cursor cursor(*this, first);
   Totals last;
   for (Step step = first * kBlock; step < end; ++step) {

@@ -125,6 +125,7 @@ void findHelpFrom(const Runs& runs, std::vector<std::pair<std::string, Settings>
   wanted.erase(wanted.begin());
   for (auto& [conf, settings] : wanted) settings.limit_bytes = report.limit_most_bytes;
   std::vector<Replayed> others = runs.all(wanted);
+  if (runs.isStopped()) return;
   auto best = std::ranges::min_element(others, {}, rank);
   if (best->stopped_at || best->mostOoms() > enough) return;
   std::map<uint64_t, uint64_t> ooms{
@@ -177,7 +178,7 @@ base::Result<WhatIf> whatIf(const ProvenProgram& proven, const WhatIfWish& wish)
   for (const ProgramEdit& edit : wish.edits) {
     TG_ASSIGN_OR_RETURN(EditedProgram changed,
                         edited(proven.analysed(), proven.device(), program, edit));
-    Runs other(tape, changed.program, report, wish.columns);
+    Runs other(tape, changed.program, report, wish.columns, wish.effort);
     ReplayedEdit& it = report.edits.emplace_back();
     it = {edit, changed.requests, changed.bytes, other.one(wanted.front().first, own)};
     if (wish.min_capacity && report.isProven())
@@ -200,7 +201,7 @@ base::Result<WhatIf> whatIf(const ProvenProgram& proven, const WhatIfWish& wish)
     }
   if (program.requests.empty()) wanted.resize(1);  // no settings could change anything
   report.candidates = runs.all(wanted);
-  if (wish.effort.stop.stop_requested()) return stopped();
+  if (runs.isStopped()) return stopped();
   for (Replayed& it : report.candidates)
     it.is_wished = std::ranges::find(wish.confs, it.conf) != wish.confs.end();
   report.own = std::move(report.candidates.front());
@@ -210,6 +211,7 @@ base::Result<WhatIf> whatIf(const ProvenProgram& proven, const WhatIfWish& wish)
     report.best_helps = helps(report.candidates.front(), report);
   }
   findHelpFrom(runs, std::move(wanted), report);
+  if (runs.isStopped()) return stopped();
   if (wish.with_fit && report.own.mostOoms() > 0) {
     proven.keepOwn(report.own);
     report.fit = fitFactorOf(proven);
@@ -237,6 +239,8 @@ base::Result<WhatIf> whatIf(const ProvenProgram& proven, const WhatIfWish& wish)
       asked[i]->min_capacity_bytes = runs.minCapacity(asked[i]->settings);
     });
   }
+  // What was left out by then would look like a result.
+  if (runs.isStopped()) return stopped();
   return report;
 }
 

@@ -106,9 +106,12 @@ struct ReplayedEdit {
 // How candidates are replayed; their results do not depend on it.
 struct Effort {
   size_t threads = 0;  // 0: one per processor
-  // Called when a candidate is done, from any thread, one call at a time.
+  // Called when a candidate is done, from any thread, one call at a time. A second round, under
+  // another limit, counts from 1 again.
   std::function<void(size_t done, size_t of)> progress{};
-  std::stop_token stop{};  // once requested, whatIf() fails soon
+  // Once requested, whatIf() fails, without a further replay of a candidate. Verification, the fit
+  // and the causes are finished first.
+  std::stop_token stop{};
 };
 
 struct WhatIfWish {

@@ -57,7 +57,8 @@ class Runs {
         effort_(std::move(effort)) {}
 
   Replayed one(const std::string& conf, const Settings& settings) const;
-  // In parallel. Incomplete if the effort's stop was requested.
+  bool isStopped() const { return effort_.stop.stop_requested(); }
+  // In parallel. Incomplete, and of no use, if isStopped() then.
   std::vector<Replayed> all(const std::vector<std::pair<std::string, Settings>>& wanted) const;
 
   // The first request that fails on the device of the report. Absent: none. A replay that takes too

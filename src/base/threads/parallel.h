@@ -16,7 +16,13 @@
 
 namespace tidegauge::base {
 
-inline size_t processors() { return std::max(1U, std::thread::hardware_concurrency()); }
+// Set by tests, which compare one processor with several; 0: as many as the machine has.
+inline std::atomic<size_t> processors_for_tests = 0;
+
+inline size_t processors() {
+  size_t wanted = processors_for_tests;
+  return wanted > 0 ? wanted : std::max(1U, std::thread::hardware_concurrency());
+}
 
 // In another thread; without one, when the result is asked for.
 template <class F>

@@ -1,14 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <thread>
 
 #include "base/text_layout.h"
 #include "cli/commands.h"
-#include "cli/commands/browser.h"
+#include "cli/commands/view_opening.h"
 #include "cli/file_kind.h"
 #include "cli/open_trace.h"
 #include "cli/options/category_options.h"
@@ -18,7 +17,6 @@
 #include "server/application.h"
 #include "server/follower.h"
 #include "server/http/http_server.h"
-#include "server/opening/opening.h"
 #include "wss/file/measurement.h"
 #include "wss/file/measurement_page.h"
 
@@ -96,63 +94,6 @@ std::vector<std::shared_ptr<model::LiveSource>> liveSources(const std::vector<st
   return lives;
 }
 
-// The part of a path after the last slash, or how many files there are.
-std::string namesOf(const std::vector<std::string>& paths) {
-  if (paths.size() != 1) return fmt::format("{} files", paths.size());
-  return paths[0] == "-" ? "standard input" : paths[0].substr(paths[0].find_last_of('/') + 1);
-}
-
-// Where the page is: printed, and opened in the browser, once.
-class Announcement {
- public:
-  Announcement(std::string url, bool opens_browser)
-      : url_(std::move(url)), opens_browser_(opens_browser) {}
-  bool isMade() const { return made_; }
-  // The exit code of standard output.
-  int make(const std::string& names) {
-    if (made_) return exit_code_;
-    made_ = true;
-    Output out;
-    out.print("Tidegauge shows {} at {}\nCtrl-C stops it.\n", base::printable(names), url_);
-    exit_code_ = out.finish(0);
-    if (exit_code_ == 0 && opens_browser_) browser_.open(url_);
-    return exit_code_;
-  }
-  void forgetBrowser() { browser_.forget(); }
-
- private:
-  std::string url_;
-  bool opens_browser_;
-  bool made_ = false;
-  int exit_code_ = 0;
-  Browser browser_;
-};
-
-// Shows in the page how far reading is. A file that is read quickly is announced when it is open.
-class PageOfOpening : public OpeningListener {
- public:
-  PageOfOpening(server::Opening& opening, Announcement& announcement,
-                const std::vector<std::string>& paths)
-      : opening_(opening), announcement_(announcement), names_(namesOf(paths)) {}
-  void readFile(const std::string& path) override { opening_.readFile(shownPath(path)); }
-  void readBytes(uint64_t done, uint64_t total) override { opening_.readBytes(done, total); }
-  bool wantsToPrint() override {
-    constexpr std::chrono::milliseconds kPatience(80);
-    return !announcement_.isMade() && std::chrono::steady_clock::now() - begin_ > kPatience;
-  }
-  void print() override { announcement_.make(names_); }
-  void readEvents(const readers::torch::EventChunk& chunk) override {
-    opening_.readEvents(chunk.list, chunk.action, chunk.size_bytes);
-  }
-  void forgetEvents() override { opening_.forgetEvents(); }
-
- private:
-  server::Opening& opening_;
-  Announcement& announcement_;
-  std::string names_;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-};
-
 int run(const ViewOptions& options) {
   // The port first: a port in use is reported before a long file is read.
   auto http = server::HttpServer::listen(options.port);
@@ -178,32 +119,41 @@ int run(const ViewOptions& options) {
                        std::stop_token stop) { return opening.answer(request, std::move(stop)); },
          .lane = [&](const server::Request& r) { return opening.lane(r); }});
   });
-  PageOfOpening page(opening, announcement, options.files);
-  Opened opened = openTraces(traces, {.rules = rules.value(), .listener = &page});
-  if (opened.exit_code == 0) opened.exit_code = measured_code;
-  if (opened.traces.empty() && measured->empty()) {
+  auto open_and_show = [&] {
+    PageOfOpening page(opening, announcement, options.files);
+    Opened opened = openTraces(traces, {.rules = rules.value(), .listener = &page});
+    if (opened.exit_code == 0) opened.exit_code = measured_code;
+    if (opened.traces.empty() && measured->empty()) {
+      announcement.forgetBrowser();
+      std::_Exit(opened.exit_code);  // a page may still wait for an answer
+    }
+    opened.failed.insert(opened.failed.end(), failed.begin(), failed.end());
+    server::Session session =
+        server::openSession(std::move(opened.traces), failedFiles(opened.failed));
+    std::vector<server::FollowedRecording> recordings = markRecordings(session, opened.recordings);
+    server::followRecordings(session, recordings);
+    session.lives = liveSources(traces, opened.failed);
+    session.working_sets = measured;
+    std::string names = namesOf(session);
+    server::Application application(std::move(session), gate);
+    server::Follower follower(application, std::move(recordings), rules.value());
+    follower.start();
+    http.value()->stopAtSignals();
+    opening.finish(application);
+    int exit_code = announcement.make(names);
+    if (exit_code != 0) std::_Exit(exit_code);
+    serving.join();
     announcement.forgetBrowser();
-    std::_Exit(opened.exit_code);  // a page may still wait for an answer
+    // Answers, such as a query, may still be running. They are not needed, and they write nothing.
+    std::_Exit(opened.exit_code);
+  };
+  try {
+    open_and_show();
+  } catch (const std::bad_alloc&) {
+    complain("tidegauge: there is not enough memory for these files.");
   }
-  opened.failed.insert(opened.failed.end(), failed.begin(), failed.end());
-  server::Session session =
-      server::openSession(std::move(opened.traces), failedFiles(opened.failed));
-  std::vector<server::FollowedRecording> recordings = markRecordings(session, opened.recordings);
-  server::followRecordings(session, recordings);
-  session.lives = liveSources(traces, opened.failed);
-  session.working_sets = measured;
-  std::string names = namesOf(session);
-  server::Application application(std::move(session), gate);
-  server::Follower follower(application, std::move(recordings), rules.value());
-  follower.start();
-  http.value()->stopAtSignals();
-  opening.finish(application);
-  int exit_code = announcement.make(names);
-  if (exit_code != 0) std::_Exit(exit_code);
-  serving.join();
   announcement.forgetBrowser();
-  // Answers, such as a query, may still be running. They are not needed, and they write nothing.
-  std::_Exit(opened.exit_code);
+  std::_Exit(kNotRead);  // the thread that serves must not outlive what it uses
 }
 
 }  // namespace

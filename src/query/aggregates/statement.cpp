@@ -170,6 +170,10 @@ class Recogniser {
     if (term.size() != 1) return -1;
     std::vector<Words> items = split(items_);
     if (term.begin->kind == TokenKind::kNumber) {
+      // "*" stands for several columns, so the number is not that of an item.
+      bool has_star = std::any_of(items.begin(), items.end(),
+                                  [](Words item) { return (item.end - 1)->is("*"); });
+      if (has_star) return -1;
       std::string_view text = term.begin->text;
       size_t number = 0;
       auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -48,7 +48,7 @@ base::Result<Response> answerTile(const Question& question) {
                                 request.y1_bytes, request.row_bytes, quads,
                                 mark == nullptr ? "" : question.params.text("mark", ""),
                                 filter == nullptr ? "" : question.params.text("filter", ""));
-  TileShelf::Tile bytes = place.file->tiles.get(key, [&]() -> TileShelf::Tile {
+  TileShelf::Tile bytes = place.file->tiles.get(key, question.stop, [&]() -> TileShelf::Tile {
     auto begin = std::chrono::steady_clock::now();
     view::StackTile tile = view::stackTile(*place.file->analysed, *place.device, request);
     if (tile.stopped) return nullptr;

@@ -61,7 +61,8 @@ Response Opening::progress() const {
 
 Response Opening::answer(const Request& request, std::stop_token stop) {
   if (std::optional<Response> refused = gate_.refuse(request)) return std::move(*refused);
-  std::string_view path = gate_.below(parseTarget(request.target).path);
+  Target target = parseTarget(request.target);
+  std::string_view path = gate_.below(target.path);
   Response response;
   if (path == kOpening && request.method != Method::kPost) {
     response = progress();
@@ -86,7 +87,8 @@ Lane Opening::lane(const Request& request) const {
   if (application != nullptr) return application->lane(request);
   if (gate_.refuse(request)) return Lane::kPicture;
   // What waits must not keep what is answered at once.
-  std::string_view path = gate_.below(parseTarget(request.target).path);
+  Target target = parseTarget(request.target);
+  std::string_view path = gate_.below(target.path);
   return path.starts_with(kApi) && path != kOpening ? Lane::kText : Lane::kPicture;
 }
 

@@ -4,6 +4,11 @@
 #include <limits>
 
 namespace tidegauge::server {
+namespace {
+
+constexpr int64_t kMostBytes = int64_t{1} << 60;  // a hostile file's sizes do not overflow
+
+}  // namespace
 
 void RoughCurve::endPoint() {
   most_.push_back(most_of_point_);
@@ -19,8 +24,9 @@ void RoughCurve::add(std::span<const model::Action> action, std::span<const uint
   for (size_t i = 0; i < action.size(); ++i) {
     bool begins = action[i] == model::Action::kAlloc;
     bool ends = action[i] == model::Action::kFreeCompleted || action[i] == model::Action::kFree;
-    auto size = static_cast<int64_t>(size_bytes[i]);
+    auto size = static_cast<int64_t>(std::min(size_bytes[i], uint64_t{kMostBytes}));
     bytes_ += begins ? size : ends ? -size : 0;
+    bytes_ = std::clamp(bytes_, -kMostBytes, kMostBytes);
     least_ = std::min(least_, bytes_);
     most_of_point_ = std::max(most_of_point_, bytes_);
     if (++steps_in_point_ == steps_per_point_) endPoint();

@@ -1,5 +1,9 @@
 #include "server/session/session.h"
 
+#include <chrono>
+#include <condition_variable>
+#include <new>
+
 #include "analysis/growth/growth.h"
 #include "analysis/identities.h"
 #include "report/words/file_names.h"
@@ -99,10 +103,13 @@ constexpr std::chrono::milliseconds kFirstPicture(600);
 }  // namespace
 
 void warm(Session& session, const std::vector<std::shared_ptr<OpenFile>>& files) {
-  std::vector<const analysis::AnalysedTrace*> opened;
-  opened.reserve(files.size());
-  for (const auto& file : files) opened.push_back(file->analysed.get());
-  session.warming = std::jthread([opened = std::move(opened)](const std::stop_token& stop) {
+  std::vector<const analysis::AnalysedTrace*> opened, read_first;
+  for (const auto& file : files) {
+    opened.push_back(file->analysed.get());
+    // A recording that grows is read again and again, on a machine that has other work.
+    if (file->generation == 0) read_first.push_back(file->analysed.get());
+  }
+  auto compute = [opened, read_first](const std::stop_token& stop) {
     for (const analysis::AnalysedTrace* trace : opened) {
       if (stop.stop_requested()) return;
       if (trace->trace.allocations.size() > 0) trace->categories->of(0);
@@ -112,13 +119,19 @@ void warm(Session& session, const std::vector<std::shared_ptr<OpenFile>>& files)
     std::mutex mutex;
     std::unique_lock lock(mutex);
     std::condition_variable_any().wait_for(lock, stop, kFirstPicture, [] { return false; });
-    for (const analysis::AnalysedTrace* trace : opened) {
+    for (const analysis::AnalysedTrace* trace : read_first) {
       for (const auto& device : trace->devices) {
         if (stop.stop_requested()) return;
         analysis::identitiesOf(*trace, *device);
         if (stop.stop_requested()) return;
         analysis::findGrowth(*trace, *device);
       }
+    }
+  };
+  session.warming = std::jthread([compute](const std::stop_token& stop) {
+    try {
+      compute(stop);
+    } catch (const std::bad_alloc&) {  // whoever asks for it is refused then
     }
   });
 }

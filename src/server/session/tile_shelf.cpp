@@ -19,21 +19,26 @@ void TileShelf::dropOldest() {
   for (auto it = entries_.end(); it != entries_.begin() && bytes_ > kMostBytes;) {
     --it;
     if (it->tile == nullptr) continue;
-    bytes_ -= it->tile->size();
+    bytes_ -= bytesOf(*it);
     it = entries_.erase(it);
   }
 }
 
-TileShelf::Tile TileShelf::get(const std::string& key, const std::function<Tile()>& compute) {
+TileShelf::Tile TileShelf::get(const std::string& key, const std::stop_token& stop,
+                               const std::function<Tile()>& compute) {
   std::unique_lock lock(mutex_);
-  for (;;) {
+  while (true) {
+    if (stop.stop_requested()) return nullptr;
     auto found = find(key);
     if (found == entries_.end()) break;
     if (found->tile != nullptr) {
       entries_.splice(entries_.begin(), entries_, found);
       return found->tile;
     }
-    changed_.wait(lock);
+    changed_.wait(lock, stop, [&] {
+      auto now = find(key);
+      return now == entries_.end() || now->tile != nullptr;
+    });
   }
   entries_.push_front({key, nullptr});
   auto entry = entries_.begin();
@@ -52,7 +57,7 @@ TileShelf::Tile TileShelf::get(const std::string& key, const std::function<Tile(
     entries_.erase(entry);
   } else {
     entry->tile = tile;
-    bytes_ += tile->size();
+    bytes_ += bytesOf(*entry);
     dropOldest();
   }
   changed_.notify_all();

@@ -13,6 +13,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 
 namespace tidegauge::server {
@@ -22,8 +23,9 @@ class TileShelf {
   using Tile = std::shared_ptr<const std::string>;
   static constexpr size_t kMostBytes = 16 << 20;
 
-  // `compute` returns nullptr if it was stopped; so does get() then.
-  Tile get(const std::string& key, const std::function<Tile()>& compute);
+  // `compute` returns nullptr if it was stopped; so does get() then, or once `stop` is requested.
+  Tile get(const std::string& key, const std::stop_token& stop,
+           const std::function<Tile()>& compute);
   size_t bytes() const;
 
  private:
@@ -31,11 +33,14 @@ class TileShelf {
     std::string key;
     Tile tile;  // nullptr: being computed
   };
+  static size_t bytesOf(const Entry& entry) {
+    return entry.key.size() + (entry.tile == nullptr ? 0 : entry.tile->size());
+  }
   std::list<Entry>::iterator find(const std::string& key);
   void dropOldest();
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   std::list<Entry> entries_;  // newest first
   size_t bytes_ = 0;
 };

@@ -8,8 +8,10 @@
 #pragma once
 
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -31,27 +33,37 @@ class WhatIfBoard {
   std::optional<std::string> get(const std::string& key, const std::stop_token& stop,
                                  const Compute& compute) {
     std::unique_lock lock(mutex_);
-    Entry& entry = entries_[key];  // its address never changes
-    changed_.wait(lock, stop, [&] { return !entry.progress.is_running; });
-    if (entry.progress.is_running) return std::nullopt;
-    if (entry.text) return entry.text;
-    entry.progress = {.is_running = true};
+    std::shared_ptr<Entry>& kept = entries_[key];
+    if (kept == nullptr) kept = std::make_shared<Entry>();
+    std::shared_ptr<Entry> entry = kept;
+    changed_.wait(lock, stop, [&] { return !entry->progress.is_running; });
+    if (entry->progress.is_running) return std::nullopt;
+    if (entry->text) return entry->text;
+    entry->progress = {.is_running = true};
+    dropOthers(entry);
     lock.unlock();
-    std::optional<std::string> text = compute([&](size_t done, size_t of) {
-      std::lock_guard report_lock(mutex_);
-      entry.progress = {.is_running = true, .done = done, .of = of};
-    });
+    std::optional<std::string> text;
+    std::exception_ptr failure;  // out of memory: the next caller tries again
+    try {
+      text = compute([&](size_t done, size_t of) {
+        std::lock_guard report_lock(mutex_);
+        entry->progress = {.is_running = true, .done = done, .of = of};
+      });
+    } catch (...) {
+      failure = std::current_exception();
+    }
     lock.lock();
-    entry.progress = {};
-    entry.text = text;
+    entry->progress = {};
+    entry->text = text;
     changed_.notify_all();
+    if (failure) std::rethrow_exception(failure);
     return text;
   }
 
   Progress progressOf(const std::string& key) const {
     std::lock_guard lock(mutex_);
     auto entry = entries_.find(key);
-    return entry == entries_.end() ? Progress() : entry->second.progress;
+    return entry == entries_.end() ? Progress() : entry->second->progress;
   }
 
  private:
@@ -59,9 +71,19 @@ class WhatIfBoard {
     std::optional<std::string> text;
     Progress progress;
   };
+  static constexpr size_t kMost = 64;
+
+  // Questions have texts of a client, and each text is another key.
+  void dropOthers(const std::shared_ptr<Entry>& entry) {
+    if (entries_.size() <= kMost) return;
+    std::erase_if(entries_, [&](const auto& it) {
+      return it.second != entry && !it.second->progress.is_running;
+    });
+  }
+
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::map<std::string, Entry> entries_;
+  std::map<std::string, std::shared_ptr<Entry>> entries_;
 };
 
 }  // namespace tidegauge::server

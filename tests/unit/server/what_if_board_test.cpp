@@ -45,6 +45,35 @@ TEST(WhatIfBoard, AStoppedAnswerIsComputedAnewByWhoWaits) {
   first_client.request_stop();
 }
 
+TEST(WhatIfBoard, AFailureIsNotWaitedFor) {
+  WhatIfBoard board;
+  EXPECT_THROW(board.get("key", {},
+                         [](const WhatIfBoard::Report&) -> std::optional<std::string> {
+                           throw std::bad_alloc();
+                         }),
+               std::bad_alloc);
+  EXPECT_FALSE(board.progressOf("key").is_running);
+  EXPECT_EQ(
+      board.get("key", {},
+                [](const WhatIfBoard::Report&) { return std::optional<std::string>("answer"); }),
+      "answer");
+}
+
+TEST(WhatIfBoard, KeepsAFewAnswersOfManyQuestions) {
+  WhatIfBoard board;
+  auto compute = [](const WhatIfBoard::Report&) { return std::optional<std::string>("answer"); };
+  for (int i = 0; i < 1000; ++i) board.get(std::to_string(i), {}, compute);
+  int asked = 0;
+  auto counted = [&](const WhatIfBoard::Report&) {
+    ++asked;
+    return std::optional<std::string>("answer");
+  };
+  board.get("3", {}, counted);
+  EXPECT_EQ(asked, 1);  // dropped
+  board.get("999", {}, counted);
+  EXPECT_EQ(asked, 1);  // kept
+}
+
 TEST(WhatIfBoard, WhoWaitsCanLeave) {
   WhatIfBoard board;
   std::stop_source client;

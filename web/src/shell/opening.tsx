@@ -14,7 +14,8 @@ export function OpeningFile() {
   }
   const text = readingText(of);
   const percent = Math.round(shareRead(of) * 100);
-  const path = areaPath(of);
+  const height = heightText(of);
+  const path = height === "" ? "" : areaPath(of);
   return (
     <div class="opening">
       <p aria-live="polite">{text}</p>
@@ -30,7 +31,7 @@ export function OpeningFile() {
       </div>
       {path !== "" && (
         <>
-          <p class="dim">Memory that the events allocated: {heightText(of)}</p>
+          <p class="dim">Memory that the events allocated: {height}</p>
           <svg viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden="true">
             <path d={path} />
           </svg>

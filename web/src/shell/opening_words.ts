@@ -8,6 +8,7 @@ export function readingText(of: OpeningProgress): string {
   const which = of.files > 1 ? ` (file ${of.file} of ${of.files})` : "";
   if (of.total_bytes === 0) return `Opening ${name}${which}`;
   if (of.done_bytes >= of.total_bytes) {
+    if (of.events === 0) return `Opening ${name}${which}`;
     return `Joining ${counted(of.events, "event")} of ${name}${which} into blocks`;
   }
   const unit = unitFor(of.total_bytes);

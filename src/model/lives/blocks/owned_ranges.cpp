@@ -71,7 +71,7 @@ void OwnedRanges::forget(const Range& range) {
 
 SegmentId OwnedRanges::find(uint64_t address) const {
   auto holds = [&](const auto& range) { return range.begin <= address && address < range.end; };
-  if (holds(last_hit_)) return last_hit_.segment;
+  if (!overlap_ && holds(last_hit_)) return last_hit_.segment;
   Hit& hit = hitAt(address);
   if (!overlap_ && hit.round == round_ && holds(hit)) return hit.segment;
   auto at = live_.lowerBound(address);

@@ -190,7 +190,11 @@ void Columns::handOnRows(uint64_t bytes_read) {
 void Columns::endList(uint64_t bytes_read) {
   if (!take_) return;
   if (events() > handed_on_) handOnRows(bytes_read);
-  ++list_;
+  // Whoever takes chunks keeps something for each list, and a hostile file has many small ones.
+  constexpr uint32_t kMaxLists = 64;
+  if (++list_ < kMaxLists) return;
+  take_ = nullptr;
+  rows_moved_ = true;
 }
 
 void Columns::setFields(EventRow& row, Items items) {

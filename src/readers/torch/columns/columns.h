@@ -99,7 +99,7 @@ class Columns {
   void handOn(uint64_t bytes_read) {
     if (take_ && events() >= handed_on_ + kChunkRows) handOnRows(bytes_read);
   }
-  // Rows were given another order after they were read.
+  // Rows were given another order after they were read, or were not handed on.
   void noteMoved() { rows_moved_ = true; }
   bool rowsMoved() const { return rows_moved_; }
   // The rows that follow belong to another list of the file.
@@ -138,7 +138,6 @@ class Columns {
   static constexpr size_t kChunkRows = 1 << 15;
   void handOnRows(uint64_t bytes_read);
 
-  static constexpr int64_t kLargestSize = int64_t{1} << 50;
   static constexpr int64_t kLatestTime = int64_t{1} << 53;
 
   model::StreamId otherStreamOf(uint64_t raw);

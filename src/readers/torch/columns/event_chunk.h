@@ -1,8 +1,10 @@
 // EventChunk: rows of events that are finished while the reader still reads. Whoever takes chunks
 // can work at the same time as the reader, in another thread: a chunk shares nothing with it.
 //
-//   reader   ├ rows 0 … 65,535 ┤├ 65,536 … ┤├ …            ┤ assemble
+//   reader   ├ rows 0 … 32,767 ┤├ 32,768 … ┤├ …            ┤ assemble
 //   taker                       ├ chunk 0 ┤  ├ chunk 1 ┤ …
+//
+// A chunk has 32,768 rows or some more, or fewer at the end of a list.
 //
 // A row may still move: a file can list its events in another order than they are read, or out of
 // the order of time. model::Device says so at the end (event_begin, seams).

@@ -1,5 +1,7 @@
 #include "readers/torch/pickle/event_runs.h"
 
+#include <algorithm>
+
 #include "readers/torch/pickle/scan.h"
 
 namespace tidegauge::readers::torch {
@@ -41,7 +43,7 @@ size_t EventRuns::scan(const uint8_t*& at, uint32_t& first_row) {
   first_row_ = first_row = static_cast<uint32_t>(columns_.events());
   const uint8_t* start = at;
   Memo::Mark mark = memo_.mark();
-  size_t rows = scanBlock(at, RowBlock::kRows);
+  size_t rows = scanBlock(at, most_rows_);
   size_t good = lookUpStacks();
   if (good < rows) {
     // One of them refers to something else. Those before it are read again, without it.
@@ -49,6 +51,9 @@ size_t EventRuns::scan(const uint8_t*& at, uint32_t& first_row) {
     memo_.dropTo(mark);
     rows = scanBlock(at, good);
     lookUpStacks();
+    most_rows_ = 1;
+  } else {
+    most_rows_ = std::min(2 * most_rows_, RowBlock::kRows);
   }
   if (rows > 0) columns_.addEvents(block_);
   if (credit_ < kMaxCredit) credit_ += static_cast<int>(rows);

@@ -63,6 +63,8 @@ class EventRuns {
   size_t replace_ = 0;  // the shape that a new one replaces
   // Learning is paid by recognising: a file without two equal events learns a few times only.
   int credit_ = kFirstCredit;
+  // Fewer after a block whose rows had to be dropped: a file may have one at every other event.
+  size_t most_rows_ = RowBlock::kRows;
   uint64_t replaced_ = 0;  // of the memo, when the shapes were learnt
   uint32_t first_row_ = 0;
   RowBlock block_;

@@ -54,8 +54,10 @@ bool fill(EventShape::Part& part, const uint8_t* begin, const uint8_t* end, uint
 std::optional<EventShape> EventShape::learn(const ScannedEvent& event, const EventRow& row,
                                             const Memo& memo) {
   EventShape shape;
+  // An event with other fields may be usual for one action, and not for that of the next event.
   bool ordinary = row.action != model::Action::kOom && row.has(Word::kAddr) &&
-                  row.has(Word::kSize) && row.forward == ForwardStacks::kNone;
+                  row.has(Word::kSize) && !row.has(Word::kDeviceFree) &&
+                  row.forward == ForwardStacks::kNone;
   if (!ordinary || event.memo_after > memo.size()) return std::nullopt;
   shape.common_ = row;
   const uint8_t* begin = event.begin;

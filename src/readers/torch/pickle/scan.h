@@ -27,8 +27,8 @@ inline T loadAt(const uint8_t* at) {
 [[gnu::always_inline]] inline bool takeSlot(const uint8_t*& at, uint64_t& slot) {
   static_assert((opcode::kBinGet ^ opcode::kLongBinGet) == 2);
   if ((*at & ~2) != opcode::kBinGet) return false;
-  // Branches, which the processor predicts: then it need not wait for these bytes before it looks at
-  // those that follow.
+  // Branches, which the processor predicts: then it need not wait for these bytes before it looks
+  // at those that follow.
   if (*at == opcode::kLongBinGet) {
     slot = loadAt<uint32_t>(at + 1);
     at += 5;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <system_error>
 #include <utility>
 
 namespace tidegauge::readers::torch {
@@ -25,8 +26,21 @@ void LivesWhileReading::take(EventChunk&& chunk) {
     if (failed_) return;
     waiting_.push_back(std::move(chunk));
   }
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  if (!thread_.joinable() && !start()) return;
   changed_.notify_all();
+}
+
+// False: there is no further thread. Then lives are joined after reading.
+bool LivesWhileReading::start() {
+  try {
+    thread_ = std::thread([this] { run(); });
+    return true;
+  } catch (const std::system_error&) {
+    std::lock_guard lock(mutex_);
+    failed_ = true;
+    waiting_.clear();
+    return false;
+  }
 }
 
 void LivesWhileReading::forget() {

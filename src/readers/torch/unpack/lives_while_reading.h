@@ -4,7 +4,7 @@
 //   reader   ├ chunk 0 ┤├ chunk 1 ┤├ chunk 2 ┤ … assemble ┤
 //   lives                ├ chunk 0 ┤├ chunk 1 ┤├ chunk 2 ┤  finish: sizes, segments, final state
 //
-// Cost: the memory of at most kMaxWaiting chunks, about 1 MB each. On one processor it saves
+// Cost: the memory of at most kMaxWaiting chunks, mostly of 1 MB. On one processor it saves
 // nothing, and costs a copy of the events (event_chunk.h).
 #pragma once
 
@@ -38,6 +38,7 @@ class LivesWhileReading {
  private:
   static constexpr size_t kMaxWaiting = 8;
 
+  bool start();
   void run();
   void add(const EventChunk& chunk);
   void stop();
@@ -47,9 +48,9 @@ class LivesWhileReading {
   std::condition_variable changed_;
   std::deque<EventChunk> waiting_;
   bool ends_ = false;
-  bool failed_ = false;  // for lack of memory: nothing is known then
+  bool failed_ = false;  // for lack of memory or threads: nothing is known then
   std::thread thread_;   // started with the first chunk
-  // Of thread_, until it has ended.
+  // Only thread_ uses these, until it has ended.
   uint32_t list_ = 0;
   model::StartedDevices started_;
 };

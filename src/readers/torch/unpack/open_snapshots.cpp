@@ -51,6 +51,9 @@ base::Result<std::vector<model::Trace>> openSnapshots(std::span<const uint8_t> b
   std::optional<base::Error> passed_over;      // the first member that is something else
   model::Issues issues;
   TG_RETURN_IF_ERROR(unpack(bytes, name, [&](const Unpacked& item) -> base::Status {
+    // The curve of a member does not continue that of the one before.
+    bool is_first = traces.empty() && !passed_over;
+    if (!is_first && options.forget_chunks) options.forget_chunks();
     model::StartedDevices begun;
     base::Result<std::vector<model::Trace>> found = readAndJoin(item, options, begun);
     if (!found.ok()) {
@@ -69,7 +72,7 @@ base::Result<std::vector<model::Trace>> openSnapshots(std::span<const uint8_t> b
       trace.source.container = item.container;
       trace.source.file_bytes = bytes.size();
       traces.push_back(std::move(trace));
-      // Of several snapshots in one input none was joined.
+      // None was joined if there are several snapshots in one input.
       started.push_back(std::exchange(begun, {}));
     }
     return base::okStatus();

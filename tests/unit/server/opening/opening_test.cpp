@@ -53,6 +53,16 @@ TEST(RoughCurve, KeepsTheHighestStepsWhenPointsAreJoined) {
   EXPECT_EQ(*std::max_element(points.begin(), points.end()), most);
 }
 
+TEST(RoughCurve, HugeSizesDoNotOverflow) {
+  RoughCurve curve;
+  std::vector<Action> action(100'000, Action::kAlloc);
+  std::vector<uint64_t> bytes(100'000, UINT64_MAX);
+  curve.add(action, bytes);
+  for (Action& it : action) it = Action::kFree;
+  curve.add(action, bytes);
+  EXPECT_EQ(curve.points().back(), 0U);
+}
+
 TEST(Opening, SaysHowFarReadingIs) {
   Opening opening(Gate("secret", 8800), 2);
   opening.readFile("a.pickle");

@@ -15,10 +15,10 @@ TEST(TileShelf, ComputesATileOnce) {
   TileShelf shelf;
   int computed = 0;
   auto compute = [&] { return tile(std::to_string(++computed)); };
-  EXPECT_EQ(*shelf.get("a", compute), "1");
-  EXPECT_EQ(*shelf.get("a", compute), "1");
-  EXPECT_EQ(*shelf.get("b", compute), "2");
-  EXPECT_EQ(shelf.bytes(), 2U);
+  EXPECT_EQ(*shelf.get("a", {}, compute), "1");
+  EXPECT_EQ(*shelf.get("a", {}, compute), "1");
+  EXPECT_EQ(*shelf.get("b", {}, compute), "2");
+  EXPECT_EQ(shelf.bytes(), 4U);
 }
 
 TEST(TileShelf, DropsTheTilesThatWereNotAskedForTheLongest) {
@@ -26,20 +26,20 @@ TEST(TileShelf, DropsTheTilesThatWereNotAskedForTheLongest) {
   int computed = 0;
   auto third = [&] {
     ++computed;
-    return tile(std::string(TileShelf::kMostBytes / 3, 'x'));
+    return tile(std::string(TileShelf::kMostBytes / 3 - 1, 'x'));
   };
-  for (const char* key : {"a", "b", "c", "a", "d"}) shelf.get(key, third);
+  for (const char* key : {"a", "b", "c", "a", "d"}) shelf.get(key, {}, third);
   EXPECT_EQ(computed, 4);
   EXPECT_LE(shelf.bytes(), TileShelf::kMostBytes);
-  shelf.get("a", third);
+  shelf.get("a", {}, third);
   EXPECT_EQ(computed, 4) << "asked for after b";
-  shelf.get("b", third);
+  shelf.get("b", {}, third);
   EXPECT_EQ(computed, 5) << "b made room for d";
 }
 
 TEST(TileShelf, KeepsNoTileThatIsLargerThanItself) {
   TileShelf shelf;
-  EXPECT_NE(shelf.get("a", [] { return tile(std::string(TileShelf::kMostBytes + 1, 'x')); }),
+  EXPECT_NE(shelf.get("a", {}, [] { return tile(std::string(TileShelf::kMostBytes + 1, 'x')); }),
             nullptr);
   EXPECT_EQ(shelf.bytes(), 0U);
 }
@@ -48,14 +48,15 @@ TEST(TileShelf, AskersOfOneTileShareItsWork) {
   TileShelf shelf;
   std::latch begun(1), wanted(1);
   std::thread first([&] {
-    shelf.get("a", [&] {
+    shelf.get("a", {}, [&] {
       begun.count_down();
       wanted.wait();
       return tile("first");
     });
   });
   begun.wait();
-  std::thread second([&] { EXPECT_EQ(*shelf.get("a", [] { return tile("second"); }), "first"); });
+  std::thread second(
+      [&] { EXPECT_EQ(*shelf.get("a", {}, [] { return tile("second"); }), "first"); });
   wanted.count_down();
   first.join();
   second.join();
@@ -65,7 +66,7 @@ TEST(TileShelf, WhatWasStoppedOrFailedIsComputedByTheNextAsker) {
   TileShelf shelf;
   std::latch begun(1), wanted(1);
   std::thread first([&] {
-    TileShelf::Tile none = shelf.get("a", [&]() -> TileShelf::Tile {
+    TileShelf::Tile none = shelf.get("a", {}, [&]() -> TileShelf::Tile {
       begun.count_down();
       wanted.wait();
       return nullptr;
@@ -73,12 +74,14 @@ TEST(TileShelf, WhatWasStoppedOrFailedIsComputedByTheNextAsker) {
     EXPECT_EQ(none, nullptr);
   });
   begun.wait();
-  std::thread second([&] { EXPECT_EQ(*shelf.get("a", [] { return tile("second"); }), "second"); });
+  std::thread second(
+      [&] { EXPECT_EQ(*shelf.get("a", {}, [] { return tile("second"); }), "second"); });
   wanted.count_down();
   first.join();
   second.join();
-  EXPECT_THROW(shelf.get("b", []() -> TileShelf::Tile { throw std::bad_alloc(); }), std::bad_alloc);
-  EXPECT_EQ(*shelf.get("b", [] { return tile("again"); }), "again");
+  EXPECT_THROW(shelf.get("b", {}, []() -> TileShelf::Tile { throw std::bad_alloc(); }),
+               std::bad_alloc);
+  EXPECT_EQ(*shelf.get("b", {}, [] { return tile("again"); }), "again");
 }
 
 }  // namespace

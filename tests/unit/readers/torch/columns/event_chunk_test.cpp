@@ -66,6 +66,16 @@ TEST(EventChunk, EachDeviceHasItsOwn) {
   EXPECT_EQ(taken.trace.devices[1].event_begin, 10U);
 }
 
+TEST(EventChunk, AreForgottenIfThereAreManyLists) {
+  // Who takes chunks keeps something for each list.
+  PickleWriter pickle;
+  pickle.beginTrace().event("alloc", 0, 1);
+  for (int i = 0; i < 500; ++i) pickle.appends().list().mark().event("alloc", i * 512, 1);
+  Taken taken = readInChunks(pickle.endTrace().bytes());
+  EXPECT_TRUE(taken.forgotten);
+  EXPECT_EQ(taken.trace.devices.size(), 501U);
+}
+
 TEST(EventChunk, AreForgottenIfRowsMove) {
   // The second device's events come first.
   PickleWriter pickle;

@@ -1,9 +1,14 @@
 // Events of one shape are read by their bytes alone (event_runs.h). The careful way reads opcode by
 // opcode, so the two must agree, also where an event only seems to have the shape.
+#include "readers/torch/pickle/event_runs.h"
+
 #include <gtest/gtest.h>
 
 #include <random>
 
+#include "readers/torch/pickle/event_scanner.h"
+#include "readers/torch/pickle/machine.h"
+#include "readers/torch/pickle/pickle.h"
 #include "unit/readers/torch/pickle_writer.h"
 
 namespace tidegauge::readers::torch {
@@ -91,6 +96,8 @@ class Runs {
     return *this;
   }
   PickleWriter& raw() { return pickle_; }
+  // Where the next opcode will be.
+  size_t size() const { return pickle_.size(); }
 
   // Both ways, and the columns of the quick one.
   model::Events finish() {
@@ -172,6 +179,46 @@ TEST(EventRuns, ManyOfOneShape) {
   ASSERT_EQ(events.size(), 1000U);
   EXPECT_EQ(events.address[999], 4096U * 999);
   EXPECT_EQ(events.size_bytes[999], 999ULL * 999 * 999);
+}
+
+// The other tests would pass if nothing was ever recognised.
+TEST(EventRuns, RecogniseAllButTheFirst) {
+  Runs runs;
+  size_t begin = runs.size();
+  for (int64_t i = 0; i < 200; ++i) runs.add({.address = 4096 * i, .size_bytes = i});
+  std::span<const uint8_t> bytes = runs.raw().bytes();
+  model::Trace trace;
+  Values values(bytes, trace.strings);
+  Oddities oddities(values);
+  Columns columns(trace, values, oddities);
+  Machine machine(columns, Mode::kQuick);
+  PickleEnd end;
+  readPickle(bytes.first(begin), machine, columns, {}, end);  // what the events refer to
+  StackScanner stacks(columns, machine.memo(), bytes.data(), bytes.data() + bytes.size());
+  EventScanner scanner(columns, machine.memo(), stacks, bytes.data(), bytes.data() + bytes.size());
+  EventRuns events(columns, machine.memo(), stacks, bytes.data() + bytes.size());
+  const uint8_t* at = bytes.data() + begin + 1;
+  uint32_t row = 0;
+  EXPECT_EQ(events.scan(at, row), 0U);  // nothing was learnt
+  EventRow first;
+  ASSERT_TRUE(scanner.scanEvent(at, first));
+  events.learn(scanner.lastEvent().value(), first);
+  ++at;
+  EXPECT_GT(events.scan(at, row), 190U);  // all but those near the end of the input
+  EXPECT_EQ(trace.events.address[100], 4096U * 100);
+}
+
+TEST(EventRuns, AnEventWithAnotherPlaceIsNotLearntFor) {
+  // A snapshot may have device_free beside its address; an alloc must not.
+  for (const char* action : {"snapshot", "alloc"}) {
+    Runs runs;
+    for (int i = 0; i < 4; ++i) {
+      runs.raw().dict().memoize().mark().get(kAction).str(i < 2 ? "snapshot" : action);
+      runs.raw().get(kAddr).number(4096).get(kSize).number(512);
+      runs.raw().str("device_free").number(77).setItems();
+    }
+    EXPECT_EQ(runs.finish().size(), 4U);
+  }
 }
 
 TEST(EventRuns, AValueThatIsNoStackEndsTheBlock) {
