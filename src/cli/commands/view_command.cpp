@@ -140,7 +140,7 @@ int run(const ViewOptions& options) {
     follower.start();
     http.value()->stopAtSignals();
     opening.finish(application);
-    int exit_code = announcement.make(names);
+    int exit_code = announcement.make("shows", names);
     if (exit_code != 0) std::_Exit(exit_code);
     serving.join();
     announcement.forgetBrowser();

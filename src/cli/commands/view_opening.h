@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,12 +34,12 @@ class Announcement {
   Announcement(std::string url, bool opens_browser)
       : url_(std::move(url)), opens_browser_(opens_browser) {}
   bool isMade() const { return made_; }
-  // The exit code of standard output.
-  int make(const std::string& names) {
+  // `verb`: "shows", or "opens" what is still being read. The exit code of standard output.
+  int make(std::string_view verb, const std::string& names) {
     if (made_) return exit_code_;
     made_ = true;
     Output out;
-    out.print("Tidegauge shows {} at {}\nCtrl-C stops it.\n", base::printable(names), url_);
+    out.print("Tidegauge {} {} at {}\nCtrl-C stops it.\n", verb, base::printable(names), url_);
     exit_code_ = out.finish(0);
     if (exit_code_ == 0 && opens_browser_) browser_.open(url_);
     return exit_code_;
@@ -65,7 +66,7 @@ class PageOfOpening : public OpeningListener {
     constexpr std::chrono::milliseconds kPatience(80);
     return !announcement_.isMade() && std::chrono::steady_clock::now() - begin_ > kPatience;
   }
-  void print() override { announcement_.make(names_); }
+  void print() override { announcement_.make("opens", names_); }
   void readEvents(const readers::torch::EventChunk& chunk) override {
     opening_.readEvents(chunk.list, chunk.action, chunk.size_bytes);
   }

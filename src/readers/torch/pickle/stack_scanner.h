@@ -25,7 +25,11 @@ class StackScanner {
   static constexpr size_t kMaxFrames = 999;
 
   StackScanner(Columns& columns, Memo& memo, const uint8_t* begin, const uint8_t* end)
-      : columns_(columns), memo_(memo), begin_(begin), end_(end), frames_(kMaxFrames) {}
+      : columns_(columns), memo_(memo), begin_(begin), end_(end), frames_(kMaxFrames) {
+    // Memory that is never touched costs nothing; growing copies everything.
+    constexpr ptrdiff_t kBytesPerStack = 512;
+    seen_.reserve(static_cast<size_t>((end - begin) / kBytesPerStack));
+  }
 
   // `at` is an EMPTY_LIST. Values from `first_slot` on are incomplete. On failure the memo may have
   // grown, and `at` may have moved.
