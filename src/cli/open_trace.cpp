@@ -43,6 +43,13 @@ base::Result<std::vector<model::Trace>> readFile(const std::string& path, FileKi
     options.forget_chunks = [listener] { listener->forgetEvents(); };
   }
   options.lives = wanted.lives;
+  options.short_of_memory = [&path](uint64_t need_bytes, uint64_t free_bytes) {
+    complain(
+        fmt::format("tidegauge: {}: reading it may take {} of memory beside the file, and {} are "
+                    "free. If the system ends it, use a machine or a container with more.",
+                    base::printable(shownPath(path)), base::humanBytes(need_bytes),
+                    base::humanBytes(free_bytes)));
+  };
   return readers::torch::openSnapshots(path, options);
 }
 

@@ -309,7 +309,8 @@ void TotalsIndex::Cursor::apply() {
   uint64_t block = a.block_bytes[row];
   // Without branches: which of the three an event is cannot be predicted, and millions are walked.
   auto ifSo = [](bool so, uint64_t bytes) { return bytes & minus(so ? 1 : 0); };
-  bool begins = (a.first_step[row] == step_) & a.has(row, model::kAllocSeen);
+  auto is_seen = static_cast<unsigned>(a.has(row, model::kAllocSeen));
+  bool begins = (static_cast<unsigned>(a.first_step[row] == step_) & is_seen) != 0;
   bool is_freed = std::min(a.free_requested_step[row], a.last_step[row]) == step_;
   bool ends = a.last_step[row] == step_;
   totals_.requested_bytes += ifSo(begins, requested) - ifSo(ends, requested);

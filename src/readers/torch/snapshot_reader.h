@@ -32,6 +32,8 @@ struct ReadOptions {
   // Keeps every object until the end, which is otherwise done only if needed (machine.h). For
   // tests.
   bool careful = false;
+  // Called before a long input is read if that may take more memory than is free. May be empty.
+  std::function<void(uint64_t need_bytes, uint64_t free_bytes)> short_of_memory{};
   // Whether openSnapshots builds the lives of blocks and segments. Without them there are events
   // alone, and no final state.
   bool lives = true;

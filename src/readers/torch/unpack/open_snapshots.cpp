@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "base/file_bytes.h"
+#include "base/memory.h"
 #include "model/lives/lives.h"
 #include "model/lives/recording_issues.h"
 #include "readers/torch/unpack/lives_while_reading.h"
+#include "readers/torch/unpack/memory_need.h"
 #include "readers/torch/unpack/unpack.h"
 
 namespace tidegauge::readers::torch {
@@ -54,6 +56,11 @@ base::Result<std::vector<model::Trace>> openSnapshots(std::span<const uint8_t> b
     // The curve of a member does not continue that of the one before.
     bool is_first = traces.empty() && !passed_over;
     if (!is_first && options.forget_chunks) options.forget_chunks();
+    if (options.short_of_memory) {
+      uint64_t free_bytes = base::freeMemoryBytes();
+      if (isShortOfMemory(item.bytes.size(), free_bytes))
+        options.short_of_memory(memoryNeedBytes(item.bytes.size()), free_bytes);
+    }
     model::StartedDevices begun;
     base::Result<std::vector<model::Trace>> found = readAndJoin(item, options, begun);
     if (!found.ok()) {

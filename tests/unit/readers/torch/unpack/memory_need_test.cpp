@@ -1,0 +1,17 @@
+#include "readers/torch/unpack/memory_need.h"
+
+#include <gtest/gtest.h>
+
+namespace tidegauge::readers::torch {
+namespace {
+
+constexpr uint64_t kGib = uint64_t{1} << 30;
+
+TEST(MemoryNeed, IsSaidBeforeALongFileThatMayNotFit) {
+  EXPECT_TRUE(isShortOfMemory(5 * kGib, 3 * kGib));
+  EXPECT_FALSE(isShortOfMemory(5 * kGib, 6 * kGib));
+  EXPECT_FALSE(isShortOfMemory(kGib / 100, 0));
+}
+
+}  // namespace
+}  // namespace tidegauge::readers::torch
