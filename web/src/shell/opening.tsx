@@ -18,7 +18,7 @@ export function OpeningFile() {
   const path = height === "" ? "" : areaPath(of);
   return (
     <div class="opening">
-      <p aria-live="polite">{text}</p>
+      <h1 aria-live="polite">{text}</h1>
       <div
         class="progress"
         role="progressbar"
