@@ -5,7 +5,7 @@
 //   JSON ───┴► machine ─► columns (events, frames, stacks) ─┐
 //                     └─► tree (segments, settings, …) ─────┴► assemble ─► Trace
 //
-// Cost: one pass; peak memory = the input + the Trace + 8 bytes per memoized object. Source:
+// Cost: one pass; peak memory = the input + the Trace + 4 bytes per memoized object. Source:
 // docs/formats/snapshot.md.
 #pragma once
 

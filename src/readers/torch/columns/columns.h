@@ -3,7 +3,8 @@
 //
 //   {"action": "alloc", "addr": 0x7f…, "size": 512, "stream": 0, "frames": [stack 3]}  →  row 17
 //
-// Cost: about 45 bytes per event. Source: docs/formats/snapshot.md.
+// Cost: 21 to 29 bytes per event, and more where columns are not uniform (model/trace.h). Source:
+// docs/formats/snapshot.md.
 #pragma once
 
 #include <array>

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "base/file_bytes.h"
 #include "base/memory.h"
+#include "base/threads/parallel.h"
 #include "model/lives/lives.h"
 #include "model/lives/recording_issues.h"
 #include "readers/torch/unpack/lives_while_reading.h"
@@ -25,8 +25,7 @@ constexpr uint64_t kLongInput = 4 << 20;
 base::Result<std::vector<model::Trace>> readAndJoin(const Unpacked& item,
                                                     const ReadOptions& options,
                                                     model::StartedDevices& started) {
-  bool joins =
-      options.lives && item.bytes.size() >= kLongInput && std::thread::hardware_concurrency() > 1;
+  bool joins = options.lives && item.bytes.size() >= kLongInput && base::processors() > 1;
   if (!joins) return readSnapshots(item.bytes, item.name, options);
   LivesWhileReading lives(item.bytes.size());
   ReadOptions with_lives = options;
