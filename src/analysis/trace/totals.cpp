@@ -113,9 +113,8 @@ bool isPieceAt(const model::Trace& trace, const model::Device& device, uint64_t 
 
 TotalsIndex::TotalsIndex(const model::Trace& trace, const model::Device& device)
     : trace_(trace), device_(device), steps_(device.steps()) {
-  constexpr Step kManySteps = 100'000;
   constexpr size_t kMaxParts = 4;
-  if (steps_ >= kManySteps) parts_ = std::min(base::processors(), kMaxParts);
+  parts_ = base::partsFor(steps_, kMaxParts);
   blocks_.resize((steps_ + kBlock - 1) / kBlock);
   collectEdges();
   buildAll();

@@ -24,6 +24,13 @@ inline size_t processors() {
   return wanted > 0 ? wanted : std::max(1U, std::thread::hardware_concurrency());
 }
 
+// Into how many parts it is worth cutting the work on `items`: one for each processor, at most
+// `most`; a single one where a thread would cost more than it saves.
+inline size_t partsFor(size_t items, size_t most) {
+  constexpr size_t kManyItems = 100'000;
+  return items < kManyItems ? 1 : std::min(processors(), most);
+}
+
 // In another thread; without one, when the result is asked for.
 template <class F>
 std::future<void> started(F& work) {

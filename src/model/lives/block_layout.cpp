@@ -24,7 +24,7 @@ class BlockLayout {
   BlockLayout(Trace& trace, const Device& device)
       : trace_(trace),
         device_(device),
-        parts_(device.steps() < kManySteps ? 1 : std::min(base::processors(), kMaxParts)),
+        parts_(base::partsFor(device.steps(), kMaxParts)),
         starts_(device.segment_end - device.segment_begin),
         is_large_(parts_, std::vector<bool>(device.allocation_end - device.allocation_begin)) {}
 
@@ -34,7 +34,6 @@ class BlockLayout {
   }
 
  private:
-  static constexpr Step kManySteps = 100'000;
   static constexpr size_t kMaxParts = 4;
 
   void findLarge() {

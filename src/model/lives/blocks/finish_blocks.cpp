@@ -11,8 +11,7 @@
 namespace tidegauge::model {
 namespace {
 
-// From this number of rows on, several processors share them.
-constexpr size_t kManyRows = 100'000, kMaxParts = 8;
+constexpr size_t kMaxParts = 8;
 
 constexpr ActionSet kBlockActions{Action::kAlloc, Action::kFreeRequested, Action::kFreeCompleted};
 
@@ -59,7 +58,7 @@ void BlockLives::placeInSegments() {
   rows_.block_bytes.resize(used_);
   rows_.segment.resize(used_);
   // Each part of the rows begins with the ranges of its first step.
-  size_t parts = used_ < kManyRows ? 1 : std::min(base::processors(), kMaxParts);
+  size_t parts = base::partsFor(used_, kMaxParts);
   base::eachAtOnce(parts, parts, [&](size_t part) {
     OwnedRanges owned(*trace_, *device_);
     for (size_t row = used_ * part / parts; row < used_ * (part + 1) / parts; ++row) {
