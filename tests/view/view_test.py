@@ -17,6 +17,8 @@ import urllib.request
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("TIDEGAUGE_BINARY", ROOT / "build/dev/tidegauge")
 EXAMPLE = ROOT / "examples/two_gpus.pickle.zst"
+LARGE = pathlib.Path(os.environ.get("TIDEGAUGE_SHARED", ROOT.parent / "shared"),
+                     "data/large/train-1m-events.pickle.zst")
 ENDLESS = ("WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
            "SELECT count(*) FROM c")
 HANGS_S = 60  # no answer by then: it hangs
@@ -93,8 +95,25 @@ class ViewTest(unittest.TestCase):
             threading.Event().wait(0.05)
         process.send_signal(signal.SIGINT)
         with open(reads, "rb") as pipe:
-            self.assertIn(b"Ctrl-C stops it.", pipe.read())
+            self.assertIn(b"Ctrl-C stops it.", pipe.read()[4096:])
         self.assertEqual(process.wait(HANGS_S), 0)
+
+    def test_ctrl_c_before_the_address_is_printed_stops_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = pathlib.Path(folder, "slow.pickle")
+            os.mkfifo(pipe)
+            process = subprocess.Popen([BINARY, "view", "--no-browser", pipe], stdout=subprocess.PIPE)
+            with open(pipe, "wb"):  # it is being read from now on
+                process.send_signal(signal.SIGINT)
+                said, _ = process.communicate(timeout=HANGS_S)
+            self.assertEqual((process.returncode, said), (130, b""))
+
+    def test_ctrl_c_while_files_are_read_ends_it_in_order(self):
+        if not LARGE.exists():
+            self.skipTest("needs a large file: set TIDEGAUGE_SHARED to the folder of the real files")
+        with View("--no-browser", *[LARGE] * 8) as view:
+            self.assertFalse(view.ask("api/opening")["open"])
+            self.assertEqual(view.interrupt(), 0)
 
     def test_ctrl_c_ends_a_running_query(self):
         with View("--no-browser", EXAMPLE) as view:

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <atomic>
 #include <memory>
 #include <thread>
 
@@ -113,20 +113,21 @@ int run(const ViewOptions& options) {
   Announcement announcement(fmt::format("http://127.0.0.1:{}/{}/", port, token.value()),
                             !options.no_browser);
   server::Opening opening(gate, traces.size());
+  std::atomic<int> exit_code = 0;  // once the files are open: of those that could not be read
+  http.value()->stopAtSignals();
   std::thread serving([&] {
     http.value()->runUntilSignal(
         {.answer = [&](const server::Request& request,
                        std::stop_token stop) { return opening.answer(request, std::move(stop)); },
          .lane = [&](const server::Request& r) { return opening.lane(r); }});
+    announcement.endAtSignal(exit_code);
   });
   auto open_and_show = [&] {
     PageOfOpening page(opening, announcement, options.files);
     Opened opened = openTraces(traces, {.rules = rules.value(), .listener = &page});
     if (opened.exit_code == 0) opened.exit_code = measured_code;
-    if (opened.traces.empty() && measured->empty()) {
-      announcement.forgetBrowser();
-      std::_Exit(opened.exit_code);  // a page may still wait for an answer
-    }
+    if (opened.traces.empty() && measured->empty()) announcement.end(opened.exit_code);
+    exit_code = opened.exit_code;
     opened.failed.insert(opened.failed.end(), failed.begin(), failed.end());
     server::Session session =
         server::openSession(std::move(opened.traces), failedFiles(opened.failed));
@@ -138,22 +139,17 @@ int run(const ViewOptions& options) {
     server::Application application(std::move(session), gate);
     server::Follower follower(application, std::move(recordings), rules.value());
     follower.start();
-    http.value()->stopAtSignals();
     opening.finish(application);
-    int exit_code = announcement.make("shows", names);
-    if (exit_code != 0) std::_Exit(exit_code);
-    serving.join();
-    announcement.forgetBrowser();
-    // Answers, such as a query, may still be running. They are not needed, and they write nothing.
-    std::_Exit(opened.exit_code);
+    if (int not_written = announcement.make("shows", names); not_written != 0)
+      announcement.end(not_written);
+    serving.join();  // it ends the process: what it answers from must live until then
   };
   try {
     open_and_show();
   } catch (const std::bad_alloc&) {
     complain("tidegauge: there is not enough memory for these files.");
   }
-  announcement.forgetBrowser();
-  std::_Exit(kNotRead);  // the thread that serves must not outlive what it uses
+  announcement.end(kNotRead);  // the thread that serves must not outlive what it uses
 }
 
 }  // namespace

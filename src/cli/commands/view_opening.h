@@ -8,6 +8,9 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,14 +31,19 @@ inline std::string announcedName(const std::vector<std::string>& paths) {
   return paths[0] == "-" ? "standard input" : paths[0].substr(paths[0].find_last_of('/') + 1);
 }
 
-// Where the page is: printed, and opened in the browser, once.
+// Where the page is: printed, and opened in the browser, once. One thread makes it, and another may
+// end the process meanwhile.
 class Announcement {
  public:
   Announcement(std::string url, bool opens_browser)
       : url_(std::move(url)), opens_browser_(opens_browser) {}
-  bool isMade() const { return made_; }
+  bool isMade() const {
+    std::scoped_lock lock(mutex_);
+    return made_;
+  }
   // `verb`: "shows", or "opens" what is still being read. The exit code of standard output.
   int make(std::string_view verb, const std::string& names) {
+    std::scoped_lock lock(mutex_);
     if (made_) return exit_code_;
     made_ = true;
     Output out;
@@ -44,11 +52,22 @@ class Announcement {
     if (exit_code_ == 0 && opens_browser_) browser_.open(url_);
     return exit_code_;
   }
-  void forgetBrowser() { browser_.forget(); }
+  // Removes what the browser was given, and ends the process at once: threads that answer requests
+  // or read a file write nothing that matters. An announcement that has begun is printed first.
+  [[noreturn]] void end(int exit_code) {
+    std::scoped_lock lock(mutex_);
+    browser_.forget();
+    std::_Exit(exit_code);
+  }
+  // At Ctrl-C, which the announcement says stops it: then that is no failure.
+  [[noreturn]] void endAtSignal(int exit_code) { end(isMade() ? exit_code : kInterrupted); }
 
  private:
+  static constexpr int kInterrupted = 128 + SIGINT;
+
   std::string url_;
   bool opens_browser_;
+  mutable std::mutex mutex_;
   bool made_ = false;
   int exit_code_ = 0;
   Browser browser_;

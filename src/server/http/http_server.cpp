@@ -331,7 +331,14 @@ void HttpServer::run(Handler handler) {
 }
 
 void HttpServer::stopAtSignals() {
-  for (int signal : {SIGINT, SIGTERM}) parts_->signals.add(signal);
+  for (int signal : {SIGINT, SIGTERM}) {
+    parts_->signals.add(signal);
+    // Boost's handler (1.74) would end what any thread writes just then with EINTR.
+    struct sigaction action {};
+    sigaction(signal, nullptr, &action);
+    action.sa_flags |= SA_RESTART;
+    sigaction(signal, &action, nullptr);
+  }
   parts_->signals.async_wait([this](auto error, int) {
     if (!error) stop();
   });
