@@ -224,11 +224,20 @@ class Truth(WssCase):
             self.skipTest("this kernel gives no transparent huge pages: set transparent_hugepage/enabled to madvise")
         for backend in self.backends():
             with self.subTest(backend), self.touching(64, 2, "scattered", "huge") as (pid, address, size):
-                mine, _ = self.touched(address, "--backend", backend, pid, 0.1)
-                if mine["huge"] < size:
-                    self.skipTest("no huge pages were free for the program: free some memory")
-                self.assertLessEqual(mine["referenced"], size)
-                self.assertGreaterEqual(mine["referenced"], size - 2 * MIB)  # one page that the kernel aged just then
+                most = 0
+                for _ in range(5):
+                    mine, row = self.touched(address, "--backend", backend, pid, 0.1)
+                    if mine["huge"] < size:
+                        self.skipTest("no huge pages were free for the program: free some memory")
+                    self.assertLessEqual(mine["referenced"], size)
+                    most = max(most, mine["referenced"])
+                    # Another DAMON takes accessed bits of pages that it samples, now and then: it says so.
+                    if "damon" not in row["error"]["unseen"]:
+                        self.assertGreaterEqual(mine["referenced"], size - 2 * MIB)  # one that was aged just then
+                    else:
+                        self.assertTrue(row["error"]["at_least"])
+                        self.assertEqual(backend, "pte")
+                self.assertGreaterEqual(most, size - 2 * MIB)  # it does not do so all the time
                 text = wss("--backend", backend, pid, 0.1).stdout
                 self.assertIn("64.0 MiB is in huge pages, which count as a whole", text)
 

@@ -40,6 +40,8 @@ struct Clearing {
   bool is_flushed = true;
   // What a guest of KVM touches counts: the kernel asks KVM for it, or lets the guest fault again.
   bool sees_guests = false;
+  // Another DAMON clears accessed bits meanwhile, which this back-end reads.
+  bool is_sampled_by_others = false;
   int64_t ring_cpu_ns = 0;  // of a SwitchRing's processes, which no clock of this program counts
 };
 

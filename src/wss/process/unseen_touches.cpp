@@ -81,11 +81,10 @@ UnseenTouches unseenTouchesOf(const Process& process) {
 std::string unseenSentence(const UnseenTouches& unseen) {
   std::string who;
   for (Toucher one : unseen.list())
-    who +=
-        fmt::format("{}{}", who.empty() ? "" : "; by ", kTouchers[static_cast<size_t>(one)].words);
+    who += fmt::format("{}{}", who.empty() ? "" : "; ", kTouchers[static_cast<size_t>(one)].words);
   if (who.empty()) return {};
   return fmt::format(
-      "Not seen here: touches by {}. Ref is a lower bound.{}", who,
+      "Not seen here: touches {}. Ref is a lower bound.{}", who,
       unseen.has(Toucher::kKvm)
           ? " For one process, --backend damon and --backend idle see those of a guest."
           : "");

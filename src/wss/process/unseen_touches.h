@@ -21,18 +21,20 @@
 
 namespace tidegauge::wss {
 
-enum class Toucher : uint8_t { kKvm, kVhost, kRdma, kVfio, kIoUring };
+// kDamon is not by what is open: another DAMON may clear the trace of a touch of a huge page.
+enum class Toucher : uint8_t { kKvm, kVhost, kRdma, kVfio, kIoUring, kDamon };
 
 // As in JSON, and in words.
 struct ToucherName {
   std::string_view json, words;
 };
-inline constexpr std::array<ToucherName, 5> kTouchers{
-    {{"kvm", "a guest of KVM, through page tables of its own"},
-     {"vhost", "vhost in the kernel"},
-     {"rdma", "a network device (RDMA)"},
-     {"vfio", "a device that was passed through (VFIO)"},
-     {"io_uring", "the kernel, in registered buffers of io_uring"}}};
+inline constexpr std::array<ToucherName, 6> kTouchers{
+    {{"kvm", "by a guest of KVM, through page tables of its own"},
+     {"vhost", "by vhost in the kernel"},
+     {"rdma", "by a network device (RDMA)"},
+     {"vfio", "by a device that was passed through (VFIO)"},
+     {"io_uring", "by the kernel, in registered buffers of io_uring"},
+     {"damon", "of huge pages that another DAMON sampled"}}};
 
 inline std::string_view jsonName(Toucher one) { return kTouchers[static_cast<size_t>(one)].json; }
 // The one of that name; absent: there is none.

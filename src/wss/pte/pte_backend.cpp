@@ -47,6 +47,7 @@ base::Result<Clearing> PteBackend::clear(const Process& process, Clock& clock) {
   TG_ASSIGN_OR_RETURN(std::optional<ManyMappings> many,
                       ManyMappings::clear(tables_, process, flush_, clock, done));
   if (many) many_.emplace(process.pid(), std::move(*many));
+  done.is_sampled_by_others = Kdamond::isOthersAtWork();
   done.cost.cpu_ns = clock.cpu_ns() - cpu_ns;
   return done;
 }

@@ -105,7 +105,7 @@ std::optional<Cost> SampledBackend::predicted(const Resident& resident, size_t m
 }
 
 base::Result<Clearing> SampledBackend::clear(const Process& process, Clock& clock) {
-  Clearing done;
+  Clearing done{.is_sampled_by_others = Kdamond::isOthersAtWork()};
   int64_t cpu_ns = clock.cpu_ns();
   TG_ASSIGN_OR_RETURN(std::vector<MappingUse> uses, readMaps(process));
   // A table that also contains something else is examined for both.
