@@ -25,6 +25,10 @@ if(TIDEGAUGE_PAGE_TABLES)
   file(GLOB bpf_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bpf/*.h
        ${PROJECT_SOURCE_DIR}/bpf/*/*.h ${PROJECT_SOURCE_DIR}/bpf/*.c)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/bpf)
+  set(multiarch ${CMAKE_LIBRARY_ARCHITECTURE})
+  if(NOT multiarch)  # a compiler for another system than this one (cmake/zig.cmake)
+    set(multiarch ${CMAKE_SYSTEM_PROCESSOR}-linux-gnu)
+  endif()
   # tidegauge_compile_bpf(SOURCE MACHINE OBJECT): SOURCE.bpf.c for a kernel on MACHINE, as libbpf names it.
   #
   # -g: the type information by which libbpf finds fields in the running kernel. v3: additions that
@@ -34,7 +38,7 @@ if(TIDEGAUGE_PAGE_TABLES)
     add_custom_command(
       OUTPUT ${object}
       COMMAND ${BPF_CLANG} -O2 -g -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_${machine}
-              -I/usr/include/${CMAKE_LIBRARY_ARCHITECTURE} -fdebug-prefix-map=${PROJECT_SOURCE_DIR}=.
+              -I/usr/include/${multiarch} -fdebug-prefix-map=${PROJECT_SOURCE_DIR}=.
               -c ${PROJECT_SOURCE_DIR}/bpf/${source}.bpf.c -o ${object}
       DEPENDS ${bpf_sources}
       COMMENT "Compiling the BPF programs of ${source} for ${machine}" VERBATIM)

@@ -12,6 +12,9 @@ target_compile_options(tidegauge_shim PRIVATE -O2 -fno-sanitize=all -ftls-model=
 target_link_options(tidegauge_shim PRIVATE -static-libgcc -fno-sanitize=all -Wl,-z,defs -Wl,-z,now
                     -Wl,--no-undefined)
 target_link_libraries(tidegauge_shim PRIVATE ${CMAKE_DL_LIBS})
+if(TIDEGAUGE_WHEEL)  # zig has the unwinder in a library of its own (cmake/zig.cmake)
+  target_link_libraries(tidegauge_shim PRIVATE unwind)
+endif()
 set(shim_file ${PROJECT_BINARY_DIR}/preload/tidegauge_shim.so)
 add_library(tidegauge_preload STATIC)
 tidegauge_embed(tidegauge_preload ${shim_file} tidegauge_preload_library)

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -156,7 +157,7 @@ void setNice(int nice) {
   thread_local bool asks = false;
   if (!asks && setpriority(PRIO_PROCESS, 0, nice) == 0) return;
   asks = true;
-  ask({.task = Task::kNice, .pid = static_cast<uint32_t>(gettid()), .nice = nice});
+  ask({.task = Task::kNice, .pid = static_cast<uint32_t>(syscall(SYS_gettid)), .nice = nice});
 }
 
 void continueProcess(pid_t pid) {

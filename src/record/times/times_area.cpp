@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +27,9 @@ extern "C" const unsigned char tidegauge_times_library_end[];
 namespace tidegauge::record {
 namespace {
 
+// close_range(), which glibc has since 2.34.
+void closeRange(unsigned first, unsigned last) { (void)syscall(SYS_close_range, first, last, 0); }
+
 // In the new process: nothing but the two files and the line stays open.
 [[noreturn]] void holdOpen(int library, int records, int line, const std::optional<Caller>& user) {
   for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGUSR1, SIGUSR2})
@@ -36,10 +40,10 @@ namespace {
   unsigned from = 3;
   for (int descriptor : kept) {
     auto at = static_cast<unsigned>(descriptor);
-    if (from < at) (void)close_range(from, at - 1, 0);
+    if (from < at) closeRange(from, at - 1);
     from = at + 1;
   }
-  (void)close_range(from, ~0U, 0);
+  closeRange(from, ~0U);
   bool is_ready = keepCapabilities(0, user).ok();
   // Without it, programs of the same user may not open these files.
   (void)prctl(PR_SET_DUMPABLE, 1);

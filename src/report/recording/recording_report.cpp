@@ -16,6 +16,7 @@
 #include "model/incomplete.h"
 #include "model/ledger/ledger.h"
 #include "model/recorded_work.h"
+#include "report/recording/signal_name.h"
 #include "report/recording/unrecorded_report.h"
 #include "report/words/holder_names.h"
 #include "report/words/sentence_json.h"
@@ -391,9 +392,9 @@ Section refusedSection(const AnalysedTrace& analysed, size_t rows) {
 std::string endingText(int64_t exit_status) {
   int status = static_cast<int>(exit_status & 0xffff);
   if (int signal = WTERMSIG(status); signal != 0) {
-    const char* name = sigabbrev_np(signal);
-    return name != nullptr ? fmt::format("it was killed by SIG{} ({})", name, signal)
-                           : fmt::format("it was killed by signal {}", signal);
+    std::string name = signalName(signal);
+    return name.starts_with("SIG") ? fmt::format("it was killed by {} ({})", name, signal)
+                                   : fmt::format("it was killed by {}", name);
   }
   int code = WEXITSTATUS(status);
   return code == 0 ? "it ended well, exit status 0"
@@ -413,10 +414,7 @@ std::string endingInAWord(int64_t ended_ns, int64_t exit_status, std::string_vie
   if (ended_ns == model::kNotRecorded) return "ran on";
   if (exit_status == model::kNotRecorded) return std::string(end_reason);
   int status = static_cast<int>(exit_status & 0xffff);
-  if (int signal = WTERMSIG(status); signal != 0) {
-    const char* name = sigabbrev_np(signal);
-    return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
-  }
+  if (int signal = WTERMSIG(status); signal != 0) return signalName(signal);
   return fmt::format("exit {}", WEXITSTATUS(status));
 }
 

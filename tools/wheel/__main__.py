@@ -1,0 +1,57 @@
+"""`./dev wheel`: builds the wheel and tries it on other systems.
+
+    python3 tools/wheel [--rebuild-deps] [--no-tries] [--out dist]
+
+The libraries, the compiler and the build stay in build/wheel for the next time. --rebuild-deps fetches
+Debian's newest sources and builds every library anew: that answers a CVE."""
+import argparse
+import os
+import pathlib
+import subprocess
+import time
+
+import libraries
+import tries
+import wheel_file
+from toolchain import Toolchain
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RPATH = "$ORIGIN/../lib/tidegauge"
+
+
+def build_program(toolchain, work, prefix):
+    """The command, with the page and the recorder in it."""
+    folder = work / "engine"
+    environment = toolchain.environment() | {"LD_LIBRARY_PATH": str(prefix / "lib")}
+    configure = ["cmake", "-GNinja", "-B", folder, "-DCMAKE_TOOLCHAIN_FILE=cmake/zig.cmake", f"-DTIDEGAUGE_WHEEL={work}",
+                 "-DCMAKE_BUILD_TYPE=Release", "-DTIDEGAUGE_PRECOMPILED=ON", "-DMOLD_PROGRAM=OFF",
+                 "-DCMAKE_BUILD_WITH_INSTALL_RPATH=ON", f"-DCMAKE_INSTALL_RPATH={RPATH}"]
+    with open(work / "program.log", "w", encoding="utf-8") as log:
+        for words in (configure, ["ninja", "-C", folder, "tidegauge"]):
+            if subprocess.run(list(map(str, words)), cwd=ROOT, env=environment, stdout=log,
+                              stderr=subprocess.STDOUT).returncode:
+                raise SystemExit(f"wheel: {words[0]} failed; its words are in {log.name}")
+    return folder / "tidegauge"
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./dev wheel", description="Build the wheel and try it on other systems.")
+    parser.add_argument("--rebuild-deps", action="store_true", help="build every library anew, from the newest sources")
+    parser.add_argument("--no-tries", action="store_true", help="only build it")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "dist", help="folder for the wheel (default: dist)")
+    options = parser.parse_args()
+    work = ROOT / "build/wheel"
+    began = time.monotonic()
+    toolchain = Toolchain(work / "toolchain")
+    prefix, built = libraries.build(toolchain, work, again=options.rebuild_deps)
+    print("building the command", flush=True)
+    program = build_program(toolchain, work, prefix)
+    wheel = wheel_file.assemble(ROOT, work, program, prefix, built, toolchain, options.out.resolve())
+    print(f"{os.path.relpath(wheel)}: {wheel.stat().st_size / 1e6:.1f} MB, after {time.monotonic() - began:.0f} s", flush=True)
+    print(wheel_file.audit(work, wheel))
+    if not options.no_tries and not tries.run(ROOT, work, wheel):
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""The libraries in the wheel, built from Debian's sources: static, and those of elfutils shared.
+
+    build(toolchain, FOLDER)  →  FOLDER/prefix with include/ and lib/, and what is in it: [Library, …]
+
+elfutils is under the LGPL: as shared libraries beside the program, anyone can replace them. Whatever
+was built stays, by version of the source and of the compiler."""
+import dataclasses
+import hashlib
+import inspect
+import os
+import pathlib
+import shutil
+import subprocess
+
+import sources
+
+JOBS = str(os.cpu_count() or 1)
+CMAKE = ["-GNinja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_POSITION_INDEPENDENT_CODE=ON", "-DBUILD_SHARED_LIBS=OFF"]
+STATIC = ["--disable-shared", "--enable-static", "--with-pic"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Library:
+    name: str       # of Debian's source package
+    version: str    # Debian's
+    licence: str    # as SPDX names it
+    copyright: pathlib.Path
+
+
+class Build:
+    """One library: commands run in a copy of its source."""
+
+    def __init__(self, toolchain, source, work, prefix):
+        self.environment = toolchain.environment() | {
+            "PKG_CONFIG_LIBDIR": f"{prefix}/lib/pkgconfig", "CPPFLAGS": f"-I{prefix}/include", "LDFLAGS": f"-L{prefix}/lib"}
+        self.prefix, self.work = prefix, work
+        shutil.rmtree(work, ignore_errors=True)
+        shutil.copytree(source.folder, work, symlinks=True)
+        self.log = work.parent / f"{work.name}.log"
+        self.log.unlink(missing_ok=True)
+
+    def run(self, *words, cwd=None, **more):
+        with self.log.open("a") as log:
+            print("+", *words, file=log, flush=True)
+            done = subprocess.run(list(map(str, words)), cwd=cwd or self.work, env=self.environment | more, stdout=log,
+                                  stderr=subprocess.STDOUT)
+        if done.returncode:
+            raise SystemExit(f"wheel: {words[0]} failed for {self.work.name}; its words are in {self.log}")
+
+    def install(self, part, *files):
+        for file in files:
+            shutil.copy(self.work / file, self.prefix / part)
+
+    def cmake(self, *options):
+        self.run("cmake", *CMAKE, f"-DCMAKE_INSTALL_PREFIX={self.prefix}", "-DCMAKE_INSTALL_LIBDIR=lib", *options, "-B", "out")
+        self.run("cmake", "--build", "out", "--target", "install")
+
+    def configure(self, *options, targets=("install",)):
+        self.run("./configure", f"--prefix={self.prefix}", *options)
+        self.run("make", f"-j{JOBS}")
+        self.run("make", *targets)
+
+
+def fmtlib(build):
+    build.cmake("-DFMT_TEST=OFF", "-DFMT_DOC=OFF")
+
+
+def re2(build):
+    # Debian leaves out the tables of Unicode and makes them from its own package of that.
+    build.run("make", f"-j{JOBS}", "REBUILD_TABLES=1", f"prefix={build.prefix}", "CXXFLAGS=-O3 -fPIC -pthread",
+              "static-install", PATH=f"/usr/bin:{os.environ['PATH']}")  # with Debian's python3-six
+
+
+def yaml_cpp(build):
+    build.cmake("-DYAML_CPP_BUILD_TESTS=OFF", "-DYAML_CPP_BUILD_TOOLS=OFF", "-DYAML_BUILD_SHARED_LIBS=OFF")
+
+
+def sqlite3(build):
+    build.run("./configure", f"--prefix={build.prefix}", "--disable-tcl", "--disable-readline", *STATIC,
+              CPPFLAGS="-DSQLITE_ENABLE_COLUMN_METADATA -DSQLITE_THREADSAFE=1")
+    build.run("make", f"-j{JOBS}", "sqlite3.c", "sqlite3.h")
+    build.run("make", f"-j{JOBS}", "lib_install", "sqlite3.pc")
+    build.install("include", "sqlite3.h", "sqlite3ext.h")
+    build.install("lib/pkgconfig", "sqlite3.pc")
+
+
+def zlib(build):
+    build.run("./configure", f"--prefix={build.prefix}", "--static")
+    build.run("make", f"-j{JOBS}", "install")
+
+
+def libzstd(build):
+    words = [f"PREFIX={build.prefix}", f"-j{JOBS}"]
+    build.run("make", "-C", "lib", *words, "libzstd.a", "install-static", "install-includes", "install-pc")
+
+
+def xz_utils(build):
+    off = [f"--disable-{one}" for one in ("xz", "xzdec", "lzmadec", "lzmainfo", "lzma-links", "scripts", "doc", "nls")]
+    build.configure(*STATIC, *off)
+
+
+def bzip2(build):
+    flags = "-O2 -fPIC -D_FILE_OFFSET_BITS=64"
+    build.run("make", f"-j{JOBS}", "libbz2.a", f"CFLAGS={flags}", f"CC={build.environment['CC']}",
+              f"AR={build.environment['AR']}", f"RANLIB={build.environment['RANLIB']}")
+    build.install("lib", "libbz2.a")
+    build.install("include", "bzlib.h")
+
+
+def xxhash(build):
+    build.run("make", f"-j{JOBS}", f"PREFIX={build.prefix}", "libxxhash.a", "libxxhash.pc")
+    build.install("lib", "libxxhash.a")
+    build.install("lib/pkgconfig", "libxxhash.pc")
+    build.install("include", "xxhash.h", "xxh3.h")
+
+
+def elfutils(build):
+    off = [f"--disable-{one}" for one in ("debuginfod", "libdebuginfod", "nls")]
+    build.run("./configure", f"--prefix={build.prefix}", *off, "--without-bzlib", "--without-lzma", "--without-zstd")
+    # Its lists of symbols name some that it no longer has; GNU's linker does not mind, and lld does.
+    words = [f"-j{JOBS}", "CFLAGS=-O2 -fPIC -w -Wno-error", f"LDFLAGS=-L{build.prefix}/lib -Wl,--undefined-version"]
+    for part in ("lib", "libelf", "libebl", "libdwelf", "libcpu", "backends", "libdwfl", "libdw"):
+        build.run("make", "-C", part, *words)
+    for part, header in (("libelf", "libelf.h"), ("libelf", "gelf.h"), ("libdw", "dwarf.h"), ("libdw", "libdw.h"),
+                         ("libdwfl", "libdwfl.h"), ("libebl", "libebl.h"), ("libdwelf", "libdwelf.h")):
+        build.install("include" if part == "libelf" or header == "dwarf.h" else "include/elfutils", f"{part}/{header}")
+    build.install("include/elfutils", "libelf/elf-knowledge.h", "version.h")
+    build.install("lib", "libelf/libelf.so.1", "libdw/libdw.so.1")
+    build.install("lib/pkgconfig", "config/libelf.pc", "config/libdw.pc")
+    for name in ("libelf", "libdw"):
+        link = build.prefix / f"lib/{name}.so"
+        link.unlink(missing_ok=True)
+        link.symlink_to(f"{name}.so.1")
+
+
+def libbpf(build):
+    build.run("make", "-C", "src", f"-j{JOBS}", "BUILD_STATIC_ONLY=1", f"PREFIX={build.prefix}",
+              f"LIBDIR={build.prefix}/lib", "install", EXTRA_CFLAGS=f"-I{build.prefix}/include -O2 -fPIC")
+    file = build.prefix / "lib/pkgconfig/libbpf.pc"  # static: whoever links it needs these as well
+    file.write_text(file.read_text().replace("Requires.private:", "Requires:"))
+
+
+# By licence; in the order of what needs what.
+RECIPES = {"zlib": (zlib, "Zlib"), "bzip2": (bzip2, "bzip2-1.0.6"), "xz-utils": (xz_utils, "0BSD"),
+           "libzstd": (libzstd, "BSD-3-Clause"), "xxhash": (xxhash, "BSD-2-Clause"), "fmtlib": (fmtlib, "MIT"),
+           "re2": (re2, "BSD-3-Clause"), "yaml-cpp": (yaml_cpp, "MIT"), "sqlite3": (sqlite3, "blessing"),
+           "elfutils": (elfutils, "LGPL-3.0-or-later OR GPL-2.0-or-later"),
+           "libbpf": (libbpf, "LGPL-2.1-only OR BSD-2-Clause")}
+
+
+# Headers alone: Debian's own packages of them, as they are.
+HEADERS = {"boost": [], "CLI": ["share/cmake/CLI11"], "nlohmann": ["share/cmake/nlohmann_json"], "protozero": []}
+
+
+def copy_headers(prefix):
+    for name, more in HEADERS.items():
+        for part in [f"include/{name}", *more]:
+            if not os.path.isdir(f"/usr/{part}"):
+                raise SystemExit(f"wheel: needs /usr/{part} of Debian's packages (./dev deps)")
+            shutil.copytree(f"/usr/{part}", prefix / part, dirs_exist_ok=True)
+
+
+def build(toolchain, folder, again=False):
+    folder = pathlib.Path(folder).resolve()
+    prefix = folder / "prefix"
+    if again:
+        shutil.rmtree(prefix, ignore_errors=True)
+    for part in ("include/elfutils", "lib/pkgconfig"):
+        (prefix / part).mkdir(parents=True, exist_ok=True)
+    built = []
+    for name, source in sources.fetch(RECIPES, folder / "sources").items():
+        recipe, licence = RECIPES[name]
+        key = f"{source.version} {toolchain.version()} {inspect.getsource(recipe)}"
+        stamp = prefix / f".{name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+        if not stamp.exists():
+            print(f"building {name} {source.version}", flush=True)
+            recipe(Build(toolchain, source, folder / "work" / name, prefix))
+            stamp.touch()
+        built.append(Library(name, source.version, licence, source.folder / "debian/copyright"))
+    copy_headers(prefix)
+    return prefix, built
+
+
+if __name__ == "__main__":
+    import sys
+    from toolchain import Toolchain
+    build(Toolchain(pathlib.Path(sys.argv[1]) / "toolchain"), sys.argv[1], again="--again" in sys.argv)
