@@ -65,6 +65,16 @@ def why_not():
 OLDER = {"5.10": "bullseye"}  # lines of kernels that belong to an earlier Debian than this machine's
 
 
+def debian_site():
+    """Where this machine's own apt fetches Debian from."""
+    done = subprocess.run(["apt-get", "indextargets", "--format", "$(CODENAME) $(SITE)", "Created-By: Packages"],
+                          capture_output=True, text=True, check=True)
+    sites = [site for release, site in map(str.split, done.stdout.splitlines()) if "-" not in release and "debian" in site]
+    if not sites:
+        raise RuntimeError("apt has no source of Debian here")
+    return sites[0]
+
+
 def apt_for(line, cache):
     """Options with which apt reads the lists of that line's Debian, and nothing of this machine's."""
     if line not in OLDER:
@@ -77,7 +87,7 @@ def apt_for(line, cache):
         for name in ("lists/partial", "cache/archives/partial"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         key = "/usr/share/keyrings/debian-archive-keyring.gpg"
-        sources.write_text(f"deb [signed-by={key}] http://deb.debian.org/debian {OLDER[line]} main\n")
+        sources.write_text(f"deb [signed-by={key}] {debian_site()} {OLDER[line]} main\n")
         subprocess.run(["apt-get", "-qq", *options, "update"], check=True, capture_output=True)
         (folder / "lists" / "read").touch()
     return options
