@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/layout/layout.h"
+#include "analysis/trace/change_marks.h"
 #include "analysis/trace/peak.h"
 #include "base/format.h"
 #include "model/lives/stated_sums.h"
@@ -21,13 +22,29 @@ std::string verdict(uint64_t difference_bytes) {
   return difference_bytes == 0 ? "" : fmt::format("; differs by {}", humanBytes(difference_bytes));
 }
 
-// The sums that are compared at every step, in one walk over the totals.
+// The sums that are compared at every step.
 struct EveryStep {
   uint64_t drawn_difference_bytes = 0;  // the largest between the totals and the rows
   uint64_t over_bytes = 0;              // active above reserved, at most
   Step over_step = 0;
 };
-EveryStep checkEveryStep(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
+
+// Whether the drawn rows change active bytes at each step as the totals do.
+bool areDrawnAlike(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
+  const model::Allocations& a = analysed.trace.allocations;
+  Step steps = device.totals.steps();
+  std::vector<uint64_t> marks(device.totals.activeMarks().size());
+  for (uint64_t row = device.device.allocation_begin; row < device.device.allocation_end; ++row) {
+    Step first = a.first_step[row], last = a.last_step[row];
+    uint64_t bytes = a.block_bytes[row];
+    if (first < steps) marks[first / kMarkSteps] += bytes * markWeight(first);
+    if (last < steps) marks[last / kMarkSteps] -= bytes * markWeight(last);
+  }
+  return marks == device.totals.activeMarks();
+}
+
+// The largest difference between the totals and the rows, by a walk over all steps.
+uint64_t drawnDifferenceBytes(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   const model::Allocations& a = analysed.trace.allocations;
   Step steps = device.totals.steps();
   std::vector<uint64_t> change(steps);  // in live bytes, from the rows; a loss of x is 2^64 − x
@@ -35,18 +52,34 @@ EveryStep checkEveryStep(const AnalysedTrace& analysed, const DeviceAnalysis& de
     if (a.first_step[row] < steps) change[a.first_step[row]] += a.block_bytes[row];
     if (a.last_step[row] < steps) change[a.last_step[row]] -= a.block_bytes[row];
   }
-  EveryStep worst;
-  uint64_t live = 0;
+  uint64_t worst = 0, live = 0;
   device.totals.forEach(0, steps, [&](Step step, const Totals& totals) {
     live += change[step];
-    worst.drawn_difference_bytes =
-        std::max(worst.drawn_difference_bytes, difference(totals.active_bytes, live));
-    if (totals.active_bytes > totals.reserved_bytes &&
-        totals.active_bytes - totals.reserved_bytes > worst.over_bytes) {
+    worst = std::max(worst, difference(totals.active_bytes, live));
+  });
+  return worst;
+}
+
+EveryStep checkEveryStep(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
+  EveryStep worst;
+  if (!areDrawnAlike(analysed, device))
+    worst.drawn_difference_bytes = drawnDifferenceBytes(analysed, device);
+  // Steps need a look only where the extremes of several leave room for more.
+  Step steps = device.totals.steps();
+  for (Step begin = 0, end = 0; begin < steps; begin = end) {
+    end = begin + std::min(kMarkSteps, steps - begin);
+    Span span = device.totals.span(begin, end);
+    if (span.active_max <= span.reserved_min ||
+        span.active_max - span.reserved_min <= worst.over_bytes)
+      continue;
+    device.totals.forEach(begin, end, [&](Step step, const Totals& totals) {
+      if (totals.active_bytes <= totals.reserved_bytes ||
+          totals.active_bytes - totals.reserved_bytes <= worst.over_bytes)
+        return;
       worst.over_bytes = totals.active_bytes - totals.reserved_bytes;
       worst.over_step = step;
-    }
-  });
+    });
+  }
   return worst;
 }
 

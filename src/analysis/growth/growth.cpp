@@ -14,28 +14,24 @@ constexpr size_t kMinWarmPoints = 6;     // the fewest that allow p < 0.01
 constexpr size_t kMinCoarsePoints = 12;  // including warm-up
 constexpr size_t kMaxLate = 1000;        // stacks of a hostile file
 
-// Rows of the device whose life ends before step `steps`, by the step of their end.
-struct Deaths {
-  std::vector<uint32_t> begin;  // by step
-  std::vector<uint32_t> rows;
-};
-Deaths deathsOf(const model::Allocations& a, const model::Device& device, Step steps) {
-  Deaths deaths;
-  deaths.begin.assign(uint64_t{steps} + 2, 0);
-  auto ends = [&](uint64_t row) {
-    return a.first_step[row] < a.last_step[row] && a.last_step[row] < steps;
-  };
+// Whether the event of that step frees the row.
+bool isFreedBy(const model::Trace& trace, const model::Device& device, Step step, uint64_t row) {
+  uint64_t event = device.event_begin + step;
+  return model::kFrees.has(trace.events.action[event]) && trace.events.subject[event] == row;
+}
+
+// Rows that end before step `end`, without an event that says so: by step.
+std::vector<std::pair<Step, uint32_t>> silentDeaths(const model::Trace& trace,
+                                                    const model::Device& device, Step end) {
+  const model::Allocations& a = trace.allocations;
+  std::vector<std::pair<Step, uint32_t>> deaths;
   for (uint64_t row = device.allocation_begin; row < device.allocation_end; ++row) {
-    if (ends(row)) ++deaths.begin[a.last_step[row] + 2];
+    if (a.has(row, model::kFreeCompletedSeen)) continue;
+    Step last = a.last_step[row];
+    if (a.first_step[row] < last && last < end && !isFreedBy(trace, device, last, row))
+      deaths.emplace_back(last, static_cast<uint32_t>(row));
   }
-  for (size_t i = 1; i < deaths.begin.size(); ++i) deaths.begin[i] += deaths.begin[i - 1];
-  deaths.rows.resize(deaths.begin.back());
-  for (uint64_t row = device.allocation_begin; row < device.allocation_end; ++row) {
-    if (ends(row)) {
-      deaths.rows[deaths.begin[a.last_step[row] + 1]++] = static_cast<uint32_t>(row);
-    }
-  }
-  deaths.begin.pop_back();  // of step s: rows [begin[s], begin[s + 1])
+  std::sort(deaths.begin(), deaths.end());
   return deaths;
 }
 
@@ -70,19 +66,19 @@ class Floors {
         points_(points),
         end_(end),
         floors_(trace.stacks.size() + 1),
-        states_(floors_.size()) {
+        states_(floors_.size()),
+        is_touched_(floors_.size()) {
     walk();
   }
   size_t size() const { return floors_.size(); }
   const Floor& of(size_t stack) const { return floors_[stack]; }
 
  private:
-  // The figures of a stack stand together, because a walk comes to stacks in a random order.
-  struct State {
+  // The figures of a stack stand together, because a walk comes to stacks in a random order, and
+  // those that few events need stand apart.
+  struct alignas(16) State {
     uint64_t out = 0;
     uint64_t least = 0;
-    uint64_t written = 0;
-    bool is_touched = false;  // since the last point
   };
 
   size_t indexOf(uint64_t row) const {
@@ -90,16 +86,16 @@ class Floors {
     return stack.valid() ? stack.index() : states_.size() - 1;
   }
   void touch(size_t stack) {
-    if (!states_[stack].is_touched) touched_.push_back(static_cast<uint32_t>(stack));
-    states_[stack].is_touched = true;
+    if (!is_touched_[stack]) touched_.push_back(static_cast<uint32_t>(stack));
+    is_touched_[stack] = true;
   }
   void writePoint(size_t point) {
     for (uint32_t stack : touched_) {
-      State& state = states_[stack];
-      state.is_touched = false;
-      if (state.written == state.least) continue;
-      floors_[stack].changes.push_back({static_cast<uint32_t>(point), state.least});
-      state.written = state.least;
+      is_touched_[stack] = false;
+      auto& changes = floors_[stack].changes;
+      uint64_t written = changes.empty() ? 0 : changes.back().bytes;
+      uint64_t least = states_[stack].least;
+      if (written != least) changes.push_back({static_cast<uint32_t>(point), least});
     }
     touched_.clear();
   }
@@ -114,27 +110,72 @@ class Floors {
       states_[stack].least = states_[stack].out;
       if (states_[stack].out > 0) touch(stack);
     }
-    Deaths deaths = deathsOf(a, device_, end_);
+    std::vector<std::pair<Step, uint32_t>> silent = silentDeaths(trace_, device_, end_);
     uint64_t born = device_.allocation_end;  // rows before this one are still to be undone
     size_t point = points_.size();
     for (Step step = end_; step-- > 0;) {
       if (point > 0 && points_[point - 1] == step) writePoint(--point);
       if (point == 0) break;
+      fetchBefore(step);
       // The state before this step. Deaths first: undone, they only add. Then a new least can only
       // follow an undone birth, and of several in one step the last has the least.
-      for (uint32_t i = deaths.begin[step]; i < deaths.begin[step + 1]; ++i) {
-        states_[indexOf(deaths.rows[i])].out += a.block_bytes[deaths.rows[i]];
-      }
-      for (; born > device_.allocation_begin && a.first_step[born - 1] >= step; --born) {
-        if (a.first_step[born - 1] >= a.last_step[born - 1]) continue;
-        size_t stack = indexOf(born - 1);
-        State& state = states_[stack];
-        state.out -= a.block_bytes[born - 1];
-        if (state.out >= state.least) continue;
-        state.least = state.out;
-        touch(stack);
-      }
+      undoEvent(step);
+      for (; !silent.empty() && silent.back().first == step; silent.pop_back())
+        undoDeath(silent.back().second);
+      for (; born > device_.allocation_begin && a.first_step[born - 1] >= step; --born)
+        undoBirth(born - 1);
     }
+  }
+
+  // Rows and stacks are at random places: they are fetched some events ahead.
+  void fetchBefore(Step step) const {
+    constexpr Step kRowAhead = 96, kStackAhead = 32;
+    if (step < kRowAhead) return;
+    const model::Allocations& a = trace_.allocations;
+    const model::Action* action = trace_.events.action.data() + device_.event_begin + step;
+    const uint32_t* subject = trace_.events.subject.data() + device_.event_begin + step;
+    ptrdiff_t row_ahead = -ptrdiff_t{kRowAhead}, stack_ahead = -ptrdiff_t{kStackAhead};
+    if (uint32_t row = subject[row_ahead];
+        action[row_ahead] == model::Action::kFreeCompleted && row != UINT32_MAX) {
+      __builtin_prefetch(&a.stack[row]);
+      __builtin_prefetch(&a.block_bytes[row]);
+      __builtin_prefetch(&a.flags[row]);
+    }
+    bool changes = action[stack_ahead] == model::Action::kFreeCompleted ||
+                   action[stack_ahead] == model::Action::kAlloc;
+    if (uint32_t row = subject[stack_ahead]; changes && row != UINT32_MAX)
+      __builtin_prefetch(&states_[indexOf(row)], 1);
+  }
+
+  void undoEvent(Step step) {
+    uint64_t event = device_.event_begin + step;
+    model::Action action = trace_.events.action[event];
+    uint32_t row = trace_.events.subject[event];
+    if (!model::kFrees.has(action) || row == UINT32_MAX) return;
+    // A completed free is the end of its block; its beginning is before it if an event shows it.
+    const model::Allocations& a = trace_.allocations;
+    constexpr uint8_t kBothEnds = model::kAllocSeen | model::kFreeCompletedSeen;
+    bool is_end =
+        action == model::Action::kFreeCompleted && (a.flags[row] & kBothEnds) == kBothEnds;
+    // Between a request and its completion a block is there.
+    if (action == model::Action::kFreeRequested && step + 1 < device_.steps() &&
+        trace_.events.subject[event + 1] == row &&
+        trace_.events.action[event + 1] == model::Action::kFreeCompleted)
+      return;
+    if (is_end || (a.last_step[row] == step && a.first_step[row] < step)) undoDeath(row);
+  }
+
+  void undoDeath(uint32_t row) { states_[indexOf(row)].out += trace_.allocations.block_bytes[row]; }
+
+  void undoBirth(uint64_t row) {
+    const model::Allocations& a = trace_.allocations;
+    if (a.first_step[row] >= a.last_step[row]) return;
+    size_t stack = indexOf(row);
+    State& state = states_[stack];
+    state.out -= a.block_bytes[row];
+    if (state.out >= state.least) return;
+    state.least = state.out;
+    touch(stack);
   }
 
   const model::Trace& trace_;
@@ -143,6 +184,7 @@ class Floors {
   Step end_;  // the states before this step
   std::vector<Floor> floors_;
   std::vector<State> states_;
+  std::vector<bool> is_touched_;   // since the last point
   std::vector<uint32_t> touched_;  // since the last point
 };
 

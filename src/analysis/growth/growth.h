@@ -24,7 +24,7 @@
 //
 // Segments that the allocator keeps are not allocations, and weights do not grow: neither is
 // reported.
-// Cost: one pass over the lives backwards, O(lives + steps); about 5 bytes per life while it runs.
+// Cost: one pass over the events backwards, O(lives + steps); 40 bytes per stack while it runs.
 #pragma once
 
 #include <array>

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analysis/layout/allocator_rules.h"
+#include "model/lives/other_events.h"
 #include "model/recorded_work.h"
 
 namespace tidegauge::analysis {
@@ -109,8 +110,11 @@ std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysi
   std::optional<DriverFigures> figures;
   if (!has_allocator) figures.emplace(analysed, device);
   std::vector<OomReport> reports;
-  for (uint64_t event = device.device.event_begin; event < device.device.event_end; ++event) {
-    if (trace.events.action[event] != Action::kOom) continue;
+  std::vector<uint64_t> events;
+  model::forEachOther(trace.events, device.device, [&](uint64_t event) {
+    if (trace.events.action[event] == Action::kOom) events.push_back(event);
+  });
+  for (uint64_t event : events) {
     OomReport report;
     report.step = static_cast<Step>(event - device.device.event_begin);
     report.first_step = report.step;

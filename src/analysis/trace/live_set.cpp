@@ -17,10 +17,17 @@ LiveIndex::LiveIndex(const model::Trace& trace, const model::Device& device)
   uint64_t row = device.allocation_begin;
   Step step = 0;
   while (step < device.steps()) {
-    for (; row < device.allocation_end && a.first_step[row] <= step; ++row) {
-      live.push_back(static_cast<uint32_t>(row));
-    }
     std::erase_if(live, [&](uint32_t r) { return a.last_step[r] <= step; });
+    // Rows born since, without a branch: whether one is still live cannot be predicted.
+    uint64_t end = row;
+    while (end < device.allocation_end && a.first_step[end] <= step) ++end;
+    size_t size = live.size();
+    live.resize(size + (end - row));
+    for (; row < end; ++row) {
+      live[size] = static_cast<uint32_t>(row);
+      size += a.last_step[row] > step ? 1 : 0;
+    }
+    live.resize(size);
     checkpoints_.push_back({step, row, live});
     uint64_t gap = std::max<uint64_t>(kCheckpointSteps, 4 * live.size());
     if (gap >= device.steps() - step) break;

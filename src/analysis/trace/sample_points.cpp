@@ -6,6 +6,8 @@
 #include <optional>
 #include <tuple>
 
+#include "model/lives/other_events.h"
+
 namespace tidegauge::analysis {
 namespace {
 
@@ -91,10 +93,10 @@ void noteMarks(const AnalysedTrace& analysed, const DeviceAnalysis& device, Samp
 
 std::vector<Step> snapshotSteps(const model::Trace& trace, const model::Device& device) {
   std::vector<Step> steps;
-  for (uint64_t event = device.event_begin; event < device.event_end; ++event) {
+  model::forEachOther(trace.events, device, [&](uint64_t event) {
     if (trace.events.action[event] == model::Action::kSnapshot)
       steps.push_back(static_cast<Step>(event - device.event_begin));
-  }
+  });
   return steps;
 }
 

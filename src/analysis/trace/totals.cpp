@@ -1,6 +1,7 @@
 #include "analysis/trace/totals.h"
 
 #include <algorithm>
+#include <array>
 
 #include "analysis/trace/live_set.h"
 #include "base/threads/parallel.h"
@@ -20,14 +21,18 @@ void add(Totals& totals, const Totals& change) {
 }
 uint64_t minus(uint64_t bytes) { return uint64_t{0} - bytes; }
 
+void widenReserved(Span& span, Step step, uint64_t reserved, bool first) {
+  if (first || reserved > span.reserved_max) {
+    span.reserved_max = reserved;
+    span.reserved_max_step = step;
+  }
+  if (first || reserved < span.reserved_min) span.reserved_min = reserved;
+}
+
 void widen(Span& span, Step step, const Totals& totals, bool first) {
   if (first || totals.active_bytes > span.active_max) {
     span.active_max = totals.active_bytes;
     span.active_max_step = step;
-  }
-  if (first || totals.reserved_bytes > span.reserved_max) {
-    span.reserved_max = totals.reserved_bytes;
-    span.reserved_max_step = step;
   }
   if (first || totals.requested_bytes > span.requested_max) {
     span.requested_max = totals.requested_bytes;
@@ -37,7 +42,7 @@ void widen(Span& span, Step step, const Totals& totals, bool first) {
     span.allocated_max = totals.allocated_bytes;
   }
   if (first || totals.active_bytes < span.active_min) span.active_min = totals.active_bytes;
-  if (first || totals.reserved_bytes < span.reserved_min) span.reserved_min = totals.reserved_bytes;
+  widenReserved(span, step, totals.reserved_bytes, first);
 }
 
 void join(Span& span, const Span& later, bool first) {
@@ -75,12 +80,13 @@ bool mayWiden(const Span& span, const Span& other, bool earlier) {
          other.reserved_min < span.reserved_min;
 }
 
-// True if the event of step `step` allocates, requests to free or frees the row, so that the cursor
-// finds the change in the events.
+// True if the event of step `step` requests to free or frees the row, so that the cursor finds the
+// change in the events. An allocation is not asked: it changes nothing else, even if its block ends
+// at once.
 bool eventNames(const model::Trace& trace, const model::Device& device, Step step, uint64_t row) {
   if (step >= device.steps()) return false;
   uint64_t event = device.event_begin + step;
-  return trace.events.action[event] <= Action::kFree && trace.events.subject[event] == row;
+  return model::kFrees.has(trace.events.action[event]) && trace.events.subject[event] == row;
 }
 
 // A segment that the first event allocates did not exist before it.
@@ -126,6 +132,18 @@ Totals TotalsIndex::collectEdgesOf(uint64_t row, std::vector<Edge>& edges,
                                    std::vector<Totals>& named) const {
   const Allocations& a = trace_.allocations;
   Totals initial;
+  // Three events name most rows: they need no edge, and change nothing once they are over.
+  constexpr uint8_t kBothEnds = model::kAllocSeen | model::kFreeCompletedSeen;
+  if ((a.flags[row] & kBothEnds) == kBothEnds) {
+    for (size_t part = 1; part < parts_; ++part) {
+      uint64_t begin = firstBlock(part) * uint64_t{kBlock};
+      if (a.first_step[row] >= begin || a.last_step[row] < begin) continue;
+      uint64_t block = a.block_bytes[row];
+      bool is_freed = a.free_requested_step[row] < begin;
+      add(named[part], {a.requested_bytes[row], block, is_freed ? 0 : block, 0});
+    }
+    return initial;
+  }
   uint64_t requested = a.requested_bytes[row];
   uint64_t block = a.block_bytes[row];
   Step first = a.first_step[row];
@@ -212,32 +230,99 @@ void TotalsIndex::beginParts(const std::vector<Totals>& named) {
   }
 }
 
-Totals TotalsIndex::buildBlocks(size_t part, size_t end_part, Peaks& peaks) {
-  auto raise = [&](Peak& peak, uint64_t bytes, Step step) {
-    if (bytes > peak.bytes) peak = {bytes, step};
-  };
-  auto first = static_cast<Step>(firstBlock(part));
-  auto end = static_cast<Step>(std::min<uint64_t>(steps_, firstBlock(end_part) * uint64_t{kBlock}));
-  Cursor cursor(*this, first);
-  Totals last;
-  for (Step step = first * kBlock; step < end; ++step) {
-    const Totals& totals = cursor.totals();
-    widen(blocks_[step / kBlock].span, step, totals, step % kBlock == 0);
-    raise(peaks.requested, totals.requested_bytes, step);
-    raise(peaks.active, totals.active_bytes, step);
-    raise(peaks.allocated, totals.allocated_bytes, step);
-    raise(peaks.reserved, totals.reserved_bytes, step);
-    last = totals;
-    if ((step + 1) % kBlock == 0 && step + 1 < end) {
-      Block& next = blocks_[(step + 1) / kBlock];
-      next.before = totals;
-      auto edge = std::lower_bound(edges_.begin(), edges_.end(), step + 1,
-                                   [](const Edge& e, Step s) { return e.step < s; });
-      next.edge = static_cast<uint32_t>(edge - edges_.begin());
-    }
-    cursor.advance();
+// Without branches on the action: which of the three an event is cannot be predicted, and millions
+// are walked.
+[[gnu::always_inline]] inline void TotalsIndex::addEvent(Step step, Totals& totals) const {
+  size_t event = device_.event_begin + step;
+  const Action* action = trace_.events.action.data() + event;
+  if (*action > Action::kFree) return;
+  const uint32_t* subject = trace_.events.subject.data() + event;
+  uint32_t row = *subject;
+  if (row == UINT32_MAX) return;
+  const Allocations& a = trace_.allocations;
+  uint64_t requested = a.requested_bytes[row];
+  uint64_t block = a.block_bytes[row];
+  auto ifSo = [](bool so, uint64_t bytes) { return bytes & minus(so ? 1 : 0); };
+  bool begins = *action == Action::kAlloc, is_freed = *action == Action::kFreeRequested;
+  bool ends = *action == Action::kFreeCompleted;
+  // The two events of a free mostly stand side by side. Then nothing else need be known of the row.
+  bool is_second = step > 0 && ends && subject[-1] == row && action[-1] == Action::kFreeRequested;
+  bool is_first =
+      step + 1 < steps_ && is_freed && subject[1] == row && action[1] == Action::kFreeCompleted;
+  if (!begins && !is_first && !is_second) [[unlikely]] {
+    begins = a.first_step[row] == step && a.has(row, model::kAllocSeen);
+    is_freed = std::min(a.free_requested_step[row], a.last_step[row]) == step;
+    ends = a.last_step[row] == step;
   }
-  return last;
+  totals.requested_bytes += ifSo(begins, requested) - ifSo(ends, requested);
+  totals.active_bytes += ifSo(begins, block) - ifSo(ends, block);
+  totals.allocated_bytes += ifSo(begins, block) - ifSo(is_freed, block);
+}
+
+// Rows are at random places: that of a free is fetched some events ahead.
+inline void TotalsIndex::fetchAhead(Step step) const {
+  constexpr Step kAhead = 24;
+  if (steps_ - step <= kAhead) return;
+  size_t event = device_.event_begin + step + kAhead;
+  uint32_t row = trace_.events.subject[event];
+  if (trace_.events.action[event] != Action::kFreeRequested || row == UINT32_MAX) return;
+  __builtin_prefetch(&trace_.allocations.requested_bytes[row]);
+  __builtin_prefetch(&trace_.allocations.block_bytes[row]);
+}
+
+Totals TotalsIndex::buildBlocks(size_t part, size_t end_part) {
+  auto first = static_cast<Step>(firstBlock(part));
+  auto end = static_cast<Step>(firstBlock(end_part));
+  Totals totals = blocks_[first].before;
+  uint32_t edge = blocks_[first].edge;
+  for (Step number = first; number < end; ++number) totals = buildBlock(number, totals, edge);
+  return totals;
+}
+
+// One walk over the events of a block. `edge` becomes the first one after it.
+Totals TotalsIndex::buildBlock(Step number, const Totals& before, uint32_t& edge) {
+  Block& block = blocks_[number];
+  block.before = before;
+  block.edge = edge;
+  Step begin = number * kBlock, steps = std::min(kBlock, steps_ - begin);
+  Totals totals = before;
+  uint64_t mark = 0;
+  // What was active before the first event counts as a change of the first step, as rows do.
+  uint64_t last_active = begin == 0 ? 0 : before.active_bytes;
+  // Extremes first, without branches, since a new one cannot be predicted; then where they are.
+  std::array<uint64_t, kBlock> active, requested;
+  uint64_t active_min = UINT64_MAX, active_max = 0, requested_max = 0, allocated_max = 0;
+  Span span;
+  for (Step i = 0; i < steps; ++i) {
+    Step step = begin + i;
+    uint64_t last_reserved = totals.reserved_bytes;
+    for (; edge < edges_.size() && edges_[edge].step == step; ++edge)
+      add(totals, edges_[edge].change);
+    fetchAhead(step);
+    addEvent(step, totals);
+    mark += (totals.active_bytes - last_active) * markWeight(step);
+    last_active = active[i] = totals.active_bytes;
+    requested[i] = totals.requested_bytes;
+    active_max = std::max(active_max, totals.active_bytes);
+    active_min = std::min(active_min, totals.active_bytes);
+    requested_max = std::max(requested_max, totals.requested_bytes);
+    allocated_max = std::max(allocated_max, totals.allocated_bytes);
+    if (i == 0 || totals.reserved_bytes != last_reserved)
+      widenReserved(span, step, totals.reserved_bytes, i == 0);
+  }
+  auto firstWith = [&](const auto& values, uint64_t most) {
+    return begin + static_cast<Step>(std::find(values.begin(), values.begin() + steps, most) -
+                                     values.begin());
+  };
+  span.active_min = active_min;
+  span.active_max = active_max;
+  span.active_max_step = firstWith(active, active_max);
+  span.requested_max = requested_max;
+  span.requested_max_step = firstWith(requested, requested_max);
+  span.allocated_max = allocated_max;
+  block.span = span;
+  active_marks_[number] = mark;
+  return totals;
 }
 
 void TotalsIndex::buildAll() {
@@ -248,28 +333,41 @@ void TotalsIndex::buildAll() {
     peak_reserved_ = {initial_.reserved_bytes, 0};
     return;
   }
-  std::vector<Peaks> peaks(parts_);
+  active_marks_.resize(blocks_.size());
   std::vector<Totals> after(parts_);
-  base::eachAtOnce(parts_, parts_,
-                   [&](size_t part) { after[part] = buildBlocks(part, part + 1, peaks[part]); });
+  base::eachAtOnce(parts_, parts_, [&](size_t part) { after[part] = buildBlocks(part, part + 1); });
   // Where parts do not meet, a row is not as its events say. Then the events count, in their order.
   for (size_t part = 1; part < parts_; ++part) {
     if (after[part - 1] == blocks_[firstBlock(part)].before) continue;
     blocks_.assign(blocks_.size(), Block());
     blocks_[0].before = initial_;
-    peaks.assign(parts_, Peaks());
-    buildBlocks(0, parts_, peaks[0]);
+    buildBlocks(0, parts_);
     break;
   }
-  auto raise = [](Peak& peak, const Peak& later) {
-    if (later.bytes > peak.bytes) peak = later;
+  findPeaks();
+}
+
+// The first states with the most bytes, from the highest of each block.
+void TotalsIndex::findPeaks() {
+  auto raise = [](Peak& peak, uint64_t bytes, Step step) {
+    if (bytes > peak.bytes) peak = {bytes, step};
   };
-  for (const Peaks& later : peaks) {
-    raise(peak_requested_, later.requested);
-    raise(peak_active_, later.active);
-    raise(peak_allocated_, later.allocated);
-    raise(peak_reserved_, later.reserved);
+  for (size_t number = 0; number < blocks_.size(); ++number) {
+    const Span& span = blocks_[number].span;
+    raise(peak_requested_, span.requested_max, span.requested_max_step);
+    raise(peak_active_, span.active_max, span.active_max_step);
+    raise(peak_allocated_, span.allocated_max, static_cast<Step>(number) * kBlock);
+    raise(peak_reserved_, span.reserved_max, span.reserved_max_step);
   }
+  // Blocks do not keep where allocated bytes are highest.
+  Step begin = peak_allocated_.step;
+  bool is_found = peak_allocated_.bytes == 0;
+  forEach(begin, begin + std::min(kBlock, steps_ - begin), [&](Step step, const Totals& totals) {
+    if (!is_found && totals.allocated_bytes == peak_allocated_.bytes) {
+      peak_allocated_.step = step;
+      is_found = true;
+    }
+  });
   auto raiseToStart = [](Peak& peak, uint64_t bytes) {
     if (bytes > peak.bytes) peak = {bytes, 0, true};
   };
@@ -298,23 +396,7 @@ void TotalsIndex::Cursor::apply() {
   while (edge_ < index_.edges_.size() && index_.edges_[edge_].step == step_) {
     add(totals_, index_.edges_[edge_++].change);
   }
-  const model::Trace& trace = index_.trace_;
-  uint64_t event = index_.device_.event_begin + step_;
-  if (trace.events.action[event] > Action::kFree) return;
-  uint32_t row = trace.events.subject[event];
-  if (row == UINT32_MAX) return;
-  const Allocations& a = trace.allocations;
-  uint64_t requested = a.requested_bytes[row];
-  uint64_t block = a.block_bytes[row];
-  // Without branches: which of the three an event is cannot be predicted, and millions are walked.
-  auto ifSo = [](bool so, uint64_t bytes) { return bytes & minus(so ? 1 : 0); };
-  auto is_seen = static_cast<unsigned>(a.has(row, model::kAllocSeen));
-  bool begins = (static_cast<unsigned>(a.first_step[row] == step_) & is_seen) != 0;
-  bool is_freed = std::min(a.free_requested_step[row], a.last_step[row]) == step_;
-  bool ends = a.last_step[row] == step_;
-  totals_.requested_bytes += ifSo(begins, requested) - ifSo(ends, requested);
-  totals_.active_bytes += ifSo(begins, block) - ifSo(ends, block);
-  totals_.allocated_bytes += ifSo(begins, block) - ifSo(is_freed, block);
+  index_.addEvent(step_, totals_);
 }
 
 Totals TotalsIndex::at(Step step) const {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/trace/change_marks.h"
 #include "model/trace.h"
 
 namespace tidegauge::analysis {
@@ -69,6 +70,8 @@ class TotalsIndex {
   // span()'s active_max alone: a picture asks for it, and the other extremes need more walks.
   ActivePeak highestActive(Step begin, Step end) const;
   Step steps() const { return steps_; }
+  // By kMarkSteps steps: the changes of active bytes as one number (change_marks.h).
+  const std::vector<uint64_t>& activeMarks() const { return active_marks_; }
 
   Peak peakRequested() const { return peak_requested_; }
   Peak peakActive() const { return peak_active_; }
@@ -85,7 +88,7 @@ class TotalsIndex {
   }
 
  private:
-  static constexpr Step kBlock = 128;
+  static constexpr Step kBlock = kMarkSteps;
 
   // A change that the step's own event does not contain: lost ends and pieces of segments.
   struct Edge {
@@ -114,11 +117,6 @@ class TotalsIndex {
     uint32_t edge = 0;  // first edge at or after its first step
   };
 
-  // The highest states of some steps.
-  struct Peaks {
-    Peak requested, active, allocated, reserved;
-  };
-
   // Large devices are built in parts, by several processors. Part p has the blocks from
   // firstBlock(p) on.
   size_t firstBlock(size_t part) const { return blocks_.size() * part / parts_; }
@@ -126,8 +124,12 @@ class TotalsIndex {
   Totals collectEdgesOf(uint64_t row, std::vector<Edge>& edges, std::vector<Totals>& named) const;
   void beginParts(const std::vector<Totals>& named);
   // The blocks of some parts; returns the state after the last step of them.
-  Totals buildBlocks(size_t part, size_t end_part, Peaks& peaks);
+  Totals buildBlocks(size_t part, size_t end_part);
+  Totals buildBlock(Step number, const Totals& before, uint32_t& edge);
   void buildAll();
+  void findPeaks();
+  void addEvent(Step step, Totals& totals) const;
+  void fetchAhead(Step step) const;
 
   const model::Trace& trace_;
   const model::Device& device_;
@@ -135,6 +137,7 @@ class TotalsIndex {
   Totals initial_;
   std::vector<Edge> edges_;  // by step
   std::vector<Block> blocks_;
+  std::vector<uint64_t> active_marks_;
   size_t parts_ = 1;
   Peak peak_requested_, peak_active_, peak_allocated_, peak_reserved_;
 };

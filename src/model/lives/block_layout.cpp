@@ -17,8 +17,8 @@ struct Itself {
 };
 using Starts = base::SortedChunks<uint64_t, Itself>;
 
-// Segments do not concern each other, so their blocks are placed by several processors: each walks
-// over the events for the segments of its part.
+// Segments do not concern each other, so their blocks are placed by several processors. One walk
+// over the events finds those of such blocks, since most blocks are in other segments.
 class BlockLayout {
  public:
   BlockLayout(Trace& trace, const Device& device)
@@ -26,22 +26,26 @@ class BlockLayout {
         device_(device),
         parts_(base::partsFor(device.steps(), kMaxParts)),
         starts_(device.segment_end - device.segment_begin),
-        is_large_(parts_, std::vector<bool>(device.allocation_end - device.allocation_begin)) {}
+        is_large_(device.allocation_end - device.allocation_begin),
+        changes_(parts_ * parts_) {}
 
   void run() {
     findLarge();
-    base::eachAtOnce(parts_, parts_, [&](size_t part) { place(is_large_[part]); });
+    base::eachAtOnce(parts_, parts_, [&](size_t slice) { findChanges(slice); });
+    base::eachAtOnce(parts_, parts_, [&](size_t part) { place(part); });
   }
 
  private:
   static constexpr size_t kMaxParts = 4;
+  // A row of the device, and in the lowest bit whether it begins. Rows have 31 bits, as
+  // BlockNumber.
+  using Change = uint32_t;
 
   void findLarge() {
     const Allocations& a = trace_.allocations;
     for (uint64_t row = device_.allocation_begin; row < device_.allocation_end; ++row) {
       bool is_large = isLargeOrdinary(row);
-      if (is_large)
-        is_large_[a.segment[row].index() % parts_][row - device_.allocation_begin] = true;
+      if (is_large) is_large_[row - device_.allocation_begin] = true;
       if (a.has(row, kAllocSeen)) {
         if (!is_large && mayBeLarger(row)) trace_.allocations.flags[row] |= kBlockUncertain;
         continue;
@@ -55,17 +59,48 @@ class BlockLayout {
     }
   }
 
-  void place(const std::vector<bool>& is_large) {
+  // What one part of the segments changes in one slice of the events.
+  std::vector<Change>& changesOf(size_t slice, size_t part) {
+    return changes_[slice * parts_ + part];
+  }
+
+  void findChanges(size_t slice) {
     const Allocations& a = trace_.allocations;
-    for (uint64_t event = device_.event_begin; event < device_.event_end; ++event) {
-      if (trace_.events.action[event] > Action::kFree) continue;
-      uint32_t row = trace_.events.subject[event];
-      if (row == UINT32_MAX || !is_large[row - device_.allocation_begin]) continue;
+    const std::vector<Action>& action = trace_.events.action;
+    const std::vector<uint32_t>& subject = trace_.events.subject;
+    uint64_t steps = device_.steps(), end = device_.event_begin + steps * (slice + 1) / parts_;
+    for (uint64_t event = device_.event_begin + steps * slice / parts_; event < end; ++event) {
+      if (action[event] > Action::kFree) continue;
+      uint32_t row = subject[event];
+      if (row == UINT32_MAX || !is_large_[row - device_.allocation_begin]) continue;
+      // The next event ends it.
+      if (action[event] == Action::kFreeRequested && event + 1 < end && subject[event + 1] == row &&
+          action[event + 1] == Action::kFreeCompleted)
+        continue;
       auto step = static_cast<Step>(event - device_.event_begin);
-      if (a.first_step[row] == step && a.has(row, kAllocSeen)) {
-        onAlloc(row);
-      } else if (a.last_step[row] == step) {
-        erase(row);
+      bool begins = a.first_step[row] == step && a.has(row, kAllocSeen);
+      if (!begins && a.last_step[row] != step) continue;
+      auto number = static_cast<uint32_t>(row - device_.allocation_begin);
+      changesOf(slice, a.segment[row].index() % parts_).push_back(number << 1 | (begins ? 1U : 0U));
+    }
+  }
+
+  void place(size_t part) {
+    constexpr size_t kAhead = 16;  // rows are at random places
+    const Allocations& a = trace_.allocations;
+    for (size_t slice = 0; slice < parts_; ++slice) {
+      const std::vector<Change>& changes = changesOf(slice, part);
+      for (size_t i = 0; i < changes.size(); ++i) {
+        uint64_t ahead =
+            device_.allocation_begin + (changes[std::min(i + kAhead, changes.size() - 1)] >> 1);
+        __builtin_prefetch(&a.segment[ahead]);
+        __builtin_prefetch(&a.address[ahead]);
+        uint64_t row = device_.allocation_begin + (changes[i] >> 1);
+        if ((changes[i] & 1) != 0) {
+          onAlloc(row);
+        } else {
+          erase(row);
+        }
       }
     }
   }
@@ -132,9 +167,9 @@ class BlockLayout {
   const Device& device_;
   size_t parts_;
   std::vector<Starts> starts_;  // live block addresses of each large segment, sorted
-  // By part of the segments and row: in an ordinary large segment. Most are not, and a bit of them
-  // stays in the cache.
-  std::vector<std::vector<bool>> is_large_;
+  // By row: in an ordinary large segment. Most are not, and a bit of them stays in the cache.
+  std::vector<bool> is_large_;
+  std::vector<std::vector<Change>> changes_;
 };
 
 }  // namespace

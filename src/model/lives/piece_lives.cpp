@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/lives/blocks/gaps.h"
+#include "model/lives/other_events.h"
 #include "model/lives/segment_rows.h"
 
 namespace tidegauge::model {
@@ -54,7 +55,9 @@ class PieceBuilder {
   PieceBuilder(Trace& trace, Device& device) : trace_(trace), device_(device) {}
 
   void run() {
-    for (Step step = 0; step < device_.steps(); ++step) readEvent(step);
+    forEachOther(trace_.events, device_, [&](uint64_t event) {
+      readEvent(static_cast<Step>(event - device_.event_begin));
+    });
     joinFinalState();
     writeSegmentRows(trace_, device_, closed_);
   }

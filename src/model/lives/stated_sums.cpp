@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/lives/block_layout.h"
+#include "model/lives/other_events.h"
 
 namespace tidegauge::model {
 namespace {
@@ -65,12 +66,12 @@ uint64_t Checksum::differenceBytes() const {
 
 std::vector<Checksum> snapshotChecksums(const Trace& trace, const Device& device) {
   std::vector<Checksum> sums;
-  for (uint64_t event = device.event_begin; event < device.event_end; ++event) {
-    if (trace.events.action[event] != Action::kSnapshot) continue;
-    if (trace.events.size_bytes[event] == kUnknownBytes) continue;
+  forEachOther(trace.events, device, [&](uint64_t event) {
+    if (trace.events.action[event] != Action::kSnapshot) return;
+    if (trace.events.size_bytes[event] == kUnknownBytes) return;
     sums.push_back({.step = static_cast<Step>(event - device.event_begin),
                     .stated_bytes = trace.events.size_bytes[event]});
-  }
+  });
   if (sums.empty()) return sums;
   // A block counts from the first snapshot in its life to the last: its size is added at the first
   // and subtracted after the last; running sums then give every snapshot its total.

@@ -8,7 +8,7 @@ namespace tidegauge::model {
 
 // Addresses and rows are looked up at random: kPlaceAhead events before an event is read, its place
 // is fetched, and kRowAhead events before, the row of its block.
-constexpr size_t kPlaceAhead = 24, kRowAhead = 10;
+constexpr size_t kPlaceAhead = 64, kRowAhead = 24;
 
 void BlockLives::begin(const Device& device, size_t allocs) {
   device_ = &device;
@@ -53,24 +53,27 @@ void BlockLives::makeRoom(const EventRows& events) {
 void BlockLives::addRows(const EventRows& events) {
   makeRoom(events);
   for (size_t i = 0; i < events.count; ++i) {
-    if (i + kPlaceAhead < events.count) {
-      places_.prefetch(events.address[i + kPlaceAhead]);
-      if (events.action[i + kRowAhead] == Action::kFreeCompleted)
-        prefetchRow(places_.firstGuess(events.address[i + kRowAhead]).block);
-    }
-    auto step = static_cast<Step>(events.begin + i);
+    fetchAhead(events, i);
     switch (events.action[i]) {
       case Action::kAlloc:
-        onAlloc(step, events, i);
+        onAlloc(static_cast<Step>(events.begin + i), events, i);
         break;
-      case Action::kFreeRequested:
-        onFree(step, events, i, /*requested=*/true, /*completed=*/false);
+      case Action::kFreeRequested: {
+        Place& place = places_.at(events.address[i]);
+        onFree(place, events, i, /*requested=*/true, /*completed=*/false);
+        // Its completion is mostly the next event, at the same place.
+        if (i + 1 == events.count || events.action[i + 1] != Action::kFreeCompleted ||
+            events.address[i + 1] != events.address[i])
+          break;
+        fetchAhead(events, ++i);
+        onFree(place, events, i, /*requested=*/false, /*completed=*/true);
         break;
+      }
       case Action::kFreeCompleted:
-        onFree(step, events, i, /*requested=*/false, /*completed=*/true);
+        onFree(places_.at(events.address[i]), events, i, /*requested=*/false, /*completed=*/true);
         break;
       case Action::kFree:
-        onFree(step, events, i, /*requested=*/true, /*completed=*/true);
+        onFree(places_.at(events.address[i]), events, i, /*requested=*/true, /*completed=*/true);
         break;
       case Action::kAnnotate:
         if (const Place* place = places_.find(events.address[i])) events.subject[i] = place->block;
@@ -81,7 +84,14 @@ void BlockLives::addRows(const EventRows& events) {
   }
 }
 
-void BlockLives::prefetchRow(BlockNumber block) const {
+inline void BlockLives::fetchAhead(const EventRows& events, size_t i) const {
+  if (i + kPlaceAhead >= events.count) return;
+  places_.prefetch(events.address[i + kPlaceAhead]);
+  if (events.action[i + kRowAhead] == Action::kFreeCompleted)
+    prefetchRow(places_.firstGuess(events.address[i + kRowAhead]).block);
+}
+
+inline void BlockLives::prefetchRow(BlockNumber block) const {
   if (block & kOlderBit) return;
   __builtin_prefetch(&rows_.last_step[block], 1);
   __builtin_prefetch(&rows_.free_requested_step[block], 1);
@@ -159,9 +169,9 @@ bool BlockLives::isSameSize(const Place& place, uint64_t bytes) const {
   return rows_.requested_bytes[place.block] == bytes;
 }
 
-void BlockLives::onFree(Step step, const EventRows& events, size_t i, bool requested,
+void BlockLives::onFree(Place& place, const EventRows& events, size_t i, bool requested,
                         bool completed) {
-  Place& place = places_.at(events.address[i]);
+  auto step = static_cast<Step>(events.begin + i);
   // A block is freed once, so there was another life in between.
   if (requested && place.block != kNoBlock && place.step != kNoStep) endAtRequest(place);
   if (place.block != kNoBlock && (place.block & kOlderBit) == 0 && !device_->gaps.empty() &&

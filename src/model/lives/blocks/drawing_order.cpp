@@ -61,7 +61,8 @@ class DrawingOrder {
 
   template <class RowOf>
   void fixSubjects(RowOf&& rowOf) {
-    for (uint64_t event = device_.event_begin; event < device_.event_end; ++event) {
+    bool are_rows = base_ == 0 && older_.empty();  // numbers of traced blocks are their rows then
+    for (uint64_t event = device_.event_begin; event < device_.event_end && !are_rows; ++event) {
       Action action = trace_.events.action[event];
       bool of_allocation = action <= Action::kFree || action == Action::kAnnotate;
       uint32_t& subject = trace_.events.subject[event];

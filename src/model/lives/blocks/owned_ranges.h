@@ -40,7 +40,7 @@ class OwnedRanges {
     uint32_t round = 0;
   };
   static constexpr unsigned kStepBits = 21;
-  static constexpr size_t kHits = 4096, kMaxForgotten = 64;
+  static constexpr size_t kHits = 32768, kMaxForgotten = 64;
 
   void insert(uint32_t piece);
   void erase(uint32_t piece);

@@ -4,8 +4,9 @@
 //   0x7f20…  │ no block; the third life there ended at step 912
 //
 // Open addressing with linear probing; a place is never removed. It is looked up at random for each
-// event, so prefetch() is called some events ahead. Cost: O(1) per lookup; 32 to 64 bytes per
-// address.
+// event, so prefetch() is called some events ahead, and half of the slots stay free: then a search
+// mostly ends where it begins, which the processor predicts. Cost: O(1) per lookup; 48 to 96 bytes
+// per address.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,12 @@ class PlaceTable {
  public:
   PlaceTable() : slots_(size_t{1} << kFirstBits) {}
 
-  void prefetch(uint64_t address) const { __builtin_prefetch(&slots_[slotOf(address)], 1); }
+  // With the place after it, which a search looks at next.
+  void prefetch(uint64_t address) const {
+    const auto* slot = reinterpret_cast<const char*>(&slots_[slotOf(address)]);
+    __builtin_prefetch(slot, 1);
+    __builtin_prefetch(slot + 2 * sizeof(Place) - 1, 1);
+  }
   // The place, if it needs no search; else any other.
   const Place& firstGuess(uint64_t address) const { return slots_[slotOf(address)]; }
   // nullptr if nothing was ever there.
@@ -45,7 +51,7 @@ class PlaceTable {
   Place& at(uint64_t address) {
     size_t slot = probe(address);
     if (!slots_[slot].isUnused()) return slots_[slot];
-    if (++used_ > slots_.size() / 4 * 3) {
+    if (++used_ > slots_.size() / 2) {
       grow();
       slot = probe(address);
     }
