@@ -127,24 +127,22 @@ class Floors {
     }
   }
 
-  // Rows and stacks are at random places: they are fetched some events ahead.
+  // Rows and stacks are at random places: they are fetched some events ahead, also those that need
+  // no fetch, since a branch could not be predicted.
   void fetchBefore(Step step) const {
     constexpr Step kRowAhead = 96, kStackAhead = 32;
-    if (step < kRowAhead) return;
+    if (step < kRowAhead || device_.allocation_begin == device_.allocation_end) return;
     const model::Allocations& a = trace_.allocations;
-    const model::Action* action = trace_.events.action.data() + device_.event_begin + step;
     const uint32_t* subject = trace_.events.subject.data() + device_.event_begin + step;
     ptrdiff_t row_ahead = -ptrdiff_t{kRowAhead}, stack_ahead = -ptrdiff_t{kStackAhead};
-    if (uint32_t row = subject[row_ahead];
-        action[row_ahead] == model::Action::kFreeCompleted && row != UINT32_MAX) {
-      __builtin_prefetch(&a.stack[row]);
-      __builtin_prefetch(&a.block_bytes[row]);
-      __builtin_prefetch(&a.flags[row]);
-    }
-    bool changes = action[stack_ahead] == model::Action::kFreeCompleted ||
-                   action[stack_ahead] == model::Action::kAlloc;
-    if (uint32_t row = subject[stack_ahead]; changes && row != UINT32_MAX)
-      __builtin_prefetch(&states_[indexOf(row)], 1);
+    uint64_t row = subject[row_ahead];
+    row = row < device_.allocation_end ? row : device_.allocation_begin;
+    __builtin_prefetch(&a.stack[row]);
+    __builtin_prefetch(&a.block_bytes[row]);
+    __builtin_prefetch(&a.flags[row]);
+    row = subject[stack_ahead];
+    row = row < device_.allocation_end ? row : device_.allocation_begin;
+    __builtin_prefetch(&states_[indexOf(row)], 1);
   }
 
   void undoEvent(Step step) {

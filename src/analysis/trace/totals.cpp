@@ -259,13 +259,13 @@ void TotalsIndex::beginParts(const std::vector<Totals>& named) {
   totals.allocated_bytes += ifSo(begins, block) - ifSo(is_freed, block);
 }
 
-// Rows are at random places: that of a free is fetched some events ahead.
+// Rows are at random places: each is fetched some events ahead, also one that needs no fetch, since
+// a branch could not be predicted.
 inline void TotalsIndex::fetchAhead(Step step) const {
   constexpr Step kAhead = 24;
-  if (steps_ - step <= kAhead) return;
-  size_t event = device_.event_begin + step + kAhead;
-  uint32_t row = trace_.events.subject[event];
-  if (trace_.events.action[event] != Action::kFreeRequested || row == UINT32_MAX) return;
+  if (steps_ - step <= kAhead || device_.allocation_begin == device_.allocation_end) return;
+  uint64_t row = trace_.events.subject[device_.event_begin + step + kAhead];
+  row = row < device_.allocation_end ? row : device_.allocation_begin;
   __builtin_prefetch(&trace_.allocations.requested_bytes[row]);
   __builtin_prefetch(&trace_.allocations.block_bytes[row]);
 }

@@ -1,6 +1,7 @@
 #include "model/lives/block_layout.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/sorted_chunks.h"
 #include "base/threads/parallel.h"
@@ -36,7 +37,7 @@ class BlockLayout {
   }
 
  private:
-  static constexpr size_t kMaxParts = 4;
+  static constexpr size_t kMaxParts = 4, kAtOnce = 256;
   // A row of the device, and in the lowest bit whether it begins. Rows have 31 bits, as
   // BlockNumber.
   using Change = uint32_t;
@@ -65,18 +66,37 @@ class BlockLayout {
   }
 
   void findChanges(size_t slice) {
-    const Allocations& a = trace_.allocations;
-    const std::vector<Action>& action = trace_.events.action;
-    const std::vector<uint32_t>& subject = trace_.events.subject;
     uint64_t steps = device_.steps(), end = device_.event_begin + steps * (slice + 1) / parts_;
-    for (uint64_t event = device_.event_begin + steps * slice / parts_; event < end; ++event) {
-      if (action[event] > Action::kFree) continue;
+    for (uint64_t event = device_.event_begin + steps * slice / parts_; event < end;) {
+      uint64_t next = std::min(event + kAtOnce, end);
+      addChanges(slice, event, next);
+      event = next;
+    }
+  }
+
+  // First which events are of such blocks, without branches, since that cannot be predicted; then
+  // what they change.
+  void addChanges(size_t slice, uint64_t begin, uint64_t end) {
+    const Allocations& a = trace_.allocations;
+    const Action* action = trace_.events.action.data();
+    const uint32_t* subject = trace_.events.subject.data();
+    std::array<uint32_t, kAtOnce> found;
+    size_t count = 0;
+    for (uint64_t event = begin; event < end; ++event) {
       uint32_t row = subject[event];
-      if (row == UINT32_MAX || !is_large_[row - device_.allocation_begin]) continue;
+      if (action[event] > Action::kFree || row == UINT32_MAX) continue;
       // The next event ends it.
-      if (action[event] == Action::kFreeRequested && event + 1 < end && subject[event + 1] == row &&
-          action[event + 1] == Action::kFreeCompleted)
-        continue;
+      uint64_t next = std::min(event + 1, end - 1);
+      unsigned waits = static_cast<unsigned>(action[event] == Action::kFreeRequested) &
+                       static_cast<unsigned>(action[next] == Action::kFreeCompleted) &
+                       static_cast<unsigned>(subject[next] == row);
+      found[count] = static_cast<uint32_t>(event - begin);
+      count += static_cast<size_t>(is_large_[row - device_.allocation_begin]) & size_t{1 - waits};
+      __builtin_prefetch(&a.segment[row]);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      uint64_t event = begin + found[i];
+      uint32_t row = subject[event];
       auto step = static_cast<Step>(event - device_.event_begin);
       bool begins = a.first_step[row] == step && a.has(row, kAllocSeen);
       if (!begins && a.last_step[row] != step) continue;

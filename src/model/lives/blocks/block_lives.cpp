@@ -1,14 +1,14 @@
 #include "model/lives/blocks/block_lives.h"
 
 #include <algorithm>
+#include <array>
 
 #include "model/lives/blocks/gaps.h"
 
 namespace tidegauge::model {
 
-// Addresses and rows are looked up at random: kPlaceAhead events before an event is read, its place
-// is fetched, and kRowAhead events before, the row of its block.
-constexpr size_t kPlaceAhead = 64, kRowAhead = 24;
+// Addresses and rows are looked up at random, those of this number of events at once.
+constexpr size_t kAtOnce = 256;
 
 void BlockLives::begin(const Device& device, size_t allocs) {
   device_ = &device;
@@ -30,11 +30,11 @@ void BlockLives::begin(const Device& device, size_t allocs) {
   rows_.flags.reserve(room);
 }
 
-// The rows of a range's allocations, with the values that most of them keep: filled while they are
-// in the cache.
-void BlockLives::makeRoom(const EventRows& events) {
-  size_t births =
-      static_cast<size_t>(std::count(events.action, events.action + events.count, Action::kAlloc));
+// The rows of some events' allocations, with the values that most of them keep: filled while they
+// are in the cache.
+void BlockLives::makeRoom(const EventRows& events, size_t begin, size_t count) {
+  const Action* action = events.action + begin;
+  size_t births = static_cast<size_t>(std::count(action, action + count, Action::kAlloc));
   size_t size = used_ + births;
   rows_.address.resize(size);
   rows_.requested_bytes.resize(size);
@@ -51,29 +51,37 @@ void BlockLives::makeRoom(const EventRows& events) {
 }
 
 void BlockLives::addRows(const EventRows& events) {
-  makeRoom(events);
-  for (size_t i = 0; i < events.count; ++i) {
-    fetchAhead(events, i);
+  for (size_t begin = 0, end = 0; begin < events.count; begin = end) {
+    end = std::min(begin + kAtOnce, events.count);
+    makeRoom(events, begin, end - begin);
+    addSome(events, begin, end);
+  }
+}
+
+// First where they are, in loops without a branch that cannot be predicted, then what they do.
+void BlockLives::addSome(const EventRows& events, size_t begin, size_t end) {
+  for (size_t i = begin; i < end; ++i) places_.prefetch(events.address[i]);
+  places_.makeRoom(end - begin);
+  std::array<size_t, kAtOnce> numbers;
+  for (size_t i = begin; i < end; ++i) {
+    if (events.action[i] > Action::kFree) continue;
+    size_t number = places_.numberOf(events.address[i]);
+    numbers[i - begin] = number;
+    prefetchRow(places_[number].block);
+  }
+  for (size_t i = begin; i < end; ++i) {
     switch (events.action[i]) {
       case Action::kAlloc:
-        onAlloc(static_cast<Step>(events.begin + i), events, i);
+        onAlloc(places_[numbers[i - begin]], events, i);
         break;
-      case Action::kFreeRequested: {
-        Place& place = places_.at(events.address[i]);
-        onFree(place, events, i, /*requested=*/true, /*completed=*/false);
-        // Its completion is mostly the next event, at the same place.
-        if (i + 1 == events.count || events.action[i + 1] != Action::kFreeCompleted ||
-            events.address[i + 1] != events.address[i])
-          break;
-        fetchAhead(events, ++i);
-        onFree(place, events, i, /*requested=*/false, /*completed=*/true);
+      case Action::kFreeRequested:
+        onFree(places_[numbers[i - begin]], events, i, /*requested=*/true, /*completed=*/false);
         break;
-      }
       case Action::kFreeCompleted:
-        onFree(places_.at(events.address[i]), events, i, /*requested=*/false, /*completed=*/true);
+        onFree(places_[numbers[i - begin]], events, i, /*requested=*/false, /*completed=*/true);
         break;
       case Action::kFree:
-        onFree(places_.at(events.address[i]), events, i, /*requested=*/true, /*completed=*/true);
+        onFree(places_[numbers[i - begin]], events, i, /*requested=*/true, /*completed=*/true);
         break;
       case Action::kAnnotate:
         if (const Place* place = places_.find(events.address[i])) events.subject[i] = place->block;
@@ -84,29 +92,22 @@ void BlockLives::addRows(const EventRows& events) {
   }
 }
 
-inline void BlockLives::fetchAhead(const EventRows& events, size_t i) const {
-  if (i + kPlaceAhead >= events.count) return;
-  places_.prefetch(events.address[i + kPlaceAhead]);
-  if (events.action[i + kRowAhead] == Action::kFreeCompleted)
-    prefetchRow(places_.firstGuess(events.address[i + kRowAhead]).block);
-}
-
 inline void BlockLives::prefetchRow(BlockNumber block) const {
-  if (block & kOlderBit) return;
-  __builtin_prefetch(&rows_.last_step[block], 1);
-  __builtin_prefetch(&rows_.free_requested_step[block], 1);
-  __builtin_prefetch(&rows_.flags[block], 1);
+  block = block & kOlderBit ? 0 : block;
+  __builtin_prefetch(rows_.last_step.data() + block, 1);
+  __builtin_prefetch(rows_.free_requested_step.data() + block, 1);
+  __builtin_prefetch(rows_.flags.data() + block, 1);
 }
 
-void BlockLives::onAlloc(Step step, const EventRows& events, size_t i) {
+inline void BlockLives::onAlloc(Place& place, const EventRows& events, size_t i) {
+  auto step = static_cast<Step>(events.begin + i);
   uint64_t address = events.address[i];
-  Place& place = places_.at(address);
   if (place.block != kNoBlock) replaceLive(place, step);
   uint64_t requested = events.size_bytes[i];
   size_t row = used_++;
   place.block = static_cast<BlockNumber>(row);
   place.step = kNoStep;
-  place.requested = static_cast<uint32_t>(std::min<uint64_t>(requested, Place::kLarge));
+  place.setRequested(requested);
   events.subject[i] = place.block;
   rows_.address[row] = address;
   rows_.requested_bytes[row] = requested;

@@ -59,10 +59,10 @@ class BlockLives {
   };
 
   // events
-  void makeRoom(const EventRows& events);
-  void fetchAhead(const EventRows& events, size_t i) const;
+  void makeRoom(const EventRows& events, size_t begin, size_t count);
+  void addSome(const EventRows& events, size_t begin, size_t end);
   void prefetchRow(BlockNumber block) const;
-  void onAlloc(Step step, const EventRows& events, size_t i);
+  void onAlloc(Place& place, const EventRows& events, size_t i);
   void onFree(Place& place, const EventRows& events, size_t i, bool requested, bool completed);
   void addOlder(Place& place, Step step, const EventRows& events, size_t i);
   bool isSameSize(const Place& place, uint64_t bytes) const;
