@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
-#include <optional>
 #include <string>
+
+#include "base/container/group_memory.h"
 
 namespace tidegauge::base {
 namespace {
@@ -26,25 +27,9 @@ uint64_t machineBytes() {
   return kUnlimited;
 }
 
-// "max" and a missing file are not numbers.
-std::optional<uint64_t> numberIn(const char* path) {
-  std::ifstream file(path);
-  uint64_t number = 0;
-  if (!(file >> number)) return std::nullopt;
-  return number;
-}
-
-// A container sees its own group as the root.
-uint64_t containerBytes() {
-  auto most = numberIn("/sys/fs/cgroup/memory.max");
-  auto used = numberIn("/sys/fs/cgroup/memory.current");
-  if (!most || !used) return kUnlimited;
-  return *most > *used ? *most - *used : 0;
-}
-
 }  // namespace
 
-uint64_t freeMemoryBytes() { return std::min(machineBytes(), containerBytes()); }
+uint64_t freeMemoryBytes() { return std::min(machineBytes(), groupMemoryBytes()); }
 
 void preferHugePages(void* memory, size_t bytes) {
   constexpr uintptr_t kHuge = uintptr_t{2} << 20;

@@ -3,8 +3,8 @@
 //   uint64_t most = freeMemoryBytes() / 2;   bounds input that has no end, or unpacks to anything
 //   preferHugePages(memory, bytes);          one fault for 2 MiB in place of 512
 //
-// Cost: freeMemoryBytes() reads two or three small files, some 30 µs. Source: proc_meminfo(5), the
-// kernel's cgroup-v2.rst; madvise(2), MADV_HUGEPAGE; getrlimit(2), RLIMIT_NOFILE.
+// Cost: freeMemoryBytes() reads /proc/meminfo, and three small files for each group: some 30 µs
+// each. Source: proc_meminfo(5); madvise(2), MADV_HUGEPAGE; getrlimit(2), RLIMIT_NOFILE.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace tidegauge::base {
 
-// How much memory it may still take before the machine, or the container it runs in, has none left.
-// 2^64 − 1 if the system does not say.
+// How much memory it may still take before the machine, or a group (cgroup) it runs in, has none
+// left. 2^64 − 1 if the system does not say.
 uint64_t freeMemoryBytes();
 
 // For memory that is large and about to be filled: faults cost 1 µs and more each in virtual

@@ -57,8 +57,8 @@ base::Result<std::vector<model::Trace>> openSnapshots(std::span<const uint8_t> b
     if (!is_first && options.forget_chunks) options.forget_chunks();
     if (options.short_of_memory) {
       uint64_t free_bytes = base::freeMemoryBytes();
-      if (isShortOfMemory(item.bytes.size(), free_bytes))
-        options.short_of_memory(memoryNeedBytes(item.bytes.size()), free_bytes);
+      if (isShortOfMemory(item.bytes.size(), options.lives, free_bytes))
+        options.short_of_memory(memoryNeedBytes(item.bytes.size(), options.lives), free_bytes);
     }
     model::StartedDevices begun;
     base::Result<std::vector<model::Trace>> found = readAndJoin(item, options, begun);

@@ -8,9 +8,14 @@ namespace {
 constexpr uint64_t kGib = uint64_t{1} << 30;
 
 TEST(MemoryNeed, IsSaidBeforeALongFileThatMayNotFit) {
-  EXPECT_TRUE(isShortOfMemory(5 * kGib, 3 * kGib));
-  EXPECT_FALSE(isShortOfMemory(5 * kGib, 6 * kGib));
-  EXPECT_FALSE(isShortOfMemory(kGib / 100, 0));
+  EXPECT_TRUE(isShortOfMemory(5 * kGib, true, 3 * kGib));
+  EXPECT_FALSE(isShortOfMemory(5 * kGib, true, 6 * kGib));
+  EXPECT_FALSE(isShortOfMemory(kGib / 100, true, 0));
+}
+
+TEST(MemoryNeed, IsLessForEventsAlone) {
+  EXPECT_TRUE(isShortOfMemory(5 * kGib, true, 7 * kGib / 2));
+  EXPECT_FALSE(isShortOfMemory(5 * kGib, false, 7 * kGib / 2));
 }
 
 }  // namespace
