@@ -126,10 +126,11 @@ def measure_questions(client, device, count):
         row(question, times)
 
 
-def start(binary, files):
+def start(binary, files, **more):
+    """`more`: for subprocess.Popen."""
     begin = time.perf_counter()
     server = subprocess.Popen(
-        [binary, "view", "--no-browser", *files], stdout=subprocess.PIPE, text=True
+        [binary, "view", "--no-browser", *files], stdout=subprocess.PIPE, text=True, **more
     )
     line = server.stdout.readline()
     if " at http" not in line:

@@ -25,10 +25,14 @@ def memory_gib():
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
 
 
+def stamp():
+    return f"{time.strftime('%Y-%m-%d')} at commit {commit()}"
+
+
 def sentence():
     count = len(os.sched_getaffinity(0))
     load = os.getloadavg()[0]
-    return (f"Measured on {time.strftime('%Y-%m-%d')} at commit {commit()}: {processor()}, "
+    return (f"Measured on {stamp()}: {processor()}, "
             f"{count} processor{'s' if count != 1 else ''}, {memory_gib():.0f} GiB, Linux {platform.release()}; "
             f"load before: {load:.1f}. The files are generated. Of several runs, the one with the least processor time "
             "counts.")
