@@ -10,7 +10,7 @@
 // import map. Memory is the largest sum over the browser's processes of what is not a mapped file.
 import { createReadStream, readdirSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { newPage, startBrowser, startServer, words } from "./pages.mjs";
 import { BrowserCost } from "./processes.mjs";
 
@@ -99,7 +99,7 @@ async function measure(file) {
     page.on("pageerror", (error) => reject(new Error(`${error.name}: ${error.message}`)));
   });
   failed.catch(() => {}); // it may come after the end
-  const cost = new BrowserCost();
+  const cost = new BrowserCost(basename(given.binary));
   const begin = performance.now();
   const server = is_ours ? await startServer(given.binary, [file]) : await serve(given.viz, file);
   const result = { file };

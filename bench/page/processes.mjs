@@ -1,6 +1,6 @@
 // What the processes below this one cost: a browser's, and a server's if it is one of them.
 //
-//   const cost = new BrowserCost();  …  const { processor_s, browser_bytes, server_bytes } = cost.end();
+//   const cost = new BrowserCost("tidegauge");  …  const { processor_s, browser_bytes, server_bytes } = cost.end();
 //
 // Memory is anonymous and shared memory, without mapped files; it is looked at every 50 ms.
 import { readdirSync, readFileSync } from "node:fs";
@@ -46,8 +46,10 @@ export class BrowserCost {
   #ticks = new Map(); // by process; an ended one keeps its last value
   #begun = new Map();
   #timer;
+  #server; // the name of its program, as the kernel has it
 
-  constructor() {
+  constructor(server) {
+    this.#server = server.slice(0, 15);
     this.#look();
     this.#begun = new Map(this.#ticks);
     this.#timer = setInterval(() => this.#look(), 50);
@@ -57,7 +59,7 @@ export class BrowserCost {
     const sums = { browser: 0, server: 0 };
     for (const [pid, { name, ticks }] of below(process.pid)) {
       this.#ticks.set(pid, ticks);
-      sums[name.startsWith("tidegauge") ? "server" : "browser"] += bytesOf(pid);
+      sums[name === this.#server ? "server" : "browser"] += bytesOf(pid);
     }
     for (const part of ["browser", "server"])
       this.#most[part] = Math.max(this.#most[part], sums[part]);

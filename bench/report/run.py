@@ -16,6 +16,7 @@ import shutil
 import sys
 import time
 
+import answers
 import archives
 import browser
 import commands
@@ -94,6 +95,9 @@ class Sections:
         need(shutil.which("zstd"), "zstd")
         return [archives.measured(self.options.binary, self.options.data, self.largest())]
 
+    def answers(self):
+        return [answers.measured(self.options.binary, self.largest(), self.options.runs)]
+
     def google(self, program):
         need((self.options.bench / program).exists(), "the programs of bench/")
         path = self.largest()
@@ -110,7 +114,7 @@ class Sections:
 
 
 # in the order of the page
-NAMES = ("reading", "memory_viz", "browser", "commands", "sqlite", "what_if", *google.PROGRAMS, "archives", "growth",
+NAMES = ("reading", "memory_viz", "browser", "commands", "sqlite", "what_if", "answers", *google.PROGRAMS, "archives", "growth",
          "small_machine")
 
 

@@ -55,8 +55,9 @@ class Tables(unittest.TestCase):
         self.assertRegex(text, r"Measured on \d{4}-\d\d-\d\d at commit \S+: ")
         headings = re.findall(r"^### (.*)$", text, re.MULTILINE)
         self.assertEqual([it for it in headings if it != "memory_viz in Python"],  # where a test has torch
-                         ["Whole commands", "SQLite on the exported tables", "What-if", "Archives",
-                          "Time per event, by the size of the file", "Memory per event, by the size of the file"])
+                         ["Whole commands", "SQLite on the exported tables", "What-if", "Answers, the first time",
+                          "Archives", "Time per event, by the size of the file",
+                          "Memory per event, by the size of the file"])
         for part in text.split("### ")[1:]:
             lines = [line for line in part.splitlines() if line.startswith("| ")]
             self.assertGreaterEqual(len(lines), 3, part)
