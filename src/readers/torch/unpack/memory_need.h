@@ -5,7 +5,7 @@
 //   1 GB, ten million events    0.48 GB (0.53 of it)   0.68 GB (0.75 of it)
 //   1 GB, C++ stacks            0.38 GB (0.35 of it)   0.50 GB (0.46 of it)
 //
-// Source: docs/performance.md, "Memory per event, by the size of the file".
+// Source: docs/performance-tables.md, "Memory per event, by the size of the file".
 #pragma once
 
 #include <cstdint>
