@@ -10,7 +10,6 @@
 #include <set>
 
 #include "model/recorded_work.h"
-#include "readers/recording/open_recording.h"
 #include "report/words/file_names.h"
 
 namespace tidegauge::server {
@@ -148,7 +147,8 @@ Follower::Follower(Application& application, std::vector<FollowedRecording> reco
                          .status = known[i],
                          .had_writer = had_writer,
                          .is_part = run != nullptr && run->part.number > 0,
-                         .has_end = run != nullptr && run->ended_ns});
+                         .has_end = run != nullptr && run->ended_ns,
+                         .reader = nullptr});
   }
 }
 
@@ -218,7 +218,11 @@ bool Follower::readAgain(Followed& followed) {
   auto begin = Clock::now();
   Stamp stamp = readers::recording::stampOf(path);
   bool has_writer = readers::recording::hasWriter(path);
-  auto read = readers::recording::openRecording(path, {});
+  if (followed.reader == nullptr) {
+    followed.reader = std::make_unique<readers::recording::GrowingRecording>(
+        path, readers::recording::ReadOptions{.progress = {}, .is_followed = true});
+  }
+  auto read = followed.reader->read();
   if (!read.ok() && followed.is_part && ageOf(stamp) < kFresh_s) {
     followed.next = Clock::now() + std::chrono::milliseconds(static_cast<int>(kLookEvery_s * 1000));
     return false;  // a part that has just begun

@@ -4,6 +4,9 @@
 //        │                                                        the old ones answer until then
 //        └ at most a tenth of the time: after a reading of 0.3 s, none begins for 2.7 s
 //
+// The first reading here begins at the first row; later ones read what is new
+// (readers/recording/growing_recording.h).
+//
 // With --max-size, the name of a recording gets another file when its next part begins. For a
 // moment, the recording has ended, is missing, or is empty: these states are reported only if they
 // last.
@@ -21,6 +24,7 @@
 
 #include "analysis/labels/categories.h"
 #include "readers/recording/file/growth.h"
+#include "readers/recording/growing_recording.h"
 #include "server/application.h"
 #include "server/session/recording_board.h"
 
@@ -53,10 +57,11 @@ class Follower {
     FollowedRecording recording;
     readers::recording::Stamp seen;
     RecordingStatus status;
-    bool had_writer = false;   // when it was read
-    bool is_part = false;      // of a recording with --max-size
-    bool has_end = false;      // the recorder's end was read
-    Clock::time_point next{};  // not before this time
+    bool had_writer = false;                                       // when it was read
+    bool is_part = false;                                          // of a recording with --max-size
+    bool has_end = false;                                          // the recorder's end was read
+    Clock::time_point next{};                                      // not before this time
+    std::unique_ptr<readers::recording::GrowingRecording> reader;  // null: not read yet
   };
 
   RecordingState stateOf(const Followed& followed, const readers::recording::Stamp& now) const;

@@ -3,18 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
-#include <map>
-#include <queue>
-#include <tuple>
+#include <utility>
 
 #include "model/call_site.h"
 #include "model/incomplete.h"
 #include "model/ledger/ledger.h"
-#include "readers/recording/drivers_figure.h"
 #include "readers/recording/open_recording.h"
-#include "readers/recording/tables/driver_rows.h"
-#include "readers/recording/tables/event_rows.h"
+#include "readers/recording/tables/finished_rows.h"
 
 namespace tidegauge::readers::recording {
 namespace {
@@ -30,13 +25,14 @@ constexpr int64_t kMaxMicroseconds = int64_t{1} << 53;
 
 class TraceBuilder {
  public:
-  TraceBuilder(const RecordedTables& tables, const RecordedProcess& process,
+  TraceBuilder(const RecordedTables& tables, const RecordedProcess& process, CallBook& book,
                model::RecordedWork& work, BesideTrace& beside)
       : tables_(tables),
         process_(process),
+        book_(book),
         work_(work),
         beside_(beside),
-        rows_(trace_.issues),
+        rows_(book.rows(), issuesOfRows()),
         stack_ids_(tables.stack_begin.size() - 1),
         frame_ids_(tables.frames.size()) {
     trace_.streams.push_back({});
@@ -44,31 +40,16 @@ class TraceBuilder {
   }
 
   Trace run(model::DriverMemory* driver) {
-    DriverRows of_driver;
-    model::Ledger ledger([&](const model::Effect& effect) {
-      rows_.take(effect);
-      numberLaunchStacks(effect.time_ns);
-      stackOf(effect.stack);  // numbered by time: numbers do not change when more is recorded
-      if (driver != nullptr) of_driver.take(effect);
-      if (effect.what == model::What::kFailure) addRefusal(effect);
-      if (effect.what == model::What::kAnswered) addAnswer(effect);
-      work_.has_blocks |= effect.what == model::What::kBlock;
-    });
-    DriversFigures figures(*tables_.run, process_.id);
-    size_t taken = 0;
-    for (const model::MemoryCall& call : process_.calls) {
-      if (figures.isDue(call.end_ns)) figures.upTo(call.end_ns, ledger.find(call.process));
-      taken++ < process_.carried ? ledger.takeCarried(call) : ledger.take(call);
-    }
-    numberLaunchStacks(std::numeric_limits<int64_t>::max());
-    if (!process_.calls.empty())
-      work_.drivers_figure = figures.most(ledger.find(process_.calls.front().process));
-    rows_.finish();
+    numberFirstUses();
+    numberLaunchStacks();
+    writeRefusals();
+    work_.answers = book_.answers();
+    work_.has_blocks = book_.hasBlocks();
+    work_.drivers_figure = book_.driversFigure();
     noteLosses();
-    if (!process_.calls.empty()) {
-      const model::ProcessLedger& own = *ledger.find(process_.calls.front().process);
-      noteGaps(own);
-      addHoldings(own);
+    if (book_.ledger() != nullptr) {
+      noteGaps(*book_.ledger());
+      addHoldings(*book_.ledger());
     }
     writeEvents();
     writeCarried();
@@ -83,9 +64,10 @@ class TraceBuilder {
     writeDriversWords();
     writeSource();
     if (driver != nullptr) {
+      DriverRows& of_driver = book_.driverRows();
       *driver = std::move(of_driver.memory());
       for (uint32_t stack : of_driver.stacks()) driver->blocks.stack.push_back(stackOf(stack));
-      noteBounds(ledger, *driver);
+      noteBounds(*driver);
     }
     return std::move(trace_);
   }
@@ -96,32 +78,39 @@ class TraceBuilder {
     trace_.issues.add({.kind = kind, .count = count, .bytes = bytes, .detail = std::move(detail)});
   }
 
-  void addRefusal(const model::Effect& effect) {
-    model::RecordedRefusals& rows = work_.refused;
-    auto key = std::tuple(effect.function, effect.code, effect.size_bytes, effect.stack,
-                          effect.device, effect.kind);
-    auto [at, is_new] = refusals_.try_emplace(key, rows.size());
-    if (!is_new) {
-      ++rows.count[at->second];
-      return;
-    }
-    bool known = effect.function < tables_.functions.size();
-    rows.function.push_back(
-        trace_.strings.intern(known ? std::string_view(tables_.functions[effect.function]) : "?"));
-    rows.code.push_back(effect.code);
-    rows.kind.push_back(effect.kind);
-    rows.device.push_back(effect.device);
-    rows.size_bytes.push_back(effect.size_bytes);
-    rows.stack.push_back(stackOf(effect.stack));
-    rows.first_ns.push_back(effect.time_ns);
-    rows.count.push_back(1);
+  // Issues of the rows come first, before those of what follows from all of them.
+  model::Issues& issuesOfRows() {
+    trace_.issues = book_.rows().now().issues;
+    return trace_.issues;
   }
 
-  void addAnswer(const model::Effect& effect) {
-    work_.answers.time_ns.push_back(effect.time_ns);
-    work_.answers.device.push_back(effect.device);
-    work_.answers.free_bytes.push_back(effect.address);
-    work_.answers.total_bytes.push_back(effect.size_bytes);
+  std::string_view functionOf(uint16_t function) const {
+    bool known = function < tables_.functions.size();
+    return known ? std::string_view(tables_.functions[function]) : "?";
+  }
+
+  void numberFirstUses() {
+    for (const FirstUse& use : book_.uses()) {
+      if (use.is_function) {
+        trace_.strings.intern(functionOf(use.function));
+      } else {
+        stackOf(use.stack);
+      }
+    }
+  }
+
+  void writeRefusals() {
+    model::RecordedRefusals& rows = work_.refused;
+    for (const Refusal& refusal : book_.refusals()) {
+      rows.function.push_back(trace_.strings.intern(functionOf(refusal.function)));
+      rows.code.push_back(refusal.code);
+      rows.kind.push_back(refusal.kind);
+      rows.device.push_back(refusal.device);
+      rows.size_bytes.push_back(refusal.size_bytes);
+      rows.stack.push_back(stackOf(refusal.stack));
+      rows.first_ns.push_back(refusal.first_ns);
+      rows.count.push_back(refusal.count);
+    }
   }
 
   void addHoldings(const model::ProcessLedger& ledger) {
@@ -174,11 +163,11 @@ class TraceBuilder {
   }
 
   // Bounds of what the calls show about the driver's memory.
-  void noteBounds(const model::Ledger& ledger, model::DriverMemory& driver) const {
+  void noteBounds(model::DriverMemory& driver) const {
     if (process_.calls.empty()) return;
     driver.first_call_ns = process_.calls.front().end_ns;
     driver.last_call_ns = process_.calls.back().end_ns;
-    const model::LedgerCounts& counts = ledger.find(process_.calls.front().process)->counts();
+    const model::LedgerCounts& counts = book_.ledger()->counts();
     driver.frees_of_older = counts.frees_of_older;
     driver.bytes_without_address = counts.bytes_without_address;
     driver.is_from_start = isFromStart();
@@ -216,6 +205,7 @@ class TraceBuilder {
       at->second = model::StreamId(static_cast<uint16_t>(trace_.streams.size()));
       trace_.streams.push_back({raw});
     }
+    last_stream_ = {raw, at->second};
     return at->second;
   }
 
@@ -244,11 +234,9 @@ class TraceBuilder {
     return id;
   }
 
-  // Stacks of single launches until then; so far they have the file's numbers.
-  void numberLaunchStacks(int64_t until_ns) {
-    model::RecordedLaunchEvents& events = work_.launch_events;
-    for (; launches_ < events.size() && events.time_ns[launches_] <= until_ns; ++launches_) {
-      model::StackId& stack = events.stack[launches_];
+  // Stacks of single launches; so far they have the file's numbers.
+  void numberLaunchStacks() {
+    for (model::StackId& stack : work_.launch_events.stack) {
       if (!stack.valid()) continue;
       auto row = tables_.stack_rows.find(stack.value);
       stack = row == tables_.stack_rows.end() ? model::StackId() : stackOf(row->second);
@@ -267,44 +255,17 @@ class TraceBuilder {
     return id;
   }
 
-  // Stacks and streams are numbered by first use on any device, so that numbers do not change when
-  // more is recorded.
-  void numberByTime() {
-    const std::vector<EventRow>& rows = rows_.rows();
-    std::vector<std::pair<size_t, size_t>> devices;  // the rest of their rows
-    for (size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
-      while (end < rows.size() && rows[end].device == rows[begin].device) ++end;
-      devices.emplace_back(begin, end);
-    }
-    if (devices.size() < 2) return;  // their order is already by time
-    auto later = [&](size_t a, size_t b) {
-      return rows[devices[a].first].time_ns > rows[devices[b].first].time_ns;
-    };
-    std::priority_queue<size_t, std::vector<size_t>, decltype(later)> next(later);
-    for (size_t i = 0; i < devices.size(); ++i) next.push(i);
-    while (!next.empty()) {
-      size_t device = next.top();
-      next.pop();
-      size_t& row = devices[device].first;
-      stackOf(rows[row].stack);
-      streamOf(rows[row].stream);
-      if (++row < devices[device].second) next.push(device);
-    }
-  }
-
   void writeEvents() {
-    numberByTime();
-    const std::vector<EventRow>& rows = rows_.rows();
+    for (uint64_t raw : rows_.streams()) streamOf(raw);
     model::Events& events = trace_.events;
-    reserve(events, rows.size());
-    for (size_t begin = 0; begin < rows.size();) {
-      int32_t ordinal = rows[begin].device;
-      size_t row = begin;
-      for (; row < rows.size() && rows[row].device == ordinal; ++row) writeEvent(rows[row]);
-      model::Device& device = deviceRow(ordinal);
+    reserve(events, rows_.size());
+    beside_.is_driver_block.reserve(rows_.size());
+    for (const FinishedRows::OfDevice& of : rows_.devices()) {
+      uint64_t begin = events.size();
+      for (uint32_t row : of.rows) writeEvent(rows_.at(row));
+      model::Device& device = deviceRow(of.device);
       device.event_begin = begin;
-      device.event_end = row;
-      begin = row;
+      device.event_end = events.size();
     }
   }
 
@@ -315,7 +276,8 @@ class TraceBuilder {
     events.address.push_back(row.address);
     events.size_bytes.push_back(row.size_bytes);
     events.stack.push_back(stackOf(row.stack));
-    events.stream.push_back(streamOf(row.stream));
+    events.stream.push_back(row.stream == last_stream_.first ? last_stream_.second
+                                                             : streamOf(row.stream));
     events.time_us.push_back(time_us <= kMaxMicroseconds ? time_us : model::kNoTime);
     beside_.is_driver_block.push_back(row.is_provisional);
     if (row.refusals <= 1) return;
@@ -463,30 +425,29 @@ class TraceBuilder {
 
   const RecordedTables& tables_;
   const RecordedProcess& process_;
+  CallBook& book_;
   model::RecordedWork& work_;
   Trace trace_;
   BesideTrace& beside_;
-  EventRows rows_;
+  FinishedRows rows_;
   std::vector<model::StackId> stack_ids_;
   std::vector<model::FrameId> frames_of_stack_;  // scratch
-  size_t launches_ = 0;                          // single launches whose stack has its number
   std::vector<model::FrameId> frame_ids_;
   boost::unordered_flat_map<uint64_t, model::StreamId> stream_ids_;
+  std::pair<uint64_t, model::StreamId> last_stream_{0, model::StreamId(0)};
   uint64_t last_place_ = 0;
   bool last_has_blocks_ = false;
   bool is_older_ = false, host_is_older_ = false;  // shown by frees
   bool began_late_ = false;                        // it ran before it was watched
   bool has_lost_calls_ = false;                    // so figures may be too high, too
-  // Function, code, size, stack, device, kind.
-  using RefusalKey = std::tuple<uint16_t, int32_t, uint64_t, uint32_t, int32_t, model::MemoryKind>;
-  std::map<RefusalKey, size_t> refusals_;
 };
 
 }  // namespace
 
-Trace buildTrace(const RecordedTables& tables, const RecordedProcess& process,
+Trace buildTrace(const RecordedTables& tables, const RecordedProcess& process, CallBook& book,
                  model::RecordedWork& work, BesideTrace& beside, bool with_driver) {
-  return TraceBuilder(tables, process, work, beside).run(with_driver ? &work.driver : nullptr);
+  return TraceBuilder(tables, process, book, work, beside)
+      .run(with_driver ? &work.driver : nullptr);
 }
 
 }  // namespace tidegauge::readers::recording

@@ -1,4 +1,4 @@
-// buildTrace: turns the calls of one process, through the ledger, into a Trace.
+// buildTrace: turns the book of one process's calls into a Trace.
 //
 //   reserved 2 MiB      segment_alloc                 a segment is memory from the driver,
 //   block 4,000         alloc                         an allocation a block of the framework
@@ -7,13 +7,14 @@
 //
 // Device −1 is host memory (pinned, registered). The final state is what was live after the last
 // call, ignoring the exit of the process: it shows what was never freed.
-// Cost: O(calls × log live); about 60 bytes per event while it is built.
+// Cost: O(rows of the book), 40 ns each.
 #pragma once
 
 #include <vector>
 
 #include "model/lives/lives.h"
 #include "model/trace.h"
+#include "readers/recording/call_book.h"
 #include "readers/recording/tables/recorded_tables.h"
 
 namespace tidegauge::readers::recording {
@@ -25,8 +26,9 @@ struct BesideTrace {
 };
 
 // Does not build the lives. Fills `work` with the ledger's other facts: refused calls, held memory
-// and, if requested, the driver's memory with stacks of the trace.
+// and, if requested, the driver's memory with stacks of the trace (`process` has all calls then).
 model::Trace buildTrace(const RecordedTables& tables, const RecordedProcess& process,
-                        model::RecordedWork& work, BesideTrace& beside, bool with_driver = false);
+                        CallBook& book, model::RecordedWork& work, BesideTrace& beside,
+                        bool with_driver = false);
 
 }  // namespace tidegauge::readers::recording

@@ -6,10 +6,11 @@
 
 namespace tidegauge::readers::recording {
 
-DriversFigures::DriversFigures(const model::RecordedRun& run, int64_t process_id) {
+DriversFigures::Sums DriversFigures::sumsOf(const model::RecordedRun& run, int64_t process_id) {
+  Sums sums;
   const model::RecordedProcesses& processes = run.processes;
   std::optional<size_t> own = model::rowOf(processes, process_id);
-  if (!own) return;
+  if (!own) return sums;
   size_t row = *own;
   int64_t ended_ns = processes.ended_ns[row];
   if (ended_ns == model::kNotRecorded) ended_ns = std::numeric_limits<int64_t>::max();
@@ -30,8 +31,19 @@ DriversFigures::DriversFigures(const model::RecordedRun& run, int64_t process_id
     sum += memory.used_bytes[rows[i]] - of_device;
     of_device = memory.used_bytes[rows[i]];
     bool is_last = i + 1 == rows.size() || memory.time_ns[rows[i + 1]] != memory.time_ns[rows[i]];
-    if (is_last) sums_.emplace_back(memory.time_ns[rows[i]], sum);
+    if (is_last) sums.emplace_back(memory.time_ns[rows[i]], sum);
   }
+  return sums;
+}
+
+bool DriversFigures::continueWith(const model::RecordedRun& run, int64_t process_id,
+                                  int64_t newest_ns) {
+  Sums before = std::move(sums_);
+  sums_ = sumsOf(run, process_id);
+  if (sums_.size() < next_) return false;
+  auto next = sums_.begin() + static_cast<ptrdiff_t>(next_);
+  bool is_same = std::equal(sums_.begin(), next, before.begin());
+  return is_same && !isDue(newest_ns);
 }
 
 void DriversFigures::compare(const model::ProcessLedger* ledger) {

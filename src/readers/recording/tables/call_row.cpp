@@ -1,5 +1,7 @@
 #include "readers/recording/tables/call_row.h"
 
+#include <tuple>
+
 #include "model/ledger/contexts.h"
 
 namespace tidegauge::readers::recording {
@@ -32,6 +34,16 @@ std::optional<CallRow> readCall(Row& row, const Functions& functions) {
   call.verb = function->second.verb;
   call.kind = function->second.kind;
   return it;
+}
+
+bool isSameRow(const CallRow& a, const CallRow& b) {
+  auto of = [](const CallRow& it) {
+    const model::MemoryCall& call = it.call;
+    return std::tuple(it.process_id, it.stack_id, call.start_ns, call.end_ns, call.address,
+                      call.size_bytes, call.handle, call.stream, call.offset, call.thread,
+                      call.device, call.code, call.function, call.inner, call.in_runtime);
+  };
+  return of(a) == of(b);
 }
 
 int64_t carriedCalls(SqliteFile& file) {

@@ -16,6 +16,7 @@ struct Function {
   model::Plane plane{};
   model::Verb verb{};
   model::MemoryKind kind{};
+  bool operator==(const Function&) const = default;
 };
 using Functions = boost::unordered_flat_map<int64_t, Function>;  // by function_id
 
@@ -31,6 +32,7 @@ struct CallRow {
   int64_t process_id = 0;
   std::optional<int64_t> stack_id;
 };
+bool isSameRow(const CallRow& a, const CallRow& b);
 // Absent: the row contains values that no recorder writes.
 std::optional<CallRow> readCall(Row& row, const Functions& functions);
 

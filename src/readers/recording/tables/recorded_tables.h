@@ -4,16 +4,23 @@
 //   file ──► functions, processes, frames, stacks, losses, and per process its calls in order, its
 //            launches and copies
 //
-// Cost: 88 bytes per call, 28 per frame, 4 per frame of a stack. Rows that contradict the rest of
-// the file are counted as issues and skipped. Format: docs/formats/recording.md.
+//   TablesReader reader;
+//   reader.read(file, …)      everything
+//   reader.read(file, …)      later: calls and stacks that are new, and all small tables again
+//
+// Cost: 88 bytes per call, 28 per frame, 4 per frame of a stack; a later read O(new calls and
+// stacks + frames + launches + copies). Rows that contradict the rest of the file are counted as
+// issues and skipped; such a recording is not continued. Format: docs/formats/recording.md.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -22,6 +29,7 @@
 #include "model/memory_call.h"
 #include "model/recorded_work.h"
 #include "readers/recording/file/sqlite_file.h"
+#include "readers/recording/tables/call_row.h"
 
 namespace tidegauge::readers::recording {
 
@@ -29,9 +37,10 @@ struct RecordedProcess {
   int64_t id = 0;
   int64_t pid = 0;
   std::string name;
-  std::vector<model::MemoryCall> calls;  // by end_ns
-  model::RecordedWork work{};            // without its run
-  size_t carried = 0;                    // the first calls, live before this part began
+  // By end_ns, as countAtItsStart() moves it. Who has no more use for the first ones removes them.
+  std::vector<model::MemoryCall> calls;
+  model::RecordedWork work{};  // without its run
+  size_t carried = 0;          // the first calls, live before this part began
 };
 
 struct RecordedFrame {
@@ -59,8 +68,50 @@ struct RecordedTables {
 
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
-// `is_abandoned`: the file has a journal, and nobody writes it.
-base::Result<RecordedTables> readTables(SqliteFile& file, const Progress& progress,
-                                        bool is_abandoned);
+class InterpreterFold;
+
+class TablesReader {
+ public:
+  TablesReader();
+  ~TablesReader();
+
+  // `is_abandoned`: the file has a journal, and nobody writes it. False: this is not what was read
+  // before and more of the same, so a new reader must read all of it. The first time never.
+  base::Result<bool> read(SqliteFile& file, const Progress& progress, bool is_abandoned);
+  RecordedTables& tables() { return tables_; }
+
+ private:
+  base::Status checkCalls(SqliteFile& file);
+  void beginRead();
+  bool isSameSoFar(SqliteFile& file);
+  void noteCut(SqliteFile& file);
+  bool takeFunctions();
+  bool readFrames(SqliteFile& file);
+  void readStacks(SqliteFile& file);
+  void addUpLosses();
+  base::Status readCalls(SqliteFile& file, const Progress& progress);
+  void takeCall(Row& row);
+  void sortCalls();
+  RecordedProcess* processOf(int64_t id, bool of_call);
+  void nameProcess(RecordedProcess& process);
+  void badRow(const char* table);
+  void oddRow(const char* table);
+  void readAll(SqliteFile& file, const char* table, std::initializer_list<std::string_view> columns,
+               const char* sql, const std::function<bool(Row&)>& visit);
+  std::string_view textOf(base::StringId id) const { return run_.strings.text(id); }
+
+  RecordedTables tables_;
+  model::RecordedRun run_;
+  Functions functions_;
+  std::unique_ptr<InterpreterFold> folding_;
+  int64_t carried_calls_ = 0;                        // number of carried calls, which come first
+  boost::unordered_flat_map<int64_t, size_t> rows_;  // of processes
+  size_t with_calls_ = 0;                            // processes
+  bool was_read_ = false;
+  bool continues_ = true;  // nothing was odd: later rows can be added to what was read
+  std::vector<int64_t> frame_ids_;
+  int64_t last_stack_ = -1, last_call_ = -1;  // ids
+  CallRow last_row_;                          // of the last call
+};
 
 }  // namespace tidegauge::readers::recording

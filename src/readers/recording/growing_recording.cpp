@@ -1,0 +1,163 @@
+#include "readers/recording/growing_recording.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "model/lives/lives.h"
+#include "readers/recording/build_trace.h"
+#include "readers/recording/driver_blocks.h"
+
+namespace tidegauge::readers::recording {
+namespace {
+
+constexpr size_t kMaxUnwatched = 100;
+// Calls that are newer than this before the newest one are taken again by the next reading; a call
+// that belongs before them costs a reading from the beginning.
+constexpr int64_t kUnsettled_ns = 10'000'000'000;
+constexpr size_t kMaxUnsettled = 100'000;  // of a process
+
+// The state that a reader must know before it trusts the end. A killed recorder leaves its journal.
+std::string formatOf(const model::RecordedRun& run, bool has_writer, bool is_open) {
+  std::string format = "recording of GPU memory calls";
+  if (run.ended_ns || !(has_writer || is_open)) return format;
+  return format + (has_writer ? ", still being written" : ", without the recorder's end");
+}
+
+// Programs of which nothing was watched made no calls. If no other did, each is a process, so that
+// it has a name.
+void addUnwatched(RecordedTables& tables) {
+  const model::RecordedRun& run = *tables.run;
+  if (!tables.processes.empty()) return;
+  std::set<int64_t> known;
+  for (size_t i = 0; i < run.unwatched.size(); ++i) {
+    bool is_whole = !run.unwatched.library[i].valid() && !run.unwatched.function[i].valid() &&
+                    run.unwatched.begin_ns[i] == model::kNotRecorded &&
+                    run.unwatched.end_ns[i] == model::kNotRecorded;
+    int64_t id = run.unwatched.process_id[i];
+    auto row = model::rowOf(run.processes, id);
+    if (!is_whole || !row || !known.insert(id).second) continue;
+    if (known.size() > kMaxUnwatched) return;
+    std::string name(run.strings.text(run.processes.name[*row]));
+    tables.processes.push_back({id, run.processes.pid[*row], std::move(name), {}, {}});
+  }
+}
+
+}  // namespace
+
+GrowingRecording::GrowingRecording(std::string path, ReadOptions options)
+    : path_(std::move(path)), options_(std::move(options)) {
+  forget();
+}
+
+GrowingRecording::~GrowingRecording() = default;
+
+void GrowingRecording::forget() {
+  of_ = nullptr;
+  books_.clear();
+  tables_ = std::make_unique<TablesReader>();
+}
+
+base::Result<std::vector<model::Trace>> GrowingRecording::read() {
+  TG_ASSIGN_OR_RETURN(OpenedFile opened, openFile(path_));
+  if (of_ != opened.held) forget();
+  auto read = readMore(opened);
+  if (read.ok() && !read.value()) {
+    forget();
+    read = readMore(opened);
+  }
+  if (!read.ok()) {
+    forget();
+    return std::move(read.error());
+  }
+  return std::move(*read.value());
+}
+
+base::Result<GrowingRecording::Traces> GrowingRecording::readMore(OpenedFile& opened) {
+  if (of_ == nullptr) ++from_the_beginning_;
+  bool is_abandoned = opened.is_open && !opened.has_writer;
+  TG_ASSIGN_OR_RETURN(bool fits, tables_->read(opened.file, options_.progress, is_abandoned));
+  if (!fits || !takeCalls()) return Traces();
+  RecordedTables& tables = tables_->tables();
+  addUnwatched(tables);
+  if (tables.processes.empty()) tables.processes.push_back({kNoProcess, 0, "no process", {}, {}});
+  std::vector<model::Trace> traces;
+  traces.reserve(tables.processes.size());
+  for (size_t i = 0; i < tables.processes.size(); ++i) {
+    RecordedProcess& process = tables.processes[i];
+    CallBook none(options_.driver_memory);
+    CallBook& book = i < books_.size() ? *books_[i] : none;
+    if (i >= books_.size()) {
+      book.begin(tables, process);
+      book.finish();
+    }
+    BesideTrace beside;
+    model::Trace trace =
+        buildTrace(tables, process, book, process.work, beside, options_.driver_memory);
+    if (!options_.is_followed && i < books_.size()) books_[i] = nullptr;
+    process.work.run = tables.run;
+    process.work.process_id = process.id;
+    trace.work = std::make_shared<const model::RecordedWork>(std::move(process.work));
+    trace.source.format = formatOf(*tables.run, opened.has_writer, opened.is_open);
+    trace.source.file_bytes = trace.source.data_bytes = opened.file.fileBytes();
+    model::buildLives(trace, beside.carried);
+    joinDriverBlocks(trace, beside.is_driver_block);
+    traces.push_back(std::move(trace));
+  }
+  if (options_.is_followed) of_ = opened.held;
+  return Traces(std::move(traces));
+}
+
+// False: a call belongs before those that are settled.
+bool GrowingRecording::takeCalls() {
+  RecordedTables& tables = tables_->tables();
+  for (size_t i = 0; i < tables.processes.size(); ++i) {
+    RecordedProcess& process = tables.processes[i];
+    bool is_new = i >= books_.size();
+    if (is_new && process.calls.empty()) break;  // it only launched or copied, as all that follow
+    if (is_new) {
+      books_.push_back(std::make_unique<CallBook>(options_.driver_memory));
+    } else {
+      books_[i]->rollBack();
+    }
+    CallBook& book = *books_[i];
+    if (!book.begin(tables, process)) return false;
+    if (options_.is_followed && !settle(book, process)) return false;
+    size_t taken = 0;
+    for (const model::MemoryCall& call : process.calls) book.take(call, taken++ < process.carried);
+    book.finish();
+    bool is_over = !options_.is_followed && !options_.driver_memory;
+    if (is_over) process.calls = {};
+  }
+  return true;
+}
+
+// The first calls of `process` that no later one can come before, as far as one may assume.
+size_t GrowingRecording::settledOf(const RecordedProcess& process) {
+  const std::vector<model::MemoryCall>& calls = process.calls;
+  if (calls.empty()) return 0;
+  int64_t until_ns = calls.back().end_ns - kUnsettled_ns;
+  auto first = calls.begin() + static_cast<ptrdiff_t>(std::min(process.carried, calls.size()));
+  auto after = std::upper_bound(first, calls.end(), until_ns, [](int64_t time_ns, const auto& it) {
+    return time_ns < it.end_ns;
+  });
+  auto settled = static_cast<size_t>(after - calls.begin());
+  return std::max(settled, calls.size() - std::min(calls.size(), kMaxUnsettled));
+}
+
+bool GrowingRecording::settle(CallBook& book, RecordedProcess& process) {
+  bool is_late = process.carried < process.calls.size() &&
+                 process.calls[process.carried].end_ns < book.newest_ns();
+  if (is_late || (process.carried > 0 && book.newest_ns() != INT64_MIN)) return false;
+  size_t settled = settledOf(process);
+  for (size_t i = 0; i < settled; ++i) book.take(process.calls[i], i < process.carried);
+  auto rest = process.calls.begin() + static_cast<ptrdiff_t>(settled);
+  if (settled > 0) process.calls = std::vector<model::MemoryCall>(rest, process.calls.end());
+  process.carried -= std::min(process.carried, settled);
+  book.mark();
+  return true;
+}
+
+}  // namespace tidegauge::readers::recording
