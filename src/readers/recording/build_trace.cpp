@@ -32,7 +32,7 @@ class TraceBuilder {
         book_(book),
         work_(work),
         beside_(beside),
-        rows_(book.rows(), issuesOfRows()),
+        rows_(book.rows()),
         stack_ids_(tables.stack_begin.size() - 1),
         frame_ids_(tables.frames.size()) {
     trace_.streams.push_back({});
@@ -42,6 +42,7 @@ class TraceBuilder {
   Trace run(model::DriverMemory* driver) {
     numberFirstUses();
     numberLaunchStacks();
+    takeRows();
     writeRefusals();
     work_.answers = book_.answers();
     work_.has_blocks = book_.hasBlocks();
@@ -76,12 +77,6 @@ class TraceBuilder {
   void note(IssueKind kind, uint64_t count, uint64_t bytes, std::string detail = "") {
     if (count == 0 && bytes == 0) return;
     trace_.issues.add({.kind = kind, .count = count, .bytes = bytes, .detail = std::move(detail)});
-  }
-
-  // Issues of the rows come first, before those of what follows from all of them.
-  model::Issues& issuesOfRows() {
-    trace_.issues = book_.rows().now().issues;
-    return trace_.issues;
   }
 
   std::string_view functionOf(uint16_t function) const {
@@ -255,22 +250,24 @@ class TraceBuilder {
     return id;
   }
 
-  void writeEvents() {
-    for (uint64_t raw : rows_.streams()) streamOf(raw);
-    model::Events& events = trace_.events;
-    reserve(events, rows_.size());
-    beside_.is_driver_block.reserve(rows_.size());
-    for (const FinishedRows::OfDevice& of : rows_.devices()) {
-      uint64_t begin = events.size();
-      for (uint32_t row : of.rows) writeEvent(rows_.at(row));
-      model::Device& device = deviceRow(of.device);
-      device.event_begin = begin;
-      device.event_end = events.size();
-    }
+  // The events of one device, before they join those of the others.
+  struct OfDevice {
+    model::Events events;
+    std::vector<bool> is_driver_block;
+    model::RecordedRefusalRows refused;
+  };
+
+  void takeRows() {
+    // Issues of the rows come first, before those of what follows from all of them.
+    trace_.issues = book_.rows().now().issues;
+    rows_.forEach(trace_.issues, [&](size_t device, const EventRow& row) {
+      if (device == columns_.size()) reserve(columns_.emplace_back());
+      takeRow(columns_[device], row);
+    });
   }
 
-  void writeEvent(const EventRow& row) {
-    model::Events& events = trace_.events;
+  void takeRow(OfDevice& to, const EventRow& row) {
+    model::Events& events = to.events;
     int64_t time_us = row.time_ns / 1000;
     events.action.push_back(row.action);
     events.address.push_back(row.address);
@@ -279,11 +276,52 @@ class TraceBuilder {
     events.stream.push_back(row.stream == last_stream_.first ? last_stream_.second
                                                              : streamOf(row.stream));
     events.time_us.push_back(time_us <= kMaxMicroseconds ? time_us : model::kNoTime);
-    beside_.is_driver_block.push_back(row.is_provisional);
+    to.is_driver_block.push_back(row.is_provisional);
     if (row.refusals <= 1) return;
-    work_.refused_in_row.event.push_back(events.size() - 1);
-    work_.refused_in_row.count.push_back(row.refusals);
-    work_.refused_in_row.first_ns.push_back(row.other_ns);
+    to.refused.event.push_back(events.size() - 1);
+    to.refused.count.push_back(row.refusals);
+    to.refused.first_ns.push_back(row.other_ns);
+  }
+
+  void writeEvents() {
+    for (size_t index : rows_.inOrder()) {
+      OfDevice& of = columns_[index];
+      uint64_t begin = trace_.events.size();
+      join(of, begin);
+      model::Device& device = deviceRow(rows_.devices()[index].device);
+      device.event_begin = begin;
+      device.event_end = trace_.events.size();
+      of = {};
+    }
+  }
+
+  void join(OfDevice& of, uint64_t begin) {
+    model::Events& events = trace_.events;
+    append(events.action, std::move(of.events.action));
+    append(events.address, std::move(of.events.address));
+    append(events.size_bytes, std::move(of.events.size_bytes));
+    append(events.stack, std::move(of.events.stack));
+    append(events.time_us, std::move(of.events.time_us));
+    append(beside_.is_driver_block, std::move(of.is_driver_block));
+    if (begin == 0) {
+      events.stream = std::move(of.events.stream);
+    } else {
+      for (size_t i = 0; i < of.events.stream.size(); ++i)
+        events.stream.push_back(of.events.stream[i]);
+    }
+    model::RecordedRefusalRows& refused = work_.refused_in_row;
+    for (uint64_t event : of.refused.event) refused.event.push_back(begin + event);
+    append(refused.count, std::move(of.refused.count));
+    append(refused.first_ns, std::move(of.refused.first_ns));
+  }
+
+  template <class Column>
+  static void append(Column& all, Column&& more) {
+    if (all.empty()) {
+      all = std::move(more);
+    } else {
+      all.insert(all.end(), more.begin(), more.end());
+    }
   }
 
   void writeCarried() {
@@ -292,13 +330,16 @@ class TraceBuilder {
     std::sort(beside_.carried.begin(), beside_.carried.end());
   }
 
-  static void reserve(model::Events& events, size_t count) {
-    events.action.reserve(count);
-    events.address.reserve(count);
-    events.size_bytes.reserve(count);
-    events.stack.reserve(count);
-    events.stream.reserve(count);
-    events.time_us.reserve(count);
+  // Address space for all rows: what is not used costs nothing.
+  void reserve(OfDevice& of) const {
+    size_t count = book_.rows().rows().size();
+    of.events.action.reserve(count);
+    of.events.address.reserve(count);
+    of.events.size_bytes.reserve(count);
+    of.events.stack.reserve(count);
+    of.events.stream.reserve(count);
+    of.events.time_us.reserve(count);
+    of.is_driver_block.reserve(count);
   }
 
   // Writes the segments of one device after another, by ascending address.
@@ -430,6 +471,7 @@ class TraceBuilder {
   Trace trace_;
   BesideTrace& beside_;
   FinishedRows rows_;
+  std::vector<OfDevice> columns_;  // by index of its devices
   std::vector<model::StackId> stack_ids_;
   std::vector<model::FrameId> frames_of_stack_;  // scratch
   std::vector<model::FrameId> frame_ids_;

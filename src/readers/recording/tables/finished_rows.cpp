@@ -2,28 +2,32 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include "readers/recording/tables/older_segments.h"
-#include "readers/recording/tables/peak_slack.h"
 
 namespace tidegauge::readers::recording {
 
 using model::Action;
 using model::IssueKind;
 
-FinishedRows::FinishedRows(const EventRows& from, model::Issues& issues)
-    : from_(from), segments_(from.now().segments), saw_older_(from.now().saw_older) {
-  findFallback();
-  takeRows(issues);
-  std::sort(devices_.begin(), devices_.end(), [](const OfDevice& a, const OfDevice& b) {
-    return static_cast<uint32_t>(a.device) < static_cast<uint32_t>(b.device);  // the host is last
+FinishedRows::FinishedRows(const EventRows& from)
+    : from_(from), segments_(from.now().segments), saw_older_(from.now().saw_older) {}
+
+std::vector<size_t> FinishedRows::inOrder() const {
+  std::vector<size_t> order(devices_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return static_cast<uint32_t>(devices_[a].device) < static_cast<uint32_t>(devices_[b].device);
   });
+  return order;
 }
 
-size_t FinishedRows::size() const {
-  size_t size = 0;
-  for (const OfDevice& device : devices_) size += device.rows.size();
-  return size;
+size_t FinishedRows::indexOf(int32_t device) {
+  size_t index = 0;
+  while (index < devices_.size() && devices_[index].device != device) ++index;
+  if (index == devices_.size()) devices_.push_back({device, {}});
+  return index;
 }
 
 const EventPlace* FinishedRows::find(uint64_t place) const {
@@ -50,20 +54,33 @@ void FinishedRows::findFallback() {
   if (!fallback_is_known_) fallback_ = 0;
 }
 
-bool FinishedRows::stays(const EventRow& row) const {
-  return !row.is_retried && !(row.is_provisional && hasBlocks(row.place));
+void FinishedRows::complete(EventRow& row, const EventPlace* place) const {
+  if (place != nullptr && row.place != 0 && place->device != kNotKnown) row.device = place->device;
+  if (row.device == kNotKnown) row.device = fallback_;
+  if (row.action >= Action::kSegmentAlloc && place != nullptr && place->has_blocks)
+    row.stream = place->stream;
 }
 
-EventRow FinishedRows::finished(EventRow row) const {
-  row.device = statedDevice(row);
-  if (row.device == kNotKnown) row.device = fallback_;
-  if (row.action >= Action::kSegmentAlloc && hasBlocks(row.place))
-    row.stream = find(row.place)->stream;
-  return row;
+bool FinishedRows::finish(const EventRow& from, EventRow& row, model::Issues& issues) {
+  const EventPlace* place = find(from.place);
+  bool has_blocks = place != nullptr && place->has_blocks;
+  if (from.is_retried || (from.is_provisional && has_blocks)) return false;
+  row = from;
+  complete(row, place);
+  if (from.device == kNotKnown && statedDevice(from) == kNotKnown) noteGuess(row, issues);
+  bool by_allocator = row.action <= Action::kFree && !row.is_provisional;
+  if (by_allocator && row.device != last_allocator_) {
+    last_allocator_ = row.device;
+    with_allocator_.insert(row.device);
+  }
+  return true;
 }
 
 EventRow FinishedRows::at(uint32_t row) const {
-  return has_own_ ? own_[row] : finished(from_.rows()[row]);
+  if (has_own_) return own_[row];
+  EventRow finished = from_.rows()[row];
+  complete(finished, find(finished.place));
+  return finished;
 }
 
 void FinishedRows::noteGuess(const EventRow& row, model::Issues& issues) {
@@ -74,42 +91,13 @@ void FinishedRows::noteGuess(const EventRow& row, model::Issues& issues) {
   issues.add({.kind = IssueKind::kDeviceUnknown, .device = fallback_, .bytes = row.size_bytes});
 }
 
-void FinishedRows::takeRows(model::Issues& issues) {
-  const std::vector<EventRow>& rows = from_.rows();
-  has_own_ = from_.now().has_outside_blocks;
-  int32_t last_with_allocator = kNotKnown;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const EventRow& row = rows[i];
-    if (!stays(row)) continue;
-    EventRow finish = finished(row);
-    if (statedDevice(row) == kNotKnown) noteGuess(finish, issues);
-    bool by_allocator = row.action <= Action::kFree && !row.is_provisional;
-    if (by_allocator && finish.device != last_with_allocator) {
-      with_allocator_.insert(finish.device);
-      last_with_allocator = finish.device;
-    }
-    if (has_own_) {
-      own_.push_back(finish);
-    } else if (!row.is_older_free) {
-      keep(static_cast<uint32_t>(i), finish);
-    }
+void FinishedRows::copyRows(model::Issues& issues) {
+  has_own_ = true;
+  for (const EventRow& from : from_.rows()) {
+    EventRow row;
+    if (finish(from, row, issues)) own_.push_back(row);
   }
-  if (!has_own_) return;
   takeOlderSegments();
-  for (size_t i = 0; i < own_.size(); ++i) keep(static_cast<uint32_t>(i), own_[i]);
-}
-
-void FinishedRows::keep(uint32_t index, const EventRow& row) {
-  if (row.is_carried) {
-    if (row.action == Action::kAlloc) carried_.push_back(row);
-    return;
-  }
-  auto device = std::find_if(devices_.begin(), devices_.end(),
-                             [&](const OfDevice& it) { return it.device == row.device; });
-  if (device == devices_.end()) device = devices_.insert(device, {row.device, {}});
-  device->rows.push_back(index);
-  bool is_newest = !streams_.empty() && streams_.back() == row.stream;
-  if (!is_newest && known_streams_.insert(row.stream).second) streams_.push_back(row.stream);
 }
 
 // Segments older than the recording, as far as blocks show them.
@@ -161,31 +149,34 @@ uint64_t FinishedRows::totalBytesOf(int32_t device) const {
   return at == all.end() ? 0 : at->second;
 }
 
+Move FinishedRows::moveOf(const EventRow& row, bool& of_block) {
+  bool comes = row.action == Action::kSegmentAlloc || row.action == Action::kSegmentMap;
+  of_block = row.action <= Action::kFree && !row.is_provisional;
+  bool of_segment = row.action >= Action::kSegmentAlloc && row.action <= Action::kSegmentUnmap;
+  // Blocks are taken and given back inside the program, in the order that is shown.
+  int64_t other_ns = of_segment ? row.other_ns : row.time_ns;
+  return {row.time_ns, other_ns, row.address, row.size_bytes, comes};
+}
+
 model::PeakSlack FinishedRows::peakSlackOf(int32_t device) const {
   auto of = std::find_if(devices_.begin(), devices_.end(),
                          [&](const OfDevice& it) { return it.device == device; });
-  if (of == devices_.end()) return {.device = device};
+  if (of == devices_.end() || !of->has_overlap) return {.device = device};
   auto forEachMove = [&](const auto& take) {
     for (uint32_t index : of->rows) {
       const EventRow row = at(index);
-      bool comes = row.action == Action::kSegmentAlloc || row.action == Action::kSegmentMap;
-      bool goes = row.action == Action::kSegmentFree || row.action == Action::kSegmentUnmap;
-      bool of_block = row.action <= Action::kFree && !row.is_provisional;
-      int64_t other_ns = of_block ? row.time_ns : row.other_ns;
-      if (comes || goes || of_block)
-        take(row, Move{row.time_ns, other_ns, row.address, row.size_bytes, comes}, of_block);
+      bool of_block = false;
+      Move move = moveOf(row, of_block);
+      bool of_segment = row.action >= Action::kSegmentAlloc && row.action <= Action::kSegmentUnmap;
+      if (of_segment || of_block) take(row, move, of_block);
     }
   };
   bool with_blocks = hasAllocator(device);
   MovedMemory reserved;
-  int64_t newest_ns = INT64_MIN;
-  bool has_overlap = false;
   forEachMove([&](const EventRow&, const Move& move, bool of_block) {
     if (!of_block) reserved.add(move);
-    has_overlap |= move.earliest_ns() < newest_ns;
-    newest_ns = std::max(newest_ns, move.latest_ns());
   });
-  if (!has_overlap || (!with_blocks && !reserved.hasOverlap())) return {.device = device};
+  if (!with_blocks && !reserved.hasOverlap()) return {.device = device};
   std::vector<Move> moves;
   std::vector<bool> is_segment, is_direct;  // …: used by the program itself, without an allocator
   forEachMove([&](const EventRow& row, const Move& move, bool of_block) {

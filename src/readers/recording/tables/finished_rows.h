@@ -4,12 +4,16 @@
 //   rows    0 alloc gpu 1 · 1 alloc host · 2 provisional, inside are blocks · 3 free gpu 1
 //   devices gpu 1: [0, 3]   host: [1]
 //
-// `from` keeps its rows, so that more can be added to them: at() computes what changes. Only if
-// memory older than the recording is proven by blocks, rows are copied. Cost: one pass over the
-// rows, 4 bytes per row that stays.
+//   FinishedRows rows(book.rows());
+//   rows.forEach(issues, [&](size_t device, const EventRow& row) { … });    row after row, by time
+//   rows.devices()[device].device                                         its ordinal
+//
+// `from` keeps its rows, so that more can be added to them: each row is finished as it passes. Only
+// if memory older than the recording is proven by blocks, rows are copied. Cost: one pass over the
+// rows, 15 ns each, and 4 bytes per row that stays.
 #pragma once
 
-#include <boost/unordered/unordered_flat_set.hpp>
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -19,22 +23,43 @@
 #include "model/recorded_work.h"
 #include "model/trace.h"
 #include "readers/recording/tables/event_rows.h"
+#include "readers/recording/tables/peak_slack.h"
 
 namespace tidegauge::readers::recording {
 
 class FinishedRows {
  public:
   // `from` must not change while this is used.
-  FinishedRows(const EventRows& from, model::Issues& issues);
+  explicit FinishedRows(const EventRows& from);
+
+  // Calls take(device, row) for every row, `device` being an index of devices(). Once; everything
+  // else is known after it.
+  template <class Take>
+  void forEach(model::Issues& issues, const Take& take) {
+    findFallback();
+    if (from_.now().has_outside_blocks) {
+      copyRows(issues);
+      for (size_t i = 0; i < own_.size(); ++i) pass(static_cast<uint32_t>(i), own_[i], take);
+      return;
+    }
+    const std::vector<EventRow>& rows = from_.rows();
+    for (size_t i = 0; i < rows.size(); ++i) {
+      EventRow row;
+      if (finish(rows[i], row, issues) && !row.is_older_free)
+        pass(static_cast<uint32_t>(i), row, take);
+    }
+  }
 
   struct OfDevice {
     int32_t device = 0;
-    std::vector<uint32_t> rows;  // for at()
+    std::vector<uint32_t> rows;  // indices
+    // Some calls ran at the same time, so the order of their effects is not known.
+    bool has_overlap = false;
+    int64_t newest_ns = INT64_MIN;
   };
-  const std::vector<OfDevice>& devices() const { return devices_; }  // by ordinal, the host last
-  size_t size() const;
-  EventRow at(uint32_t row) const;
-  const std::vector<uint64_t>& streams() const { return streams_; }  // by first row
+  const std::vector<OfDevice>& devices() const { return devices_; }  // by their first row
+  // Indices of devices(), by ordinal, the host last.
+  std::vector<size_t> inOrder() const;
 
   // Allocations from before the first row, which have no rows.
   const std::vector<EventRow>& carried() const { return carried_; }
@@ -46,7 +71,7 @@ class FinishedRows {
   // A framework placed blocks there; if not, the program uses driver memory directly.
   bool hasAllocator(int32_t device) const { return with_allocator_.contains(device); }
   uint64_t streamOf(const LiveSegment& segment) const;
-  // How far the order of concurrent calls may change its peaks.
+  // How far the order of concurrent calls may change its peaks. Another pass, if there were any.
   model::PeakSlack peakSlackOf(int32_t device) const;
   // Some memory is older than the recording, so totals are lower bounds.
   bool sawOlder() const { return saw_older_; }
@@ -59,20 +84,40 @@ class FinishedRows {
  private:
   int32_t statedDevice(const EventRow& row) const;
   const EventPlace* find(uint64_t place) const;
-  bool stays(const EventRow& row) const;
-  EventRow finished(EventRow row) const;
+  void complete(EventRow& row, const EventPlace* place) const;
+  // False: the row does not stay.
+  bool finish(const EventRow& from, EventRow& row, model::Issues& issues);
   void findFallback();
   void noteGuess(const EventRow& row, model::Issues& issues);
-  void takeRows(model::Issues& issues);
+  void copyRows(model::Issues& issues);
   void takeOlderSegments();
-  void keep(uint32_t index, const EventRow& row);
+  size_t indexOf(int32_t device);
+  EventRow at(uint32_t row) const;
+  static Move moveOf(const EventRow& row, bool& of_block);
+
+  template <class Take>
+  void pass(uint32_t index, const EventRow& row, const Take& take) {
+    if (row.is_carried) {
+      if (row.action == model::Action::kAlloc) carried_.push_back(row);
+      return;
+    }
+    if (last_device_ >= devices_.size() || devices_[last_device_].device != row.device)
+      last_device_ = indexOf(row.device);
+    OfDevice& of = devices_[last_device_];
+    of.rows.push_back(index);
+    bool of_block = false;
+    Move move = moveOf(row, of_block);
+    of.has_overlap |= move.earliest_ns() < of.newest_ns;
+    of.newest_ns = std::max(of.newest_ns, move.latest_ns());
+    take(last_device_, row);
+  }
 
   const EventRows& from_;
   std::vector<EventRow> own_;  // instead of those of from_
   bool has_own_ = false;
   std::vector<OfDevice> devices_;
-  std::vector<uint64_t> streams_;
-  boost::unordered_flat_set<uint64_t> known_streams_;
+  size_t last_device_ = 0;              // index of devices_
+  int32_t last_allocator_ = kNotKnown;  // the newest of with_allocator_
   std::vector<EventRow> carried_;
   std::map<uint64_t, LiveSegment> segments_;
   std::vector<EventPlace> older_places_;  // after those of from_
