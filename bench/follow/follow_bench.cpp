@@ -167,7 +167,8 @@ int main(int argc, char** argv) {
   std::string path = std::filesystem::temp_directory_path() / "follow_bench.sqlite";
   Programs programs(path);
   programs.add(calls);
-  readers::recording::GrowingRecording recording(path, {.progress = {}, .is_followed = true});
+  readers::recording::GrowingRecording recording(path,
+                                                 {.is_followed = true, .driver_memory = false});
   for (int i = 0; i <= refreshes; ++i) {
     if (i > 0) programs.add(fresh);
     double begin_s = processorSeconds();

@@ -29,7 +29,14 @@ double processorSeconds() {
 
 base::Result<std::vector<model::Trace>> readFile(const std::string& path, FileKind kind,
                                                  const OpenOptions& wanted,
-                                                 const Progress& progress) {
+                                                 const Progress& progress,
+                                                 OpenedRecording& recording) {
+  if (kind == FileKind::kRecording && wanted.follows && readers::recording::hasWriter(path)) {
+    using readers::recording::GrowingRecording;
+    recording.reader = std::make_shared<GrowingRecording>(
+        path, GrowingRecording::Wanted{.is_followed = true, .driver_memory = false});
+    return recording.reader->read(progress);
+  }
   if (kind == FileKind::kRecording)
     return readers::recording::openRecording(path, {progress, wanted.driver_memory});
   if (kind == FileKind::kWorkingSet)
@@ -70,15 +77,16 @@ Opened openTraces(const std::vector<std::string>& paths, const OpenOptions& opti
     double begin_s = processorSeconds();
     FileKind kind = kindOf(path);
     bool is_recording = kind == FileKind::kRecording;
-    OpenedRecording recording{path, {}, 0, opened.traces.size(), 0};
+    OpenedRecording recording{path, {}, 0, opened.traces.size(), 0, nullptr};
     if (is_recording) recording.stamp = readers::recording::stampOf(path);
     if (options.listener != nullptr) options.listener->readFile(path);
-    auto read = readFile(path, kind, options, [&](uint64_t done, uint64_t total) {
+    auto progress = [&](uint64_t done, uint64_t total) {
       tell(options.listener, bar, done, total);
       bar.show(done, total, [&] {
         return fmt::format("{} of {}", base::humanBytes(done), base::humanBytes(total));
       });
-    });
+    };
+    auto read = readFile(path, kind, options, progress, recording);
     if (!read.ok()) {
       bar.clear();
       base::Error error = read.error();

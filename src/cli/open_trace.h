@@ -10,6 +10,7 @@
 #include "analysis/trace/analysed_trace.h"
 #include "base/result.h"
 #include "readers/recording/file/growth.h"
+#include "readers/recording/growing_recording.h"
 #include "readers/torch/columns/event_chunk.h"
 
 namespace tidegauge::cli {
@@ -30,6 +31,8 @@ struct OpenedRecording {
   readers::recording::Stamp stamp;  // before it was read
   double read_s = 0;                // computing time
   size_t begin = 0, end = 0;
+  // What can read on, if that was asked for and it is still written; else null.
+  std::shared_ptr<readers::recording::GrowingRecording> reader{};
 };
 
 struct Opened {
@@ -59,6 +62,7 @@ struct OpenOptions {
   std::shared_ptr<const analysis::CategoryRules> rules{};
   bool driver_memory = false;  // also that of recordings (RecordedWork::driver)
   bool lives = true;           // false: of snapshots events alone (analysis::EventsAlone)
+  bool follows = false;        // recordings are read on later, while they grow
   // What is read, while it is read. May be null.
   OpeningListener* listener = nullptr;
 };

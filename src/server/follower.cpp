@@ -15,6 +15,7 @@
 namespace tidegauge::server {
 namespace {
 
+using readers::recording::GrowingRecording;
 using readers::recording::Stamp;
 using std::chrono::duration;
 
@@ -147,8 +148,7 @@ Follower::Follower(Application& application, std::vector<FollowedRecording> reco
                          .status = known[i],
                          .had_writer = had_writer,
                          .is_part = run != nullptr && run->part.number > 0,
-                         .has_end = run != nullptr && run->ended_ns,
-                         .reader = nullptr});
+                         .has_end = run != nullptr && run->ended_ns});
   }
 }
 
@@ -218,11 +218,12 @@ bool Follower::readAgain(Followed& followed) {
   auto begin = Clock::now();
   Stamp stamp = readers::recording::stampOf(path);
   bool has_writer = readers::recording::hasWriter(path);
-  if (followed.reader == nullptr) {
-    followed.reader = std::make_unique<readers::recording::GrowingRecording>(
-        path, readers::recording::ReadOptions{.progress = {}, .is_followed = true});
+  std::shared_ptr<GrowingRecording>& reader = followed.recording.reader;
+  if (reader == nullptr) {
+    reader = std::make_shared<GrowingRecording>(
+        path, GrowingRecording::Wanted{.is_followed = true, .driver_memory = false});
   }
-  auto read = followed.reader->read();
+  auto read = reader->read();
   if (!read.ok() && followed.is_part && ageOf(stamp) < kFresh_s) {
     followed.next = Clock::now() + std::chrono::milliseconds(static_cast<int>(kLookEvery_s * 1000));
     return false;  // a part that has just begun
@@ -269,6 +270,8 @@ bool Follower::readAgain(Followed& followed) {
     }
     followed.is_part = run && run->part.number > 0;
     followed.has_end = run && run->ended_ns;
+    // It takes memory, and nothing follows, unless another file takes the name.
+    if (followed.has_end) reader = nullptr;
     auto whole =
         std::make_shared<const analysis::WholeRecording>(analysis::wholeRecording(all, run));
     for (OpenFile* file : its) file->tell(whole);

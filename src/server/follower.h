@@ -4,8 +4,7 @@
 //        │                                                        the old ones answer until then
 //        └ at most a tenth of the time: after a reading of 0.3 s, none begins for 2.7 s
 //
-// The first reading here begins at the first row; later ones read what is new
-// (readers/recording/growing_recording.h).
+// Each reading continues the one before (readers/recording/growing_recording.h).
 //
 // With --max-size, the name of a recording gets another file when its next part begins. For a
 // moment, the recording has ended, is missing, or is empty: these states are reported only if they
@@ -34,6 +33,8 @@ struct FollowedRecording {
   std::string path;
   readers::recording::Stamp read;  // of the file, taken before it was read
   double read_s = 0;               // computing time of the reading
+  // What read it, so that the next reading continues; null: that one reads everything.
+  std::shared_ptr<readers::recording::GrowingRecording> reader{};
 };
 
 // Gives a session whose files name their recordings a board. Call it before the session is shown.
@@ -57,11 +58,10 @@ class Follower {
     FollowedRecording recording;
     readers::recording::Stamp seen;
     RecordingStatus status;
-    bool had_writer = false;                                       // when it was read
-    bool is_part = false;                                          // of a recording with --max-size
-    bool has_end = false;                                          // the recorder's end was read
-    Clock::time_point next{};                                      // not before this time
-    std::unique_ptr<readers::recording::GrowingRecording> reader;  // null: not read yet
+    bool had_writer = false;   // when it was read
+    bool is_part = false;      // of a recording with --max-size
+    bool has_end = false;      // the recorder's end was read
+    Clock::time_point next{};  // not before this time
   };
 
   RecordingState stateOf(const Followed& followed, const readers::recording::Stamp& now) const;

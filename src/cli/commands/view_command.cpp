@@ -76,7 +76,7 @@ std::vector<server::FollowedRecording> markRecordings(server::Session& session,
   std::vector<server::FollowedRecording> recordings;
   for (const OpenedRecording& one : opened) {
     for (size_t i = one.begin; i < one.end; ++i) session.files[i]->recording = one.path;
-    recordings.push_back({one.path, one.stamp, one.read_s});
+    recordings.push_back({one.path, one.stamp, one.read_s, one.reader});
   }
   return recordings;
 }
@@ -124,7 +124,8 @@ int run(const ViewOptions& options) {
   });
   auto open_and_show = [&] {
     PageOfOpening page(opening, announcement, options.files);
-    Opened opened = openTraces(traces, {.rules = rules.value(), .listener = &page});
+    Opened opened =
+        openTraces(traces, {.rules = rules.value(), .follows = true, .listener = &page});
     if (opened.exit_code == 0) opened.exit_code = measured_code;
     if (opened.traces.empty() && measured->empty()) announcement.end(opened.exit_code);
     exit_code = opened.exit_code;

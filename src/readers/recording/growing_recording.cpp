@@ -47,8 +47,8 @@ void addUnwatched(RecordedTables& tables) {
 
 }  // namespace
 
-GrowingRecording::GrowingRecording(std::string path, ReadOptions options)
-    : path_(std::move(path)), options_(std::move(options)) {
+GrowingRecording::GrowingRecording(std::string path, Wanted wanted)
+    : path_(std::move(path)), wanted_(wanted) {
   forget();
 }
 
@@ -60,13 +60,13 @@ void GrowingRecording::forget() {
   tables_ = std::make_unique<TablesReader>();
 }
 
-base::Result<std::vector<model::Trace>> GrowingRecording::read() {
+base::Result<std::vector<model::Trace>> GrowingRecording::read(const Progress& progress) {
   TG_ASSIGN_OR_RETURN(OpenedFile opened, openFile(path_));
   if (of_ != opened.held) forget();
-  auto read = readMore(opened);
+  auto read = readMore(opened, progress);
   if (read.ok() && !read.value()) {
     forget();
-    read = readMore(opened);
+    read = readMore(opened, progress);
   }
   if (!read.ok()) {
     forget();
@@ -75,10 +75,11 @@ base::Result<std::vector<model::Trace>> GrowingRecording::read() {
   return std::move(*read.value());
 }
 
-base::Result<GrowingRecording::Traces> GrowingRecording::readMore(OpenedFile& opened) {
+base::Result<GrowingRecording::Traces> GrowingRecording::readMore(OpenedFile& opened,
+                                                                  const Progress& progress) {
   if (of_ == nullptr) ++from_the_beginning_;
   bool is_abandoned = opened.is_open && !opened.has_writer;
-  TG_ASSIGN_OR_RETURN(bool fits, tables_->read(opened.file, options_.progress, is_abandoned));
+  TG_ASSIGN_OR_RETURN(bool fits, tables_->read(opened.file, progress, is_abandoned));
   if (!fits || !takeCalls()) return Traces();
   RecordedTables& tables = tables_->tables();
   addUnwatched(tables);
@@ -87,7 +88,7 @@ base::Result<GrowingRecording::Traces> GrowingRecording::readMore(OpenedFile& op
   traces.reserve(tables.processes.size());
   for (size_t i = 0; i < tables.processes.size(); ++i) {
     RecordedProcess& process = tables.processes[i];
-    CallBook none(options_.driver_memory);
+    CallBook none(wanted_.driver_memory);
     CallBook& book = i < books_.size() ? *books_[i] : none;
     if (i >= books_.size()) {
       book.begin(tables, process);
@@ -95,8 +96,8 @@ base::Result<GrowingRecording::Traces> GrowingRecording::readMore(OpenedFile& op
     }
     BesideTrace beside;
     model::Trace trace =
-        buildTrace(tables, process, book, process.work, beside, options_.driver_memory);
-    if (!options_.is_followed && i < books_.size()) books_[i] = nullptr;
+        buildTrace(tables, process, book, process.work, beside, wanted_.driver_memory);
+    if (!wanted_.is_followed && i < books_.size()) books_[i] = nullptr;
     process.work.run = tables.run;
     process.work.process_id = process.id;
     trace.work = std::make_shared<const model::RecordedWork>(std::move(process.work));
@@ -106,7 +107,7 @@ base::Result<GrowingRecording::Traces> GrowingRecording::readMore(OpenedFile& op
     joinDriverBlocks(trace, beside.is_driver_block);
     traces.push_back(std::move(trace));
   }
-  if (options_.is_followed) of_ = opened.held;
+  if (wanted_.is_followed) of_ = opened.held;
   return Traces(std::move(traces));
 }
 
@@ -118,17 +119,17 @@ bool GrowingRecording::takeCalls() {
     bool is_new = i >= books_.size();
     if (is_new && process.calls.empty()) break;  // it only launched or copied, as all that follow
     if (is_new) {
-      books_.push_back(std::make_unique<CallBook>(options_.driver_memory));
+      books_.push_back(std::make_unique<CallBook>(wanted_.driver_memory));
     } else {
       books_[i]->rollBack();
     }
     CallBook& book = *books_[i];
     if (!book.begin(tables, process)) return false;
-    if (options_.is_followed && !settle(book, process)) return false;
+    if (wanted_.is_followed && !settle(book, process)) return false;
     size_t taken = 0;
     for (const model::MemoryCall& call : process.calls) book.take(call, taken++ < process.carried);
     book.finish();
-    bool is_over = !options_.is_followed && !options_.driver_memory;
+    bool is_over = !wanted_.is_followed && !wanted_.driver_memory;
     if (is_over) process.calls = {};
   }
   return true;

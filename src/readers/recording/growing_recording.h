@@ -1,7 +1,7 @@
 // GrowingRecording: reads a recording, and later what has come since. Each reading equals one from
 // the beginning, column by column.
 //
-//   GrowingRecording recording("run.sqlite", {});
+//   GrowingRecording recording("run.sqlite", {.is_followed = true});
 //   recording.read()   →  traces      all rows
 //   recording.read()   →  traces      the rows that are new, and the trace of all of them
 //
@@ -32,10 +32,14 @@ namespace tidegauge::readers::recording {
 
 class GrowingRecording {
  public:
-  GrowingRecording(std::string path, ReadOptions options);
+  struct Wanted {
+    bool is_followed = false;    // keep what the next reading needs
+    bool driver_memory = false;  // also fills RecordedWork::driver; not if it is followed
+  };
+  GrowingRecording(std::string path, Wanted wanted);
   ~GrowingRecording();
 
-  base::Result<std::vector<model::Trace>> read();
+  base::Result<std::vector<model::Trace>> read(const Progress& progress = {});
   // How many of the readings began at the first row.
   uint64_t readingsFromTheBeginning() const { return from_the_beginning_; }
 
@@ -43,13 +47,13 @@ class GrowingRecording {
   using Traces = std::optional<std::vector<model::Trace>>;
   void forget();
   // Absent: what was kept does not fit what is there.
-  base::Result<Traces> readMore(OpenedFile& opened);
+  base::Result<Traces> readMore(OpenedFile& opened, const Progress& progress);
   bool takeCalls();
   static size_t settledOf(const RecordedProcess& process);
   static bool settle(CallBook& book, RecordedProcess& process);
 
   std::string path_;
-  ReadOptions options_;
+  Wanted wanted_;
   std::shared_ptr<const HeldFile> of_;  // the file that was read; null: none
   std::unique_ptr<TablesReader> tables_;
   std::vector<std::unique_ptr<CallBook>> books_;  // one per process with calls

@@ -27,7 +27,8 @@ bool isSqliteFile(const std::string& path) {
 
 base::Result<std::vector<model::Trace>> openRecording(const std::string& path,
                                                       const ReadOptions& options) {
-  return GrowingRecording(path, options).read();
+  GrowingRecording recording(path, {.is_followed = false, .driver_memory = options.driver_memory});
+  return recording.read(options.progress);
 }
 
 }  // namespace tidegauge::readers::recording

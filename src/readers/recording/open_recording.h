@@ -22,8 +22,7 @@ inline constexpr int64_t kNoProcess = -1;
 
 struct ReadOptions {
   Progress progress;
-  bool driver_memory = false;  // also fills RecordedWork::driver; not if it is followed
-  bool is_followed = false;    // by GrowingRecording: keep what the next reading needs
+  bool driver_memory = false;  // also fills RecordedWork::driver
 };
 
 // Decided by the first 16 bytes, never by the name. True for any SQLite file; openRecording reports

@@ -75,7 +75,7 @@ class Growing : public ::testing::Test {
 
   // Opens the current file.
   void start() {
-    FollowedRecording followed{file_.path(), readers::recording::stampOf(file_.path()), 0};
+    FollowedRecording followed{file_.path(), readers::recording::stampOf(file_.path()), 0, nullptr};
     Session session = sessionOf(file_.path());
     followRecordings(session, {followed});
     app_ = std::make_unique<Application>(std::move(session), Gate("secret", 8800));

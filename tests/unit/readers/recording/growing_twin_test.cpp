@@ -36,7 +36,7 @@ class GrowingFile {
   }
 
   void run(int steps) {
-    GrowingRecording recording(path(), {.progress = {}, .is_followed = true});
+    GrowingRecording recording(path(), {.is_followed = true, .driver_memory = false});
     for (int step = 0; step < steps; ++step) {
       SCOPED_TRACE("step " + std::to_string(step));
       for (uint64_t i = pick(40); i > 0; --i) addCall();
