@@ -220,8 +220,8 @@ bool Follower::readAgain(Followed& followed) {
   bool has_writer = readers::recording::hasWriter(path);
   std::shared_ptr<GrowingRecording>& reader = followed.recording.reader;
   if (reader == nullptr) {
-    reader = std::make_shared<GrowingRecording>(
-        path, GrowingRecording::Wanted{.is_followed = true, .driver_memory = false});
+    reader =
+        std::make_shared<GrowingRecording>(path, GrowingRecording::Wanted{.is_followed = true});
   }
   auto read = reader->read();
   if (!read.ok() && followed.is_part && ageOf(stamp) < kFresh_s) {

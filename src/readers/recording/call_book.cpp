@@ -10,12 +10,13 @@ CallBook::CallBook(bool with_driver)
   if (with_driver) driver_rows_ = std::make_unique<DriverRows>();
 }
 
-bool CallBook::begin(const RecordedTables& tables, const RecordedProcess& process) {
+bool CallBook::begin(const RecordedTables& tables, const model::RecordedRun& run,
+                     const RecordedProcess& process) {
   tables_ = &tables;
   launch_events_ = &process.work.launch_events;
   is_used_.resize(tables.stack_begin.size() - 1);
   figure_.reset();
-  bool continues = counts_.figures.continueWith(*tables.run, process.id, counts_.newest_taken_ns);
+  bool continues = counts_.figures.continueWith(run, process.id, counts_.newest_taken_ns);
   return continues && launchesContinue();
 }
 
@@ -99,6 +100,7 @@ void CallBook::addAnswer(const model::Effect& effect) {
 
 void CallBook::mark() {
   rows_.mark();
+  marked_.is_marked = true;
   marked_.ledger = ledger_ ? std::make_unique<model::ProcessLedger>(*ledger_) : nullptr;
   marked_.counts = counts_;
   marked_.uses = uses_.size();
@@ -106,6 +108,7 @@ void CallBook::mark() {
 }
 
 void CallBook::rollBack() {
+  if (!marked_.is_marked) return;
   rows_.rollBack();
   ledger_ = std::move(marked_.ledger);
   counts_ = std::move(marked_.counts);

@@ -2,7 +2,7 @@
 // its events, the calls that were refused, the driver's answers.
 //
 //   CallBook book;
-//   book.begin(tables, process);      names, launches and the driver's figures of this reading
+//   book.begin(tables, run, process);      names, launches and the driver's figures of this reading
 //   book.take(call, is_carried) …     in order of end_ns
 //   book.finish(…)                    launches after the last call
 //
@@ -62,11 +62,12 @@ class CallBook {
 
   // False: something that belongs before the calls that were taken is new, so they must be taken
   // anew.
-  bool begin(const RecordedTables& tables, const RecordedProcess& process);
+  bool begin(const RecordedTables& tables, const model::RecordedRun& run,
+             const RecordedProcess& process);
   void take(const model::MemoryCall& call, bool is_carried);
   void finish();
   void mark();
-  void rollBack();
+  void rollBack();  // without mark(): nothing
 
   // nullptr: no call.
   const model::ProcessLedger* ledger() const { return ledger_.get(); }
@@ -96,6 +97,7 @@ class CallBook {
     bool has_unknown_launch_stack = false;
   };
   struct Marked {
+    bool is_marked = false;
     std::unique_ptr<model::ProcessLedger> ledger;
     Counts counts;
     size_t uses = 0, answers = 0;

@@ -8,16 +8,13 @@
 
 #include "model/lives/lives.h"
 #include "readers/recording/build_trace.h"
+#include "readers/recording/calls_while_reading.h"
 #include "readers/recording/driver_blocks.h"
 
 namespace tidegauge::readers::recording {
 namespace {
 
 constexpr size_t kMaxUnwatched = 100;
-// Calls that are newer than this before the newest one are taken again by the next reading; a call
-// that belongs before them costs a reading from the beginning.
-constexpr int64_t kUnsettled_ns = 10'000'000'000;
-constexpr size_t kMaxUnsettled = 100'000;  // of a process
 
 // The state that a reader must know before it trusts the end. A killed recorder leaves its journal.
 std::string formatOf(const model::RecordedRun& run, bool has_writer, bool is_open) {
@@ -66,7 +63,10 @@ base::Result<std::vector<model::Trace>> GrowingRecording::read(const Progress& p
   auto read = readMore(opened, progress);
   if (read.ok() && !read.value()) {
     forget();
+    // Perhaps a call belongs before those that were taken while later rows were read.
+    takes_while_reading_ = false;
     read = readMore(opened, progress);
+    takes_while_reading_ = true;
   }
   if (!read.ok()) {
     forget();
@@ -78,8 +78,7 @@ base::Result<std::vector<model::Trace>> GrowingRecording::read(const Progress& p
 base::Result<GrowingRecording::Traces> GrowingRecording::readMore(OpenedFile& opened,
                                                                   const Progress& progress) {
   if (of_ == nullptr) ++from_the_beginning_;
-  bool is_abandoned = opened.is_open && !opened.has_writer;
-  TG_ASSIGN_OR_RETURN(bool fits, tables_->read(opened.file, progress, is_abandoned));
+  TG_ASSIGN_OR_RETURN(bool fits, readTables(opened, progress));
   if (!fits || !takeCalls()) return Traces();
   RecordedTables& tables = tables_->tables();
   addUnwatched(tables);
@@ -91,7 +90,7 @@ base::Result<GrowingRecording::Traces> GrowingRecording::readMore(OpenedFile& op
     CallBook none(wanted_.driver_memory);
     CallBook& book = i < books_.size() ? *books_[i] : none;
     if (i >= books_.size()) {
-      book.begin(tables, process);
+      book.begin(tables, *tables.run, process);
       book.finish();
     }
     BesideTrace beside;
@@ -111,6 +110,24 @@ base::Result<GrowingRecording::Traces> GrowingRecording::readMore(OpenedFile& op
   return Traces(std::move(traces));
 }
 
+base::Result<bool> GrowingRecording::readTables(OpenedFile& opened, const Progress& progress) {
+  bool is_abandoned = opened.is_open && !opened.has_writer;
+  // The driver's memory needs all calls at once.
+  bool takes = takes_while_reading_ && of_ == nullptr && !wanted_.driver_memory;
+  CallsWhileReading early(books_, wanted_.driver_memory);
+  if (takes) {
+    tables_->takeWhileReading(
+        [&](const model::RecordedRun& run, auto& processes) {
+          return early.take(tables_->tables(), run, processes);
+        },
+        wanted_.rows_at_once);
+  }
+  base::Result<bool> fits = tables_->read(opened.file, progress, is_abandoned);
+  tables_->takeWhileReading({}, 0);
+  if (!fits.ok() || !fits.value() || !takes) return fits;
+  return early.finish(tables_->tables().processes);
+}
+
 // False: a call belongs before those that are settled.
 bool GrowingRecording::takeCalls() {
   RecordedTables& tables = tables_->tables();
@@ -124,40 +141,16 @@ bool GrowingRecording::takeCalls() {
       books_[i]->rollBack();
     }
     CallBook& book = *books_[i];
-    if (!book.begin(tables, process)) return false;
-    if (wanted_.is_followed && !settle(book, process)) return false;
+    if (!book.begin(tables, *tables.run, process)) return false;
+    // A reading of the driver's memory has no other before it, and needs the calls afterwards.
+    if (!wanted_.driver_memory && !settleCalls(book, process)) return false;
+    if (wanted_.is_followed) book.mark();
     size_t taken = 0;
     for (const model::MemoryCall& call : process.calls) book.take(call, taken++ < process.carried);
     book.finish();
     bool is_over = !wanted_.is_followed && !wanted_.driver_memory;
     if (is_over) process.calls = {};
   }
-  return true;
-}
-
-// The first calls of `process` that no later one can come before, as far as one may assume.
-size_t GrowingRecording::settledOf(const RecordedProcess& process) {
-  const std::vector<model::MemoryCall>& calls = process.calls;
-  if (calls.empty()) return 0;
-  int64_t until_ns = calls.back().end_ns - kUnsettled_ns;
-  auto first = calls.begin() + static_cast<ptrdiff_t>(std::min(process.carried, calls.size()));
-  auto after = std::upper_bound(first, calls.end(), until_ns, [](int64_t time_ns, const auto& it) {
-    return time_ns < it.end_ns;
-  });
-  auto settled = static_cast<size_t>(after - calls.begin());
-  return std::max(settled, calls.size() - std::min(calls.size(), kMaxUnsettled));
-}
-
-bool GrowingRecording::settle(CallBook& book, RecordedProcess& process) {
-  bool is_late = process.carried < process.calls.size() &&
-                 process.calls[process.carried].end_ns < book.newest_ns();
-  if (is_late || (process.carried > 0 && book.newest_ns() != INT64_MIN)) return false;
-  size_t settled = settledOf(process);
-  for (size_t i = 0; i < settled; ++i) book.take(process.calls[i], i < process.carried);
-  auto rest = process.calls.begin() + static_cast<ptrdiff_t>(settled);
-  if (settled > 0) process.calls = std::vector<model::MemoryCall>(rest, process.calls.end());
-  process.carried -= std::min(process.carried, settled);
-  book.mark();
   return true;
 }
 

@@ -33,8 +33,9 @@ namespace tidegauge::readers::recording {
 class GrowingRecording {
  public:
   struct Wanted {
-    bool is_followed = false;    // keep what the next reading needs
-    bool driver_memory = false;  // also fills RecordedWork::driver; not if it is followed
+    bool is_followed = false;       // keep what the next reading needs
+    bool driver_memory = false;     // also fills RecordedWork::driver; not if it is followed
+    uint64_t rows_at_once = 65536;  // that are read before their calls are taken
   };
   GrowingRecording(std::string path, Wanted wanted);
   ~GrowingRecording();
@@ -48,9 +49,8 @@ class GrowingRecording {
   void forget();
   // Absent: what was kept does not fit what is there.
   base::Result<Traces> readMore(OpenedFile& opened, const Progress& progress);
+  base::Result<bool> readTables(OpenedFile& opened, const Progress& progress);
   bool takeCalls();
-  static size_t settledOf(const RecordedProcess& process);
-  static bool settle(CallBook& book, RecordedProcess& process);
 
   std::string path_;
   Wanted wanted_;
@@ -58,6 +58,7 @@ class GrowingRecording {
   std::unique_ptr<TablesReader> tables_;
   std::vector<std::unique_ptr<CallBook>> books_;  // one per process with calls
   uint64_t from_the_beginning_ = 0;
+  bool takes_while_reading_ = true;
 };
 
 }  // namespace tidegauge::readers::recording

@@ -27,7 +27,7 @@ bool isSqliteFile(const std::string& path) {
 
 base::Result<std::vector<model::Trace>> openRecording(const std::string& path,
                                                       const ReadOptions& options) {
-  GrowingRecording recording(path, {.is_followed = false, .driver_memory = options.driver_memory});
+  GrowingRecording recording(path, {.driver_memory = options.driver_memory});
   return recording.read(options.progress);
 }
 

@@ -19,7 +19,25 @@ constexpr size_t kMaxProcesses = 4096;
 constexpr size_t kMaxDepth = 1024;
 constexpr size_t kMaxReasons = 100;
 
+bool hasLaunchEvents(SqliteFile& file) {
+  bool found = false;
+  if (!file.has("launch_events")) return false;
+  base::Status status = file.forEachRow("SELECT 1 FROM launch_events LIMIT 1", [&](Row&) {
+    found = true;
+    return false;
+  });
+  return found || !status.ok();
+}
+
 }  // namespace
+
+void sortCalls(RecordedProcess& process) {
+  auto before = [](const MemoryCall& a, const MemoryCall& b) { return a.end_ns < b.end_ns; };
+  auto first = process.calls.begin() +
+               static_cast<std::ptrdiff_t>(std::min(process.carried, process.calls.size()));
+  if (!std::is_sorted(first, process.calls.end(), before))
+    std::stable_sort(first, process.calls.end(), before);
+}
 
 TablesReader::TablesReader() : folding_(std::make_unique<InterpreterFold>()) {}
 TablesReader::~TablesReader() = default;
@@ -40,7 +58,7 @@ base::Result<bool> TablesReader::read(SqliteFile& file, const Progress& progress
   for (RecordedProcess& process : tables_.processes) nameProcess(process);
   base::Status calls = readCalls(file, progress);
   // Rows that are skipped are counted over all that were read.
-  if (was_read_ && (!calls.ok() || !continues_)) return false;
+  if (was_stopped_ || (was_read_ && (!calls.ok() || !continues_))) return false;
   TG_RETURN_IF_ERROR(calls);
   with_calls_ = tables_.processes.size();
   TG_RETURN_IF_ERROR(readWork(file, run_, tables_.issues, [&](int64_t process_id) {
@@ -282,6 +300,7 @@ RecordedProcess* TablesReader::processOf(int64_t id, bool of_call) {
 
 base::Status TablesReader::readCalls(SqliteFile& file, const Progress& progress) {
   uint64_t rows = 0;
+  bool hands_on = !was_read_ && take_calls_ && !hasLaunchEvents(file);
   std::string which = was_read_ ? fmt::format("WHERE call_id > {} ", last_call_) : std::string();
   base::Status status =
       file.forEachRow(fmt::format("SELECT {}, call_id FROM calls NOT INDEXED {}ORDER BY call_id",
@@ -292,7 +311,9 @@ base::Status TablesReader::readCalls(SqliteFile& file, const Progress& progress)
                           progress(std::min(file.fileBytes(), rows * 60), file.fileBytes());
                         }
                         takeCall(row);
-                        return true;
+                        bool is_full = hands_on && rows % rows_at_once_ == 0;
+                        was_stopped_ = is_full && !take_calls_(run_, tables_.processes);
+                        return !was_stopped_;
                       });
   if (!status.ok()) {
     continues_ = false;
@@ -304,20 +325,8 @@ base::Status TablesReader::readCalls(SqliteFile& file, const Progress& progress)
                         .detail = "calls after the " + std::to_string(rows) +
                                   "th cannot be read: " + status.error().what});
   }
-  sortCalls();
+  for (RecordedProcess& process : tables_.processes) sortCalls(process);
   return base::okStatus();
-}
-
-// Calls of earlier reads come first, so of equal times the earlier row does.
-void TablesReader::sortCalls() {
-  for (RecordedProcess& process : tables_.processes) {
-    auto before = [](const MemoryCall& a, const MemoryCall& b) { return a.end_ns < b.end_ns; };
-    auto first = process.calls.begin() +
-                 static_cast<std::ptrdiff_t>(std::min(process.carried, process.calls.size()));
-    if (!std::is_sorted(first, process.calls.end(), before)) {
-      std::stable_sort(first, process.calls.end(), before);
-    }
-  }
 }
 
 void TablesReader::takeCall(Row& row) {

@@ -21,6 +21,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -68,12 +69,24 @@ struct RecordedTables {
 
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
+// Calls of earlier reads come first, so of equal times the earlier row does.
+void sortCalls(RecordedProcess& process);
+
 class InterpreterFold;
 
 class TablesReader {
  public:
   TablesReader();
   ~TablesReader();
+
+  // Hears of calls while they are read, and may move them out. False: stop.
+  using TakeCalls =
+      std::function<bool(const model::RecordedRun& run, std::vector<RecordedProcess>& processes)>;
+  // Only in the first read, and only without single launches, whose stacks are numbered by time.
+  void takeWhileReading(TakeCalls take, uint64_t rows_at_once) {
+    take_calls_ = std::move(take);
+    rows_at_once_ = rows_at_once;
+  }
 
   // `is_abandoned`: the file has a journal, and nobody writes it. False: this is not what was read
   // before and more of the same, so a new reader must read all of it. The first time never.
@@ -91,7 +104,6 @@ class TablesReader {
   void addUpLosses();
   base::Status readCalls(SqliteFile& file, const Progress& progress);
   void takeCall(Row& row);
-  void sortCalls();
   RecordedProcess* processOf(int64_t id, bool of_call);
   void nameProcess(RecordedProcess& process);
   void badRow(const char* table);
@@ -107,6 +119,9 @@ class TablesReader {
   int64_t carried_calls_ = 0;                        // number of carried calls, which come first
   boost::unordered_flat_map<int64_t, size_t> rows_;  // of processes
   size_t with_calls_ = 0;                            // processes
+  TakeCalls take_calls_;
+  uint64_t rows_at_once_ = 0;
+  bool was_stopped_ = false;
   bool was_read_ = false;
   bool continues_ = true;  // nothing was odd: later rows can be added to what was read
   std::vector<int64_t> frame_ids_;
