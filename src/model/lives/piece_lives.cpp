@@ -162,15 +162,21 @@ class PieceBuilder {
     addPart(piece.end);
   }
 
-  void close(const Piece& piece) {
-    closed_.push_back(piece);
-    ended_.paint(piece.begin, piece.end, piece.last);
+  void close(const Piece& piece) { closed_.push_back(piece); }
+
+  // Most files never ask, so ends are painted when one does.
+  Step latestEnd(uint64_t begin, uint64_t end) {
+    for (; painted_ < closed_.size(); ++painted_) {
+      const Piece& piece = closed_[painted_];
+      ended_.paint(piece.begin, piece.end, piece.last);
+    }
+    return ended_.latest(begin, end);
   }
 
   // A piece without a beginning starts at 0 (it existed before the first event), or after the last
   // life that overlaps it. Not at 0 then, since that life existed before it.
   void placeAfterEarlierLives(Piece& part) {
-    Step ended = ended_.latest(part.begin, part.end);
+    Step ended = latestEnd(part.begin, part.end);
     if (ended == kNoStep) return;
     Step gap = firstGap(device_, ended, part.last);
     part.first = std::max<Step>(gap == kNoStep ? ended : gap, 1);
@@ -274,6 +280,7 @@ class PieceBuilder {
   std::map<uint64_t, Piece> live_;
   std::vector<Piece> closed_;
   LastEnds ended_;
+  size_t painted_ = 0;  // of closed_
 };
 
 }  // namespace

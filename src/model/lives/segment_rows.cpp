@@ -1,7 +1,8 @@
 #include "model/lives/segment_rows.h"
 
 #include <algorithm>
-#include <numeric>
+#include <span>
+#include <utility>
 
 #include "model/recorded_work.h"
 
@@ -17,41 +18,33 @@ class SegmentRows {
   // prove: pieces whose ranges ever
   // touch are in one reservation of addresses; one row per period in which any of it is mapped.
   void run() {
-    std::vector<uint32_t> order(pieces_.size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return std::pair(pieces_[a].begin, pieces_[a].first) <
-             std::pair(pieces_[b].begin, pieces_[b].first);
-    });
+    sortByPlace();
     device_.segment_begin = trace_.segments.size();
     device_.piece_begin = trace_.pieces.size();
-    std::vector<std::vector<uint32_t>> groups;
-    uint64_t reach = 0;
-    bool open = false;
-    for (uint32_t index : order) {
-      const Piece& piece = pieces_[index];
-      if (!piece.expandable && !piece.proven) {
-        groups.push_back({index});
-        open = false;
+    lives_.reserve(order_.size());
+    for (size_t begin = 0, end = 0; begin < order_.size(); begin = end) {
+      end = begin + 1;
+      const Piece& head = pieces_[order_[begin]];
+      if (!head.expandable && !head.proven) {
+        lives_.push_back({head.first, head.begin, begin, end});
         continue;
       }
-      bool joins = open && piece.begin <= reach && isAlike(groups.back().front(), piece);
-      if (!joins) {
-        groups.emplace_back();
-        reach = 0;
+      uint64_t reach = head.end;
+      for (; end < order_.size(); ++end) {
+        const Piece& piece = pieces_[order_[end]];
+        bool joins = (piece.expandable || piece.proven) && piece.begin <= reach &&
+                     isAlike(order_[begin], piece);
+        if (!joins) break;
+        reach = std::max(reach, piece.end);
       }
-      groups.back().push_back(index);
-      reach = std::max(reach, piece.end);
-      open = true;
+      splitByTime(begin, end);
     }
-    std::vector<std::vector<uint32_t>> lives;
-    for (std::vector<uint32_t>& group : groups) splitByTime(group, lives);
-    std::sort(lives.begin(), lives.end(), [&](const auto& a, const auto& b) {
-      const Piece& pa = pieces_[a.front()];
-      const Piece& pb = pieces_[b.front()];
-      return std::pair(pa.first, pa.begin) < std::pair(pb.first, pb.begin);
+    std::sort(lives_.begin(), lives_.end(), [](const Life& a, const Life& b) {
+      return std::pair(a.first, a.address) < std::pair(b.first, b.address);
     });
-    for (const std::vector<uint32_t>& life : lives) writeSegment(life);
+    reserve();
+    for (const Life& life : lives_)
+      writeSegment(std::span(order_).subspan(life.begin, life.end - life.begin));
     device_.segment_end = trace_.segments.size();
     device_.piece_end = trace_.pieces.size();
   }
@@ -61,25 +54,92 @@ class SegmentRows {
     return pieces_[first].stream == piece.stream && pieces_[first].proven == piece.proven;
   }
 
-  // Cuts a group (sorted by first step here) at times when nothing of it is mapped.
-  void splitByTime(std::vector<uint32_t>& group, std::vector<std::vector<uint32_t>>& lives) {
-    std::sort(group.begin(), group.end(), [&](uint32_t a, uint32_t b) {
-      return std::pair(pieces_[a].first, pieces_[a].begin) <
-             std::pair(pieces_[b].first, pieces_[b].begin);
+  // The pieces of one segment: order_[begin, end).
+  struct Life {
+    Step first = 0;
+    uint64_t address = 0;
+    size_t begin = 0, end = 0;
+  };
+
+  // Keys beside each other are sorted in half the time.
+  void sortByPlace() {
+    struct Key {
+      uint64_t address;
+      Step first;
+      uint32_t index;
+    };
+    std::vector<Key> keys;
+    keys.reserve(pieces_.size());
+    for (uint32_t i = 0; i < pieces_.size(); ++i)
+      keys.push_back({pieces_[i].begin, pieces_[i].first, i});
+    std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
+      return std::pair(a.address, a.first) < std::pair(b.address, b.first);
     });
+    order_.reserve(keys.size());
+    for (const Key& key : keys) order_.push_back(key.index);
+  }
+
+  // Cuts a group (sorted by first step here) at times when nothing of it is mapped.
+  void splitByTime(size_t begin, size_t end) {
+    std::sort(order_.begin() + static_cast<ptrdiff_t>(begin),
+              order_.begin() + static_cast<ptrdiff_t>(end), [&](uint32_t a, uint32_t b) {
+                return std::pair(pieces_[a].first, pieces_[a].begin) <
+                       std::pair(pieces_[b].first, pieces_[b].begin);
+              });
     Step reach = 0;
-    for (uint32_t index : group) {
-      const Piece& piece = pieces_[index];
-      if (lives.empty() || index == group.front() || piece.first > reach) {
-        lives.emplace_back();
+    for (size_t i = begin; i < end; ++i) {
+      const Piece& piece = pieces_[order_[i]];
+      if (i == begin || piece.first > reach) {
+        lives_.push_back({piece.first, piece.begin, i, i});
         reach = 0;
       }
-      lives.back().push_back(index);
+      lives_.back().end = i + 1;
       reach = std::max(reach, piece.last);
     }
   }
 
-  void writeSegment(const std::vector<uint32_t>& life) {
+  void reserve() {
+    Segments& segments = trace_.segments;
+    size_t count = segments.size() + lives_.size();
+    segments.address.reserve(count);
+    segments.total_bytes.reserve(count);
+    segments.kind.reserve(count);
+    segments.stack.reserve(count);
+    segments.first_step.reserve(count);
+    segments.last_step.reserve(count);
+    segments.stream.reserve(count);
+    segments.pool.reserve(count);
+    segments.provenance.reserve(count);
+    Pieces& pieces = trace_.pieces;
+    count = pieces.size() + pieces_.size();
+    pieces.segment.reserve(count);
+    pieces.address.reserve(count);
+    pieces.size_bytes.reserve(count);
+    pieces.first_step.reserve(count);
+    pieces.last_step.reserve(count);
+  }
+
+  // Pieces from before the first event come first; at one step, ends come before beginnings.
+  struct Edge {
+    uint64_t when;
+    bool begins;
+    uint64_t bytes;
+  };
+
+  // The most bytes at one time.
+  static uint64_t mostOf(std::vector<Edge>& edges) {
+    std::sort(edges.begin(), edges.end(),
+              [](const Edge& a, const Edge& b) { return a.when < b.when; });
+    uint64_t mapped = 0;
+    uint64_t most = 0;
+    for (const Edge& edge : edges) {
+      mapped = edge.begins ? mapped + edge.bytes : mapped - edge.bytes;
+      if (edge.begins) most = std::max(most, mapped);
+    }
+    return most;
+  }
+
+  void writeSegment(std::span<const uint32_t> life) {
     Segments& segments = trace_.segments;
     SegmentId id(static_cast<uint32_t>(segments.size()));
     const Piece& head = pieces_[life.front()];
@@ -90,13 +150,8 @@ class SegmentRows {
     bool in_final = false;
     bool all_large_pages = true;
     uint32_t final_row = UINT32_MAX;
-    // Pieces from before the first event come first; at one step, ends come before beginnings.
-    struct Edge {
-      uint64_t when;
-      bool begins;
-      uint64_t bytes;
-    };
-    std::vector<Edge> edges;
+    std::vector<Edge>& edges = edges_;
+    edges.clear();
     for (uint32_t index : life) {
       const Piece& piece = pieces_[index];
       lowest = std::min(lowest, piece.begin);
@@ -120,14 +175,7 @@ class SegmentRows {
       trace_.pieces.first_step.push_back(piece.first);
       trace_.pieces.last_step.push_back(piece.last);
     }
-    std::sort(edges.begin(), edges.end(),
-              [](const Edge& a, const Edge& b) { return a.when < b.when; });
-    uint64_t mapped = 0;
-    uint64_t most = 0;
-    for (const Edge& edge : edges) {
-      mapped = edge.begins ? mapped + edge.bytes : mapped - edge.bytes;
-      if (edge.begins) most = std::max(most, mapped);
-    }
+    uint64_t most = life.size() == 1 ? head.end - head.begin : mostOf(edges);
 
     // Pages of the large pool are 20 MiB; ordinary segments of the small pool are 2 MiB.
     bool small = head.expandable ? !all_large_pages : most <= uint64_t{2} << 20;
@@ -157,7 +205,7 @@ class SegmentRows {
     linkEvents(life, id);
   }
 
-  void linkEvents(const std::vector<uint32_t>& life, SegmentId id) {
+  void linkEvents(std::span<const uint32_t> life, SegmentId id) {
     auto link = [&](Step step) {
       if (step < device_.steps()) trace_.events.subject[device_.event_begin + step] = id.value;
     };
@@ -171,6 +219,9 @@ class SegmentRows {
   Trace& trace_;
   Device& device_;
   const std::vector<Piece>& pieces_;
+  std::vector<uint32_t> order_;  // of the pieces; those of one segment are beside each other
+  std::vector<Life> lives_;
+  std::vector<Edge> edges_;  // of the segment at hand
 };
 
 }  // namespace

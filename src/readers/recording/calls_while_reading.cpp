@@ -5,14 +5,22 @@
 namespace tidegauge::readers::recording {
 namespace {
 
-// Calls that are newer than this before the newest one are not settled.
-constexpr int64_t kUnsettled_ns = 10'000'000'000;
+// Calls that are newer than this before the newest one are not settled. A program whose frees take
+// long gets more time: such a call is recorded when it returns, and counts when it begins.
+constexpr int64_t kUnsettled_ns = 1'000'000'000;
+constexpr int64_t kPerLongest = 4;
+constexpr int64_t kMuchUnsettled_ns = 30'000'000'000;
 constexpr size_t kMaxUnsettled = 100'000;  // of a process
+
+int64_t unsettledTimeOf(const RecordedProcess& process) {
+  if (process.longest_ns == model::MemoryCall::kMuchLonger) return kMuchUnsettled_ns;
+  return std::max(kUnsettled_ns, kPerLongest * int64_t{process.longest_ns});
+}
 
 size_t settledOf(const RecordedProcess& process) {
   const std::vector<model::MemoryCall>& calls = process.calls;
   if (calls.empty()) return 0;
-  int64_t until_ns = calls.back().end_ns - kUnsettled_ns;
+  int64_t until_ns = calls.back().end_ns - unsettledTimeOf(process);
   auto first = calls.begin() + static_cast<ptrdiff_t>(std::min(process.carried, calls.size()));
   auto after = std::upper_bound(first, calls.end(), until_ns, [](int64_t time_ns, const auto& it) {
     return time_ns < it.end_ns;
@@ -47,6 +55,7 @@ void CallsWhileReading::collect(std::vector<RecordedProcess>& processes) {
     std::vector<model::MemoryCall>& calls = waiting_[i].calls;
     calls.insert(calls.end(), processes[i].calls.begin(), processes[i].calls.end());
     waiting_[i].id = processes[i].id;
+    waiting_[i].longest_ns = processes[i].longest_ns;
     waiting_[i].carried += processes[i].carried;
     processes[i].calls.clear();
     processes[i].carried = 0;

@@ -6,10 +6,10 @@
 //   recording.read()   →  traces      the rows that are new, and the trace of all of them
 //
 // It keeps the calls' books (call_book.h), so no row of `calls` is read twice and no call goes
-// through the ledger twice, except those of the last 10 s: one that returns late may belong before
-// them. It reads from the beginning where that does not do: another file has the name (the next
-// part, a replaced file), rows are damaged or contradict each other, or what is new belongs before
-// what was settled.
+// through the ledger twice, except those of the last second (calls_while_reading.h): one that
+// returns late may belong before them. It reads from the beginning where that does not do: another
+// file has the name (the next part, a replaced file), rows are damaged or contradict each other, or
+// what is new belongs before what was settled.
 //
 // Cost: as openRecording(); a later reading 2 µs per new call, and per old event what it takes to
 // write the trace and to build its lives (docs/performance.md). Memory between readings: 64 bytes

@@ -354,6 +354,7 @@ void TablesReader::takeCall(Row& row) {
     return;
   }
   model::countAtItsStart(call);
+  process->longest_ns = std::max(process->longest_ns, call.longer_ns);
   process->calls.push_back(call);
   if (is_carried) ++process->carried;  // rows are in order: the carried ones come first
 }

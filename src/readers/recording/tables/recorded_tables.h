@@ -42,6 +42,7 @@ struct RecordedProcess {
   std::vector<model::MemoryCall> calls;
   model::RecordedWork work{};  // without its run
   size_t carried = 0;          // the first calls, live before this part began
+  uint32_t longest_ns = 0;     // the most of longer_ns of its calls
 };
 
 struct RecordedFrame {
