@@ -17,8 +17,8 @@
 
 namespace tidegauge::readers::recording {
 
-// Takes the first calls of `process` into its book, as far as one may assume that no later row comes
-// before them, and removes them. False: one belongs before what the book has taken.
+// Takes the first calls of `process` into its book, as far as one may assume that no later row
+// comes before them, and removes them. False: one belongs before what the book has taken.
 bool settleCalls(CallBook& book, RecordedProcess& process);
 
 class CallsWhileReading {
@@ -30,7 +30,7 @@ class CallsWhileReading {
   // Moves the calls out of `processes`. False: as settleCalls().
   bool take(const RecordedTables& tables, const model::RecordedRun& run,
             std::vector<RecordedProcess>& processes);
-  // Gives back those that are not settled. False: as settleCalls().
+  // Returns those that are not settled. False: as settleCalls().
   bool finish(std::vector<RecordedProcess>& processes);
 
  private:

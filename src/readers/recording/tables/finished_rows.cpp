@@ -153,7 +153,7 @@ Move FinishedRows::moveOf(const EventRow& row, bool& of_block) {
   bool comes = row.action == Action::kSegmentAlloc || row.action == Action::kSegmentMap;
   of_block = row.action <= Action::kFree && !row.is_provisional;
   bool of_segment = row.action >= Action::kSegmentAlloc && row.action <= Action::kSegmentUnmap;
-  // Blocks are taken and given back inside the program, in the order that is shown.
+  // Blocks are taken and returned inside the program, in the order that is shown.
   int64_t other_ns = of_segment ? row.other_ns : row.time_ns;
   return {row.time_ns, other_ns, row.address, row.size_bytes, comes};
 }
