@@ -39,7 +39,8 @@ void sortCalls(RecordedProcess& process) {
     std::stable_sort(first, process.calls.end(), before);
 }
 
-TablesReader::TablesReader() : folding_(std::make_unique<InterpreterFold>()) {}
+TablesReader::TablesReader()
+    : folding_(std::make_unique<InterpreterFold>()), kept_work_(std::make_unique<KeptWork>()) {}
 TablesReader::~TablesReader() = default;
 
 base::Result<bool> TablesReader::read(SqliteFile& file, const Progress& progress,
@@ -61,10 +62,13 @@ base::Result<bool> TablesReader::read(SqliteFile& file, const Progress& progress
   if (was_stopped_ || (was_read_ && (!calls.ok() || !continues_))) return false;
   TG_RETURN_IF_ERROR(calls);
   with_calls_ = tables_.processes.size();
-  TG_RETURN_IF_ERROR(readWork(file, run_, tables_.issues, [&](int64_t process_id) {
+  auto work_of = [&](int64_t process_id) {
     RecordedProcess* process = processOf(process_id, false);
     return process == nullptr ? nullptr : &process->work;
-  }));
+  };
+  TG_RETURN_IF_ERROR(readWork(file, run_, tables_.issues, work_of, *kept_work_));
+  continues_ &= kept_work_->continues;
+  if (was_read_ && !continues_) return false;
   run_.was_killed = is_abandoned && !run_.ended_ns;
   for (const auto& [process_id, place] : rows_) run_.traced.push_back(process_id);
   std::sort(run_.traced.begin(), run_.traced.end());

@@ -6,11 +6,12 @@
 //
 //   TablesReader reader;
 //   reader.read(file, …)      everything
-//   reader.read(file, …)      later: calls and stacks that are new, and all small tables again
+//   reader.read(file, …)      later: calls, stacks, launches and copies that are new, and the other
+//                             tables again
 //
-// Cost: 88 bytes per call, 28 per frame, 4 per frame of a stack; a later read O(new calls and
-// stacks + frames + launches + copies). Rows that contradict the rest of the file are counted as
-// issues and skipped; such a recording is not continued. Format: docs/formats/recording.md.
+// Cost: 88 bytes per call, 28 per frame, 4 per frame of a stack; a later read O(new rows + frames).
+// Rows that contradict the rest of the file are counted as issues and skipped; such a recording is
+// not continued. Format: docs/formats/recording.md.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -74,6 +75,7 @@ using Progress = std::function<void(uint64_t done, uint64_t total)>;
 void sortCalls(RecordedProcess& process);
 
 class InterpreterFold;
+struct KeptWork;
 
 class TablesReader {
  public:
@@ -117,6 +119,7 @@ class TablesReader {
   model::RecordedRun run_;
   Functions functions_;
   std::unique_ptr<InterpreterFold> folding_;
+  std::unique_ptr<KeptWork> kept_work_;
   int64_t carried_calls_ = 0;                        // number of carried calls, which come first
   boost::unordered_flat_map<int64_t, size_t> rows_;  // of processes
   size_t with_calls_ = 0;                            // processes

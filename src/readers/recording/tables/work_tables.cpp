@@ -31,6 +31,10 @@ class WorkReader {
  public:
   WorkReader(SqliteFile& file, model::RecordedRun& run, model::Issues& issues)
       : file_(file), run_(run), strings_(run.strings), issues_(issues) {}
+  WorkReader(SqliteFile& file, model::RecordedRun& run, model::Issues& issues, KeptWork& kept)
+      : WorkReader(file, run, issues) {
+    kept_ = &kept;
+  }
 
   base::Status readProcesses(model::RecordedProcesses& out) {
     // Files of other programs may lack columns: only these are required.
@@ -236,34 +240,45 @@ class WorkReader {
   }
 
   base::Status readLaunches(const WorkOf& work_of) {
-    return rows("launches",
-                {"begin_ns", "end_ns", "process_id", "kernel_id", "function_id", "grid_x", "grid_y",
-                 "grid_z", "block_x", "block_y", "block_z", "count"},
-                "SELECT begin_ns, end_ns, process_id, kernel_id, function_id, grid_x, grid_y, "
-                "grid_z, block_x, block_y, block_z, count FROM launches NOT INDEXED",
-                [&](Row& row) {
-                  int64_t begin = row.integer(0, 0, INT64_MAX), end = row.integer(1, 0, INT64_MAX);
-                  int64_t process = row.integer(2, 0, kMax32 - 1);
-                  int64_t kernel = row.integer(3, 0, kMax32), function = row.integer(4);
-                  std::array<int64_t, 6> shape{};
-                  for (int i = 0; i < 6; ++i) shape[i] = row.integer(5 + i, 0, kMax32);
-                  int64_t count = row.integer(11, 0, INT64_MAX);
-                  if (row.isBad() || end < begin || !launches_.fits(count)) return false;
-                  model::RecordedWork* work = work_of(process);
-                  if (work == nullptr) return false;
-                  launches_.add(count);
-                  model::RecordedLaunches& out = work->launches;
-                  out.begin_ns.push_back(begin);
-                  out.end_ns.push_back(end);
-                  out.kernel_id.push_back(kernel);
-                  out.function_id.push_back(function);
-                  for (size_t i = 0; i < 3; ++i) {
-                    out.grid[i].push_back(shape[i]);
-                    out.block[i].push_back(shape[3 + i]);
-                  }
-                  out.count.push_back(count);
-                  return true;
-                });
+    KeptRows<model::RecordedLaunches>& kept = kept_->launches;
+    askAgain(kept, work_of);
+    std::string sql = newRowsOf(
+        "launches",
+        "begin_ns, end_ns, process_id, kernel_id, function_id, grid_x, grid_y, grid_z, block_x, "
+        "block_y, block_z, count",
+        kept.last_row);
+    TG_RETURN_IF_ERROR(
+        rows("launches",
+             {"begin_ns", "end_ns", "process_id", "kernel_id", "function_id", "grid_x", "grid_y",
+              "grid_z", "block_x", "block_y", "block_z", "count"},
+             sql.c_str(), [&](Row& row) {
+               int64_t begin = row.integer(0, 0, INT64_MAX), end = row.integer(1, 0, INT64_MAX);
+               int64_t process = row.integer(2, 0, kMax32 - 1);
+               int64_t kernel = row.integer(3, 0, kMax32), function = row.integer(4);
+               std::array<int64_t, 6> shape{};
+               for (int i = 0; i < 6; ++i) shape[i] = row.integer(5 + i, 0, kMax32);
+               int64_t count = row.integer(11, 0, INT64_MAX);
+               kept.last_row = row.integer(12);
+               bool fits = kept_->sum_of_launches.fits(count);
+               bool is_good = !row.isBad() && end >= begin && fits && work_of(process) != nullptr;
+               kept_->continues &= is_good;
+               if (!is_good) return false;
+               kept_->sum_of_launches.add(count);
+               model::RecordedLaunches& out = kept.of(process);
+               out.begin_ns.push_back(begin);
+               out.end_ns.push_back(end);
+               out.kernel_id.push_back(kernel);
+               out.function_id.push_back(function);
+               for (size_t i = 0; i < 3; ++i) {
+                 out.grid[i].push_back(shape[i]);
+                 out.block[i].push_back(shape[3 + i]);
+               }
+               out.count.push_back(count);
+               return true;
+             }));
+    for (const auto& [process, columns] : kept.processes)
+      if (model::RecordedWork* work = work_of(process)) work->launches = columns;
+    return base::okStatus();
   }
 
   // Only if the recorder was asked for them; `stack` keeps the file's numbers.
@@ -400,42 +415,80 @@ class WorkReader {
   }
 
   base::Status readCopies(const WorkOf& work_of) {
-    return rows("copies",
-                {"begin_ns", "end_ns", "process_id", "direction", "function_id", "submitted",
-                 "count", "size_bytes", "host_ns", "failures"},
-                "SELECT begin_ns, end_ns, process_id, direction, function_id, submitted, count, "
-                "size_bytes, host_ns, failures FROM copies NOT INDEXED",
-                [&](Row& row) {
-                  int64_t begin = row.integer(0, 0, INT64_MAX), end = row.integer(1, 0, INT64_MAX);
-                  int64_t process = row.integer(2, 0, kMax32 - 1);
-                  StringId direction = text(row, 3);
-                  int64_t function = row.integer(4);
-                  bool submitted = row.integer(5, 0, 1) == 1;
-                  std::array<int64_t, 4> sums{};
-                  bool fit = true;
-                  for (size_t i = 0; i < sums.size(); ++i) {
-                    sums[i] = row.integer(6 + static_cast<int>(i), 0, INT64_MAX);
-                    fit &= copies_[i].fits(sums[i]);
-                  }
-                  if (row.isBad() || end < begin || !direction.valid() || !fit) return false;
-                  model::RecordedWork* work = work_of(process);
-                  if (work == nullptr) return false;
-                  for (size_t i = 0; i < sums.size(); ++i) copies_[i].add(sums[i]);
-                  model::RecordedCopies& out = work->copies;
-                  out.begin_ns.push_back(begin);
-                  out.end_ns.push_back(end);
-                  out.direction.push_back(direction);
-                  out.function_id.push_back(function);
-                  out.submitted.push_back(submitted);
-                  out.count.push_back(sums[0]);
-                  out.size_bytes.push_back(sums[1]);
-                  out.host_ns.push_back(sums[2]);
-                  out.failures.push_back(sums[3]);
-                  return true;
-                });
+    KeptRows<model::RecordedCopies>& kept = kept_->copies;
+    askAgain(kept, work_of);
+    std::string sql = newRowsOf(
+        "copies",
+        "begin_ns, end_ns, process_id, direction, function_id, submitted, count, size_bytes, "
+        "host_ns, failures",
+        kept.last_row);
+    TG_RETURN_IF_ERROR(rows("copies",
+                            {"begin_ns", "end_ns", "process_id", "direction", "function_id",
+                             "submitted", "count", "size_bytes", "host_ns", "failures"},
+                            sql.c_str(), [&](Row& row) {
+                              int64_t begin = row.integer(0, 0, INT64_MAX),
+                                      end = row.integer(1, 0, INT64_MAX);
+                              int64_t process = row.integer(2, 0, kMax32 - 1);
+                              std::string direction = row.text(3);
+                              int64_t function = row.integer(4);
+                              bool submitted = row.integer(5, 0, 1) == 1;
+                              std::array<int64_t, 4> sums{};
+                              bool fit = true;
+                              for (size_t i = 0; i < sums.size(); ++i) {
+                                sums[i] = row.integer(6 + static_cast<int>(i), 0, INT64_MAX);
+                                fit &= kept_->sums_of_copies[i].fits(sums[i]);
+                              }
+                              kept.last_row = row.integer(10);
+                              bool is_good = !row.isBad() && end >= begin && !direction.empty() &&
+                                             fit && work_of(process) != nullptr;
+                              kept_->continues &= is_good;
+                              if (!is_good) return false;
+                              for (size_t i = 0; i < sums.size(); ++i)
+                                kept_->sums_of_copies[i].add(sums[i]);
+                              model::RecordedCopies& out = kept.of(process);
+                              out.begin_ns.push_back(begin);
+                              out.end_ns.push_back(end);
+                              out.direction.push_back(kept_->directions.intern(direction));
+                              out.function_id.push_back(function);
+                              out.submitted.push_back(submitted);
+                              out.count.push_back(sums[0]);
+                              out.size_bytes.push_back(sums[1]);
+                              out.host_ns.push_back(sums[2]);
+                              out.failures.push_back(sums[3]);
+                              return true;
+                            }));
+    // The run's texts are others in each reading; they are numbered by their first row of all.
+    for (uint32_t i = 0; i < kept_->directions.size(); ++i)
+      strings_.intern(kept_->directions.text(StringId(i)));
+    for (const auto& [process, columns] : kept.processes) {
+      model::RecordedWork* work = work_of(process);
+      if (work == nullptr) continue;
+      work->copies = columns;
+      for (StringId& direction : work->copies.direction)
+        direction = strings_.intern(kept_->directions.text(direction));
+    }
+    return base::okStatus();
   }
 
  private:
+  // Processes whose rows were read are found in the order in which they were.
+  template <class Columns>
+  void askAgain(const KeptRows<Columns>& kept, const WorkOf& work_of) {
+    for (const auto& [process, columns] : kept.processes)
+      kept_->continues &= work_of(process) != nullptr;
+  }
+
+  // The number of the row comes last. A table of another program may have none.
+  std::string newRowsOf(const char* table, const char* columns, int64_t last_row) {
+    auto nothing = [](Row&) { return false; };
+    bool has_numbers =
+        file_.forEachRow(fmt::format("SELECT rowid FROM {}", table).c_str(), nothing).ok();
+    kept_->continues &= has_numbers;
+    if (!has_numbers) return fmt::format("SELECT {}, 0 FROM {} NOT INDEXED", columns, table);
+    std::string which = last_row == INT64_MIN ? "" : fmt::format(" WHERE rowid > {}", last_row);
+    return fmt::format("SELECT {}, rowid FROM {} NOT INDEXED{}", columns, table, which);
+  }
+
   StringId text(Row& row, int column) {
     std::string text = row.text(column);
     return text.empty() ? StringId() : strings_.intern(text);
@@ -464,8 +517,8 @@ class WorkReader {
   model::RecordedRun& run_;
   base::StringPool& strings_;
   model::Issues& issues_;
-  SumLimit launches_, losses_, device_ns_, device_bytes_;
-  std::array<SumLimit, 4> copies_;  // calls, bytes, time, failures
+  KeptWork* kept_ = nullptr;  // for launches and copies
+  SumLimit losses_, device_ns_, device_bytes_;
 };
 
 }  // namespace
@@ -501,13 +554,16 @@ base::Result<model::RecordedRun> readRun(SqliteFile& file, model::Issues& issues
 }
 
 base::Status readWork(SqliteFile& file, model::RecordedRun& run, model::Issues& issues,
-                      const WorkOf& work_of) {
-  WorkReader reader(file, run, issues);
+                      const WorkOf& work_of, KeptWork& kept) {
+  size_t unread = run.unread.size();
+  WorkReader reader(file, run, issues, kept);
   TG_RETURN_IF_ERROR(reader.readKernels(work_of));
   TG_RETURN_IF_ERROR(reader.readLaunches(work_of));
   TG_RETURN_IF_ERROR(reader.readLaunchEvents(work_of));
   TG_RETURN_IF_ERROR(reader.readDeviceActivities(work_of));
-  return reader.readCopies(work_of);
+  TG_RETURN_IF_ERROR(reader.readCopies(work_of));
+  kept.continues &= run.unread.size() == unread;
+  return base::okStatus();
 }
 
 }  // namespace tidegauge::readers::recording

@@ -193,6 +193,14 @@ class EveryColumn {
     add("launch_events.time_ns", work.launch_events.time_ns);
     add("launch_events.kernel_id", work.launch_events.kernel_id);
     add("launch_events.stack", work.launch_events.stack);
+    add("launches.grid", work.launches.grid[0]);
+    std::string directions;
+    for (base::StringId direction : work.copies.direction)
+      directions += fmt::format("{} {}; ", direction.value, work.run->strings.text(direction));
+    all_.emplace_back("copies.direction", directions);
+    add("copies.function_id", work.copies.function_id);
+    add("copies.submitted", work.copies.submitted);
+    add("copies.failures", work.copies.failures);
     add("copies.begin_ns", work.copies.begin_ns);
     add("copies.count", work.copies.count);
     add("copies.size_bytes", work.copies.size_bytes);

@@ -228,7 +228,7 @@ class GrowingFile {
     copies.begin_ns = now_ns_;
     copies.end_ns = now_ns_ + kOneSecond_ns;
     copies.process = launches.process;
-    copies.direction = "host to device";
+    copies.direction = pick(2) == 0 ? "host to device" : "device to host";
     copies.count = pick(100);
     ok(writer_->addCopies(copies));
   }
