@@ -26,7 +26,7 @@ std::vector<size_t> FinishedRows::inOrder() const {
 size_t FinishedRows::indexOf(int32_t device) {
   size_t index = 0;
   while (index < devices_.size() && devices_[index].device != device) ++index;
-  if (index == devices_.size()) devices_.push_back({device, {}});
+  if (index == devices_.size()) devices_.push_back({.device = device});
   return index;
 }
 
@@ -61,10 +61,14 @@ void FinishedRows::complete(EventRow& row, const EventPlace* place) const {
     row.stream = place->stream;
 }
 
+bool FinishedRows::stays(const EventRow& row, const EventPlace* place) {
+  bool has_blocks = place != nullptr && place->has_blocks;
+  return !row.is_retried && !(row.is_provisional && has_blocks);
+}
+
 bool FinishedRows::finish(const EventRow& from, EventRow& row, model::Issues& issues) {
   const EventPlace* place = find(from.place);
-  bool has_blocks = place != nullptr && place->has_blocks;
-  if (from.is_retried || (from.is_provisional && has_blocks)) return false;
+  if (!stays(from, place)) return false;
   row = from;
   complete(row, place);
   if (from.device == kNotKnown && statedDevice(from) == kNotKnown) noteGuess(row, issues);
@@ -76,11 +80,18 @@ bool FinishedRows::finish(const EventRow& from, EventRow& row, model::Issues& is
   return true;
 }
 
-EventRow FinishedRows::at(uint32_t row) const {
-  if (has_own_) return own_[row];
-  EventRow finished = from_.rows()[row];
-  complete(finished, find(finished.place));
-  return finished;
+template <class Take>
+void FinishedRows::forEachOf(int32_t device, const Take& take) const {
+  for (const EventRow& from : has_own_ ? own_ : from_.rows()) {
+    if (from.is_carried) continue;
+    EventRow row = from;
+    if (!has_own_) {
+      const EventPlace* place = find(row.place);
+      if (row.is_older_free || !stays(row, place)) continue;
+      complete(row, place);
+    }
+    if (row.device == device) take(row);
+  }
 }
 
 void FinishedRows::noteGuess(const EventRow& row, model::Issues& issues) {
@@ -163,13 +174,12 @@ model::PeakSlack FinishedRows::peakSlackOf(int32_t device) const {
                          [&](const OfDevice& it) { return it.device == device; });
   if (of == devices_.end() || !of->has_overlap) return {.device = device};
   auto forEachMove = [&](const auto& take) {
-    for (uint32_t index : of->rows) {
-      const EventRow row = at(index);
+    forEachOf(device, [&](const EventRow& row) {
       bool of_block = false;
       Move move = moveOf(row, of_block);
       bool of_segment = row.action >= Action::kSegmentAlloc && row.action <= Action::kSegmentUnmap;
       if (of_segment || of_block) take(row, move, of_block);
-    }
+    });
   };
   bool with_blocks = hasAllocator(device);
   MovedMemory reserved;
