@@ -1,6 +1,7 @@
 #include "readers/recording/calls_while_reading.h"
 
 #include <algorithm>
+#include <system_error>
 
 namespace tidegauge::readers::recording {
 namespace {
@@ -70,13 +71,18 @@ bool CallsWhileReading::take(const RecordedTables& tables, const model::Recorded
     books_.push_back(std::make_unique<CallBook>(with_driver_));
   for (size_t i = 0; i < waiting_.size(); ++i)
     if (!books_[i]->begin(tables, run, waiting_[i])) return false;
-  settled_ = std::async(std::launch::async, [this] {
+  auto settle = [this] {
     for (size_t i = 0; i < waiting_.size(); ++i) {
       sortCalls(waiting_[i]);
       if (!settleCalls(*books_[i], waiting_[i])) return false;
     }
     return true;
-  });
+  };
+  try {
+    settled_ = std::async(std::launch::async, settle);
+  } catch (const std::system_error&) {  // there are no more threads
+    settled_ = std::async(std::launch::deferred, settle);
+  }
   return true;
 }
 

@@ -59,7 +59,9 @@ void GrowingRecording::forget() {
 
 base::Result<std::vector<model::Trace>> GrowingRecording::read(const Progress& progress) {
   TG_ASSIGN_OR_RETURN(OpenedFile opened, openFile(path_));
-  if (of_ != opened.held) forget();
+  // Until it is read to the end: a reading that was broken off is not continued.
+  std::shared_ptr<const HeldFile> of = std::exchange(of_, nullptr);
+  if (of == nullptr || of != opened.held) forget();
   auto read = readMore(opened, progress);
   if (read.ok() && !read.value()) {
     forget();
@@ -77,7 +79,7 @@ base::Result<std::vector<model::Trace>> GrowingRecording::read(const Progress& p
 
 base::Result<GrowingRecording::Traces> GrowingRecording::readMore(OpenedFile& opened,
                                                                   const Progress& progress) {
-  if (of_ == nullptr) ++from_the_beginning_;
+  if (!tables_->wasRead()) ++from_the_beginning_;
   TG_ASSIGN_OR_RETURN(bool fits, readTables(opened, progress));
   if (!fits || !takeCalls()) return Traces();
   RecordedTables& tables = tables_->tables();
@@ -113,7 +115,7 @@ base::Result<GrowingRecording::Traces> GrowingRecording::readMore(OpenedFile& op
 base::Result<bool> GrowingRecording::readTables(OpenedFile& opened, const Progress& progress) {
   bool is_abandoned = opened.is_open && !opened.has_writer;
   // The driver's memory needs all calls at once.
-  bool takes = takes_while_reading_ && of_ == nullptr && !wanted_.driver_memory;
+  bool takes = takes_while_reading_ && !tables_->wasRead() && !wanted_.driver_memory;
   CallsWhileReading early(books_, wanted_.driver_memory);
   if (takes) {
     tables_->takeWhileReading(

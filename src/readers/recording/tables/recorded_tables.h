@@ -95,6 +95,7 @@ class TablesReader {
   // before and more of the same, so a new reader must read all of it. The first time never.
   base::Result<bool> read(SqliteFile& file, const Progress& progress, bool is_abandoned);
   RecordedTables& tables() { return tables_; }
+  bool wasRead() const { return was_read_; }
 
  private:
   base::Status checkCalls(SqliteFile& file);
