@@ -7,7 +7,7 @@ set -euo pipefail
 folder=$(realpath -m "${1:?get_memory_viz.sh FOLDER}")
 apt=$folder/apt
 mkdir -p "$apt"/lists/partial "$apt"/cache/archives/partial "$folder"
-site=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Label: Debian' | head -1)
+site=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | head -1)
 echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${site:?apt has no source of Debian here} trixie main" \
   > "$apt/sources.list"
 # a list of sources of its own: the machine's packages stay as they are

@@ -271,7 +271,7 @@ bool Follower::readAgain(Followed& followed) {
     followed.is_part = run && run->part.number > 0;
     followed.has_end = run && run->ended_ns;
     // It takes memory, and nothing follows, unless another file takes the name.
-    if (followed.has_end) reader = nullptr;
+    if (followed.has_end || !has_writer) reader = nullptr;
     auto whole =
         std::make_shared<const analysis::WholeRecording>(analysis::wholeRecording(all, run));
     for (OpenFile* file : its) file->tell(whole);

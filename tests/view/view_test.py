@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -99,14 +100,15 @@ class ViewTest(unittest.TestCase):
         self.assertEqual(process.wait(HANGS_S), 0)
 
     def test_ctrl_c_before_the_address_is_printed_stops_it(self):
-        with tempfile.TemporaryDirectory() as folder:
-            pipe = pathlib.Path(folder, "slow.pickle")
-            os.mkfifo(pipe)
-            process = subprocess.Popen([BINARY, "view", "--no-browser", pipe], stdout=subprocess.PIPE)
-            with open(pipe, "wb"):  # it is being read from now on
-                process.send_signal(signal.SIGINT)
-                said, _ = process.communicate(timeout=HANGS_S)
-            self.assertEqual((process.returncode, said), (130, b""))
+        for sent in (signal.SIGINT, signal.SIGTERM):
+            with tempfile.TemporaryDirectory() as folder:
+                pipe = pathlib.Path(folder, "slow.pickle")
+                os.mkfifo(pipe)
+                process = subprocess.Popen([BINARY, "view", "--no-browser", pipe], stdout=subprocess.PIPE)
+                with open(pipe, "wb"):  # it is being read from now on
+                    process.send_signal(sent)
+                    said, _ = process.communicate(timeout=HANGS_S)
+                self.assertEqual((process.returncode, said), (128 + sent, b""))
 
     def test_ctrl_c_while_files_are_read_ends_it_in_order(self):
         if not LARGE.exists():
@@ -114,6 +116,14 @@ class ViewTest(unittest.TestCase):
         with View("--no-browser", *[LARGE] * 8) as view:
             self.assertFalse(view.ask("api/opening")["open"])
             self.assertEqual(view.interrupt(), 0)
+
+    def test_too_few_descriptors_are_said(self):
+        for most in (5, 6):
+            done = subprocess.run([BINARY, "view", "--no-browser", EXAMPLE], text=True, capture_output=True, timeout=HANGS_S,
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)))
+            self.assertIn(done.returncode, (2, 3), done.stderr)
+            self.assertIn("Too many open files", done.stderr)
+            self.assertNotIn("terminate", done.stderr)
 
     def test_ctrl_c_ends_a_running_query(self):
         with View("--no-browser", EXAMPLE) as view:

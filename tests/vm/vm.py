@@ -67,9 +67,10 @@ OLDER = {"5.10": "bullseye"}  # lines of kernels that belong to an earlier Debia
 
 def debian_site():
     """Where this machine's own apt fetches Debian from."""
-    done = subprocess.run(["apt-get", "indextargets", "--format", "$(CODENAME) $(SITE)", "Created-By: Packages"],
+    done = subprocess.run(["apt-get", "indextargets", "--format", "$(CODENAME) $(SITE)", "Created-By: Packages",
+                           "Origin: Debian"],
                           capture_output=True, text=True, check=True)
-    sites = [site for release, site in map(str.split, done.stdout.splitlines()) if "-" not in release and "debian" in site]
+    sites = [site for release, site in map(str.split, done.stdout.splitlines()) if "-" not in release]
     if not sites:
         raise RuntimeError("apt has no source of Debian here")
     return sites[0]

@@ -7,6 +7,7 @@ Debian's newest sources and builds every library anew: that answers a CVE."""
 import argparse
 import os
 import pathlib
+import shutil
 import subprocess
 import time
 
@@ -16,21 +17,19 @@ import wheel_file
 from toolchain import Toolchain
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-RPATH = "$ORIGIN/../lib/tidegauge"
 
 
-def build_program(toolchain, work, prefix):
+def build_program(toolchain, work):
     """The command, with the page and the recorder in it."""
     folder = work / "engine"
-    environment = toolchain.environment() | {"LD_LIBRARY_PATH": str(prefix / "lib")}
+    environment = toolchain.environment()
     configure = ["cmake", "-GNinja", "-B", folder, "-DCMAKE_TOOLCHAIN_FILE=cmake/zig.cmake", f"-DTIDEGAUGE_WHEEL={work}",
-                 "-DCMAKE_BUILD_TYPE=Release", "-DTIDEGAUGE_PRECOMPILED=ON", "-DMOLD_PROGRAM=OFF",
-                 "-DCMAKE_BUILD_WITH_INSTALL_RPATH=ON", f"-DCMAKE_INSTALL_RPATH={RPATH}"]
+                 "-DCMAKE_BUILD_TYPE=Release", "-DTIDEGAUGE_PRECOMPILED=ON", "-DMOLD_PROGRAM=OFF"]
     with open(work / "program.log", "w", encoding="utf-8") as log:
         for words in (configure, ["ninja", "-C", folder, "tidegauge"]):
             if subprocess.run(list(map(str, words)), cwd=ROOT, env=environment, stdout=log,
                               stderr=subprocess.STDOUT).returncode:
-                raise SystemExit(f"wheel: {words[0]} failed; its words are in {log.name}")
+                raise SystemExit(f"wheel: {words[0]} failed; see {log.name}")
     return folder / "tidegauge"
 
 
@@ -43,10 +42,12 @@ def main():
     work = ROOT / "build/wheel"
     began = time.monotonic()
     toolchain = Toolchain(work / "toolchain")
-    prefix, built = libraries.build(toolchain, work, again=options.rebuild_deps)
+    if options.rebuild_deps:
+        shutil.rmtree(work / "engine", ignore_errors=True)  # headers, too, may be new
+    built = libraries.build(toolchain, work, again=options.rebuild_deps)
     print("building the command", flush=True)
-    program = build_program(toolchain, work, prefix)
-    wheel = wheel_file.assemble(ROOT, work, program, prefix, built, toolchain, options.out.resolve())
+    program = build_program(toolchain, work)
+    wheel = wheel_file.assemble(ROOT, work, program, built, toolchain, options.out.resolve())
     print(f"{os.path.relpath(wheel)}: {wheel.stat().st_size / 1e6:.1f} MB, after {time.monotonic() - began:.0f} s", flush=True)
     print(wheel_file.audit(work, wheel))
     if not options.no_tries and not tries.run(ROOT, work, wheel):

@@ -1,9 +1,9 @@
-"""The libraries in the wheel, built from Debian's sources: static, and those of elfutils shared.
+"""The libraries in the wheel, built from Debian's sources, static.
 
     build(toolchain, FOLDER)  →  FOLDER/prefix with include/ and lib/, and what is in it: [Library, …]
 
-elfutils is under the LGPL: as shared libraries beside the program, anyone can replace them. Whatever
-was built stays, by version of the source and of the compiler."""
+elfutils is under the LGPL: all sources are open, and `./dev wheel` links the program anew with another
+one. Whatever was built stays, by version of the source and of the compiler."""
 import dataclasses
 import hashlib
 import inspect
@@ -13,6 +13,7 @@ import shutil
 import subprocess
 
 import sources
+from toolchain import GLIBC, PROCESSOR
 
 JOBS = str(os.cpu_count() or 1)
 CMAKE = ["-GNinja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_POSITION_INDEPENDENT_CODE=ON", "-DBUILD_SHARED_LIBS=OFF"]
@@ -25,6 +26,7 @@ class Library:
     version: str    # Debian's
     licence: str    # as SPDX names it
     copyright: pathlib.Path
+    registry: str = "debian"
 
 
 class Build:
@@ -45,7 +47,7 @@ class Build:
             done = subprocess.run(list(map(str, words)), cwd=cwd or self.work, env=self.environment | more, stdout=log,
                                   stderr=subprocess.STDOUT)
         if done.returncode:
-            raise SystemExit(f"wheel: {words[0]} failed for {self.work.name}; its words are in {self.log}")
+            raise SystemExit(f"wheel: {words[0]} failed for {self.work.name}; see {self.log}")
 
     def install(self, part, *files):
         for file in files:
@@ -90,8 +92,8 @@ def zlib(build):
 
 
 def libzstd(build):
-    words = [f"PREFIX={build.prefix}", f"-j{JOBS}"]
-    build.run("make", "-C", "lib", *words, "libzstd.a", "install-static", "install-includes", "install-pc")
+    build.run("make", "-C", "lib", f"-j{JOBS}", "libzstd.a")
+    build.run("make", "-C", "lib", f"PREFIX={build.prefix}", "install-static", "install-includes", "install-pc")
 
 
 def xz_utils(build):
@@ -117,20 +119,27 @@ def xxhash(build):
 def elfutils(build):
     off = [f"--disable-{one}" for one in ("debuginfod", "libdebuginfod", "nls")]
     build.run("./configure", f"--prefix={build.prefix}", *off, "--without-bzlib", "--without-lzma", "--without-zstd")
-    # Its lists of symbols name some that it no longer has; GNU's linker does not mind, and lld does.
-    words = [f"-j{JOBS}", "CFLAGS=-O2 -fPIC -w -Wno-error", f"LDFLAGS=-L{build.prefix}/lib -Wl,--undefined-version"]
+    words = [f"-j{JOBS}", "CFLAGS=-O2 -fPIC -w -Wno-error"]
+    # Each library has parts of its own name; together they are what the shared ones have.
+    parts = {"libelf": ["libelf/libelf.a", "lib/libeu.a"],
+             "libdw": ["libdw/libdw.a", "libdwfl/libdwfl.a", "libdwelf/libdwelf.a", "libebl/libebl.a",
+                       "backends/libebl_backends.a", "libcpu/libcpu.a"]}
     for part in ("lib", "libelf", "libebl", "libdwelf", "libcpu", "backends", "libdwfl", "libdw"):
-        build.run("make", "-C", part, *words)
+        archives = [pathlib.Path(file).name for files in parts.values() for file in files if file.startswith(f"{part}/")]
+        build.run("make", "-C", part, *words, *archives)
+    for name, files in parts.items():
+        script = build.work / f"{name}.mri"
+        lines = [f"create {build.prefix}/lib/{name}.a", *(f"addlib {file}" for file in files), "save", "end"]
+        script.write_text("\n".join(lines) + "\n")
+        build.run("sh", "-c", f'"$AR" -M <{script.name}')
     for part, header in (("libelf", "libelf.h"), ("libelf", "gelf.h"), ("libdw", "dwarf.h"), ("libdw", "libdw.h"),
                          ("libdwfl", "libdwfl.h"), ("libebl", "libebl.h"), ("libdwelf", "libdwelf.h")):
         build.install("include" if part == "libelf" or header == "dwarf.h" else "include/elfutils", f"{part}/{header}")
     build.install("include/elfutils", "libelf/elf-knowledge.h", "version.h")
-    build.install("lib", "libelf/libelf.so.1", "libdw/libdw.so.1")
     build.install("lib/pkgconfig", "config/libelf.pc", "config/libdw.pc")
-    for name in ("libelf", "libdw"):
-        link = build.prefix / f"lib/{name}.so"
-        link.unlink(missing_ok=True)
-        link.symlink_to(f"{name}.so.1")
+    for name in ("libelf", "libdw"):  # static: whoever links them needs these as well
+        file = build.prefix / f"lib/pkgconfig/{name}.pc"
+        file.write_text(file.read_text().replace("Requires.private:", "Requires:"))
 
 
 def libbpf(build):
@@ -148,16 +157,26 @@ RECIPES = {"zlib": (zlib, "Zlib"), "bzip2": (bzip2, "bzip2-1.0.6"), "xz-utils": 
            "libbpf": (libbpf, "LGPL-2.1-only OR BSD-2-Clause")}
 
 
-# Headers alone: Debian's own packages of them, as they are.
-HEADERS = {"boost": [], "CLI": ["share/cmake/CLI11"], "nlohmann": ["share/cmake/nlohmann_json"], "protozero": []}
+# Headers alone, as this machine's packages have them: their folder, what else CMake needs, licence.
+HEADERS = {"boost": ([], "BSL-1.0"), "CLI": (["share/cmake/CLI11"], "BSD-3-Clause"),
+           "nlohmann": (["share/cmake/nlohmann_json"], "MIT"), "protozero": ([], "BSD-2-Clause")}
+
+
+def ask(*words):
+    return subprocess.run(words, check=True, text=True, capture_output=True).stdout.strip()
 
 
 def copy_headers(prefix):
-    for name, more in HEADERS.items():
+    copied = []
+    for name, (more, licence) in HEADERS.items():
         for part in [f"include/{name}", *more]:
             if not os.path.isdir(f"/usr/{part}"):
-                raise SystemExit(f"wheel: needs /usr/{part} of Debian's packages (./dev deps)")
+                raise SystemExit(f"wheel: needs /usr/{part} of Debian's packages (./dev wheel installs them)")
             shutil.copytree(f"/usr/{part}", prefix / part, dirs_exist_ok=True)
+        package = ask("dpkg", "-S", f"/usr/include/{name}").split(":")[0].split(",")[0]
+        source, version = ask("dpkg-query", "-W", "-f", "${source:Package} ${source:Version}", package).split()
+        copied.append(Library(source, version, licence, pathlib.Path(f"/usr/share/doc/{package}/copyright")))
+    return copied
 
 
 def build(toolchain, folder, again=False):
@@ -168,17 +187,18 @@ def build(toolchain, folder, again=False):
     for part in ("include/elfutils", "lib/pkgconfig"):
         (prefix / part).mkdir(parents=True, exist_ok=True)
     built = []
+    # A library is built anew if any before it is: it may have parts of them.
+    key = " ".join([toolchain.version(), GLIBC, PROCESSOR, *CMAKE, *STATIC])
     for name, source in sources.fetch(RECIPES, folder / "sources").items():
         recipe, licence = RECIPES[name]
-        key = f"{source.version} {toolchain.version()} {inspect.getsource(recipe)}"
+        key = f"{key} {name} {source.version} {inspect.getsource(recipe)}"
         stamp = prefix / f".{name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
         if not stamp.exists():
             print(f"building {name} {source.version}", flush=True)
             recipe(Build(toolchain, source, folder / "work" / name, prefix))
             stamp.touch()
         built.append(Library(name, source.version, licence, source.folder / "debian/copyright"))
-    copy_headers(prefix)
-    return prefix, built
+    return built + copy_headers(prefix)
 
 
 if __name__ == "__main__":

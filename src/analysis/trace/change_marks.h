@@ -4,9 +4,11 @@
 //   step        0     1     2      3           mark = 512·w(0) + 512·w(1) − 512·w(3)
 //   change   +512  +512     0   −512           the same changes in another order: another mark
 //
-// Equal marks mean equal changes: others agree by chance once in 2^64. So millions of steps are
-// compared without a walk over both sums, which need not even be known at the same time or in the
-// order of steps. Where marks differ, a walk shows where. Cost: some 2 ns per change.
+// Equal marks mean equal changes: of sizes that are multiples of 512 others agree by chance once in
+// 2^55. (A file could be made so that they agree, and would gain nothing: both sums are computed
+// here.) So millions of steps are compared without a walk over both sums, which need not even be
+// known at the same time or in the order of steps. Where marks differ, a walk shows where. Cost:
+// some 2 ns per change.
 #pragma once
 
 #include <cstdint>

@@ -115,13 +115,28 @@ int run(const ViewOptions& options) {
   server::Opening opening(gate, traces.size());
   std::atomic<int> exit_code = 0;  // once the files are open: of those that could not be read
   http.value()->stopAtSignals();
-  std::thread serving([&] {
-    http.value()->runUntilSignal(
+  auto serve = [&] {
+    int signal = http.value()->runUntilSignal(
         {.answer = [&](const server::Request& request,
                        std::stop_token stop) { return opening.answer(request, std::move(stop)); },
          .lane = [&](const server::Request& r) { return opening.lane(r); }});
-    announcement.endAtSignal(exit_code);
-  });
+    announcement.endAtSignal(signal, exit_code);
+  };
+  // What the system refuses, such as another thread, ends the process: threads use what is here.
+  auto endIfRefused = [&](const auto& act) {
+    try {
+      act();
+    } catch (const std::bad_alloc&) {
+      complain("tidegauge: there is not enough memory for these files.");
+    } catch (const std::exception& error) {
+      complain(
+          fmt::format("tidegauge: the system refused what view needs: {}. Raise the limits of "
+                      "processes, files and memory (ulimit -a).",
+                      error.what()));
+    }
+    announcement.end(kNotRead);
+  };
+  std::thread serving;
   auto open_and_show = [&] {
     PageOfOpening page(opening, announcement, options.files);
     Opened opened =
@@ -145,12 +160,11 @@ int run(const ViewOptions& options) {
       announcement.end(not_written);
     serving.join();  // it ends the process: what it answers from must live until then
   };
-  try {
+  endIfRefused([&] {
+    serving = std::thread([&] { endIfRefused(serve); });
     open_and_show();
-  } catch (const std::bad_alloc&) {
-    complain("tidegauge: there is not enough memory for these files.");
-  }
-  announcement.end(kNotRead);  // the thread that serves must not outlive what it uses
+  });
+  return kNotRead;
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <mutex>
 #include <string>
@@ -56,14 +55,19 @@ class Announcement {
   // or read a file write nothing that matters. An announcement that has begun is printed first.
   [[noreturn]] void end(int exit_code) {
     std::scoped_lock lock(mutex_);
+    leave(exit_code);
+  }
+  // At Ctrl-C, which the announcement says stops it: then that is no failure.
+  [[noreturn]] void endAtSignal(int signal, int exit_code) {
+    std::scoped_lock lock(mutex_);
+    leave(made_ ? exit_code : 128 + signal);
+  }
+
+ private:
+  [[noreturn]] void leave(int exit_code) {
     browser_.forget();
     std::_Exit(exit_code);
   }
-  // At Ctrl-C, which the announcement says stops it: then that is no failure.
-  [[noreturn]] void endAtSignal(int exit_code) { end(isMade() ? exit_code : kInterrupted); }
-
- private:
-  static constexpr int kInterrupted = 128 + SIGINT;
 
   std::string url_;
   bool opens_browser_;

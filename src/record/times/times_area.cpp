@@ -27,8 +27,12 @@ extern "C" const unsigned char tidegauge_times_library_end[];
 namespace tidegauge::record {
 namespace {
 
-// close_range(), which glibc has since 2.34.
-void closeRange(unsigned first, unsigned last) { (void)syscall(SYS_close_range, first, last, 0); }
+// close_range(), which glibc has since 2.34 and Linux since 5.9.
+void closeRange(unsigned first, unsigned last) {
+  if (syscall(SYS_close_range, first, last, 0) == 0) return;
+  auto most = static_cast<unsigned>(std::max(sysconf(_SC_OPEN_MAX), 3L));
+  for (unsigned one = first; one <= last && one < most; ++one) close(static_cast<int>(one));
+}
 
 // In the new process: nothing but the two files and the line stays open.
 [[noreturn]] void holdOpen(int library, int records, int line, const std::optional<Caller>& user) {

@@ -106,6 +106,7 @@ struct HttpServer::Parts {
   tcp::acceptor acceptor{io};
   asio::steady_timer pause{io};
   asio::signal_set signals{io};
+  int signal = 0;                                           // that ended it
   std::array<std::unique_ptr<asio::thread_pool>, 3> lanes;  // by Lane
 
   void accept();
@@ -339,15 +340,18 @@ void HttpServer::stopAtSignals() {
     action.sa_flags |= SA_RESTART;
     sigaction(signal, &action, nullptr);
   }
-  parts_->signals.async_wait([this](auto error, int) {
-    if (!error) stop();
+  parts_->signals.async_wait([this](auto error, int signal) {
+    if (error) return;
+    parts_->signal = signal;
+    stop();
   });
 }
 
-void HttpServer::runUntilSignal(Handler handler) {
+int HttpServer::runUntilSignal(Handler handler) {
   serve(std::move(handler));
   beast::error_code ignored;
   parts_->signals.clear(ignored);  // a second Ctrl-C ends the process
+  return parts_->signal;
 }
 
 void HttpServer::stop() { parts_->io.stop(); }

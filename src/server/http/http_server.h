@@ -38,9 +38,9 @@ class HttpServer {
   // From here on SIGINT and SIGTERM end runUntilSignal(), also if they come before it. Call this
   // before anyone learns that the server is there.
   void stopAtSignals();
-  // Answers until SIGINT or SIGTERM. Does not wait for unfinished answers: their data must live
-  // until the process ends, so the caller should end it at once.
-  void runUntilSignal(Handler handler);
+  // Answers until SIGINT or SIGTERM, and returns which. Does not wait for unfinished answers: their
+  // data must live until the process ends, so the caller should end it at once.
+  int runUntilSignal(Handler handler);
   void stop();  // from any thread
 
   struct Parts;  // in http_server.cpp

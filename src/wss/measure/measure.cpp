@@ -230,9 +230,7 @@ base::Status measureAll(std::span<const Process* const> processes, Backend& back
       if (!watches.empty()) row.meanwhile = watches[i]->look(clock.now_ns());
       forgetStops(row.meanwhile.work, stopped_threads);
       if (clearings[i].sees_guests) row.meanwhile.unseen.remove(Toucher::kKvm);
-      // It takes a few pages. Those that matter are huge: 2 MiB each.
-      if (clearings[i].is_sampled_by_others && row.sums.huge > 0 &&
-          row.sums.referenced < row.sums.rss)
+      if (clearings[i].is_sampled_by_others && mayMissHugePages(row.sums))
         row.meanwhile.unseen.add(Toucher::kDamon);
       end_ns = row.read.end_ns;
       outcomes[i].row = std::move(row);

@@ -70,6 +70,13 @@ uint64_t maybeOfOthers(const Row& row);
 double writeRate(const Row& row);
 double allWrittenAfter_s(const Row& row);
 
+// Whether huge pages may be missing where another DAMON clears accessed bits. It takes a few pages,
+// of which only huge ones matter: while less than 2 MiB look untouched, none is missing.
+inline bool mayMissHugePages(const MappingSums& sums) {
+  constexpr uint64_t kHugePage = uint64_t{2} << 20;
+  return sums.huge > 0 && sums.referenced + kHugePage <= sums.rss;
+}
+
 // More may have been touched than is reported: memory was reclaimed, what processors had cached was
 // not flushed, or others touch the memory unseen.
 inline bool isAtLeast(const Row& row) {

@@ -1,10 +1,14 @@
 #include "model/lives/blocks/owned_ranges.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace tidegauge::model {
 
-OwnedRanges::OwnedRanges(const Trace& trace, const Device& device) : trace_(trace), hits_(kHits) {
+OwnedRanges::OwnedRanges(const Trace& trace, const Device& device)
+    : trace_(trace),
+      hits_(std::bit_ceil(
+          std::clamp<size_t>(16 * (device.piece_end - device.piece_begin), 512, kMostHits))) {
   const Pieces& pieces = trace.pieces;
   for (uint64_t row = device.piece_begin; row < device.piece_end; ++row) {
     // A range that the very first event removes is never owned after a step.

@@ -40,12 +40,12 @@ class OwnedRanges {
     uint32_t round = 0;
   };
   static constexpr unsigned kStepBits = 21;
-  static constexpr size_t kHits = 32768, kMaxForgotten = 64;
+  static constexpr size_t kMostHits = 32768, kMaxForgotten = 64;
 
   void insert(uint32_t piece);
   void erase(uint32_t piece);
   void forget(const Range& range);
-  Hit& hitAt(uint64_t address) const { return hits_[(address >> kStepBits) % kHits]; }
+  Hit& hitAt(uint64_t address) const { return hits_[(address >> kStepBits) & (hits_.size() - 1)]; }
 
   const Trace& trace_;
   std::vector<uint32_t> starts_;  // pieces by first_step
