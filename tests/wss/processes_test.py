@@ -181,8 +181,12 @@ class Processes(WssCase):
             dry = wss("--dry-run", one, other, 0.1).stdout
         found = {(group["pid"], group["start"]): group["bytes"] for group in json.loads(said)["rows"][0]["groups"]
                  if "start" in group}
-        self.assertEqual(found[int(one), start], {"rss": 64 * MIB, "referenced": 16 * MIB})
-        self.assertEqual(found[int(other), at], {"rss": 32 * MIB, "referenced": 8 * MIB})
+        for pid, address, rss, hot in ((one, start, 64, 16), (other, at, 32, 8)):
+            mine = found[int(pid), address]
+            self.assertEqual(mine["rss"], rss * MIB)
+            self.assertLessEqual(mine["referenced"], hot * MIB)
+            # Less by a few pages where the kernel itself takes accessed bits away (DAMON, aging): truth_test.py.
+            self.assertGreaterEqual(mine["referenced"], (hot - 0.1) * MIB)
         self.assertIn(" touched in 0.1", words)
         self.assertIn("wss would measure 2 processes", dry)
         self.assertIn("Nothing was measured", dry)

@@ -180,24 +180,23 @@ def copy_headers(prefix):
 
 
 def build(toolchain, folder, again=False):
+    """All of them, or none if nothing has changed since: one may have parts of another."""
     folder = pathlib.Path(folder).resolve()
     prefix = folder / "prefix"
-    if again:
+    found = sources.fetch(RECIPES, folder / "sources")
+    words = [toolchain.version(), GLIBC, PROCESSOR, *CMAKE, *STATIC]
+    words += [f"{name} {source.version} {inspect.getsource(RECIPES[name][0])}" for name, source in found.items()]
+    stamp = prefix / f".built-{hashlib.sha256(' '.join(words).encode()).hexdigest()[:16]}"
+    if again or not stamp.exists():
         shutil.rmtree(prefix, ignore_errors=True)
-    for part in ("include/elfutils", "lib/pkgconfig"):
-        (prefix / part).mkdir(parents=True, exist_ok=True)
-    built = []
-    # A library is built anew if any before it is: it may have parts of them.
-    key = " ".join([toolchain.version(), GLIBC, PROCESSOR, *CMAKE, *STATIC])
-    for name, source in sources.fetch(RECIPES, folder / "sources").items():
-        recipe, licence = RECIPES[name]
-        key = f"{key} {name} {source.version} {inspect.getsource(recipe)}"
-        stamp = prefix / f".{name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
-        if not stamp.exists():
+        for part in ("include/elfutils", "lib/pkgconfig"):
+            (prefix / part).mkdir(parents=True)
+        for name, source in found.items():
             print(f"building {name} {source.version}", flush=True)
-            recipe(Build(toolchain, source, folder / "work" / name, prefix))
-            stamp.touch()
-        built.append(Library(name, source.version, licence, source.folder / "debian/copyright"))
+            RECIPES[name][0](Build(toolchain, source, folder / "work" / name, prefix))
+        stamp.touch()
+    built = [Library(name, source.version, RECIPES[name][1], source.folder / "debian/copyright")
+             for name, source in found.items()]
     return built + copy_headers(prefix)
 
 
