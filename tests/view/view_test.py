@@ -118,6 +118,8 @@ class ViewTest(unittest.TestCase):
             self.assertEqual(view.interrupt(), 0)
 
     def test_too_few_descriptors_are_said(self):
+        if b"__asan_init" in pathlib.Path(BINARY).read_bytes():
+            self.skipTest("sanitizers need descriptors themselves, and call memory bad without; the other build runs this")
         for most in (5, 6):
             done = subprocess.run([BINARY, "view", "--no-browser", EXAMPLE], text=True, capture_output=True, timeout=HANGS_S,
                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)))
