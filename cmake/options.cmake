@@ -4,6 +4,7 @@ option(TIDEGAUGE_TESTS "Build the tests" OFF)
 option(TIDEGAUGE_BENCH "Build the benchmarks" OFF)
 option(TIDEGAUGE_FUZZ "Build the libFuzzer targets (clang)" OFF)
 option(TIDEGAUGE_WEB "Build the page with npm and embed it" ON)
+option(TIDEGAUGE_PYTHON "Build the extension module of the Python package" OFF)
 option(TIDEGAUGE_WARNINGS_AS_ERRORS "Treat warnings as errors" OFF)
 set(TIDEGAUGE_SANITIZE "" CACHE STRING "Comma-separated sanitizers: address,undefined or thread")
 
@@ -21,6 +22,12 @@ add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
 if(TIDEGAUGE_WARNINGS_AS_ERRORS)
   add_compile_options(-Werror)
 endif()
+
+# So that the libraries fit into the extension module. Hidden names cost no more than in a program.
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 
 if(TIDEGAUGE_SANITIZE)
   add_compile_options(-fsanitize=${TIDEGAUGE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

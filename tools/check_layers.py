@@ -43,6 +43,7 @@ ALLOWED = {
     "server": {"base", "model", "readers", "analysis", "view", "query", "report", "assets"},
 }
 ALLOWED["cli"] = set(ALLOWED)
+ALLOWED["python"] = {"base", "model", "readers", "analysis", "query", "report", "export"}
 
 PURPOSE = {
     "base": "results, ids, strings, formatting, files: nothing about memory",
@@ -63,6 +64,7 @@ PURPOSE = {
     "watch": "`top` and `monitor`: figures of running programs",
     "doctor": "what this machine allows",
     "wss": "working sets of host memory",
+    "python": "what the Python package asks, Arrow's arrays, CPython's types",
     "server": "HTTP, and the answers that the page requests",
     "cli": "the commands",
 }
@@ -216,7 +218,8 @@ def table():
     lines = ["| floor | folder | what it is | may include |", "|---|---|---|---|"]
     for folder, height in sorted(floors().items(), key=lambda item: (item[1], item[0])):
         below = ALLOWED[folder] - {folder}
-        names = "all" if len(below) == len(ALLOWED) - 1 else ", ".join(sorted(below)) or "–"
+        others = {other for other in ALLOWED if floors()[other] < height}
+        names = "all" if len(others) > 1 and below == others else ", ".join(sorted(below)) or "–"
         lines.append(f"| {height} | {folder} | {PURPOSE[folder]} | {names} |")
     return "\n".join(lines)
 

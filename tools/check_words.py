@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 # Folders whose comments and texts are checked on every run.
-SOURCE_ROOTS = ("src", "bpf", "preload", "injection", "tests", "tools", "cmake", "bench")
+SOURCE_ROOTS = ("src", "python", "bpf", "preload", "injection", "tests", "tools", "cmake", "bench")
 # Names in files and answers that are a contract: (kernels not told apart), growth.verdict, JSON keys.
 PUBLIC = re.compile(r"""\(kernels not told apart\)|"told"|"tells"|\btold(?=, too_few_points)"""
                     r"""|=memory was got or given back at another moment""")  # the old name of a cause

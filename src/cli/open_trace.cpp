@@ -7,13 +7,13 @@
 
 #include "base/format.h"
 #include "base/text_layout.h"
-#include "cli/damage.h"
 #include "cli/file_kind.h"
 #include "cli/options/output.h"
 #include "cli/options/progress_bar.h"
 #include "cli/options/usage.h"
 #include "readers/recording/open_recording.h"
 #include "readers/torch/unpack/open_snapshots.h"
+#include "report/recording/damage.h"
 
 namespace tidegauge::cli {
 namespace {
@@ -109,8 +109,8 @@ Opened openTraces(const std::vector<std::string>& paths, const OpenOptions& opti
     }
     recording.end = opened.traces.size();
     const model::Trace& last = opened.traces.back()->trace;
-    std::string damage =
-        is_recording ? damageOf(last, shownPath(path)) : unreadMembersOf(last, shownPath(path));
+    std::string damage = is_recording ? report::damageOf(last, shownPath(path))
+                                      : report::unreadMembersOf(last, shownPath(path));
     if (!damage.empty()) {
       bar.clear();
       complain("tidegauge: " + base::printable(damage));

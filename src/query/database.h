@@ -102,6 +102,7 @@ class Database {
   base::Result<bool> readsEventsAlone(const std::string& sql) const;
 
   const Schema& schema() const { return schema_; }
+  const std::vector<Table>& tables() const { return tables_; }
 
  private:
   // What a statement reads: tables, and columns as "events.step".

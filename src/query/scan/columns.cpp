@@ -4,12 +4,13 @@
 
 namespace tidegauge::query {
 
-Column& add(Table& table, ColumnKind kind, std::string name, std::string doc, Fill fill) {
+Column& add(Table& table, ColumnKind kind, std::string name, std::string doc, Filled fill) {
   Column column;
   column.name = std::move(name);
   column.kind = kind;
   column.doc = std::move(doc);
-  column.fill = std::move(fill);
+  column.fill = std::move(fill.fill);
+  column.stored = fill.stored;
   return table.columns.emplace_back(std::move(column));
 }
 

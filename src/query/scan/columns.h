@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "analysis/labels/phases.h"
@@ -74,9 +75,30 @@ template <class Ids>
 Fill storedIds(const Ids& ids) {
   return stored(ids, [](auto id) { return keyOf(id); });
 }
-inline Fill storedBytes(const std::vector<uint64_t>& bytes) { return stored(bytes, keyOfBytes); }
-inline Fill storedAddresses(const std::vector<uint64_t>& a) { return stored(a, keyOfAddress); }
-inline Fill storedSteps(const std::vector<model::Step>& steps) { return stored(steps, keyOfStep); }
+
+// A fill, and the vector that it reads if the column is as stored.
+struct Filled {
+  Fill fill;
+  Stored stored{};
+
+  template <class F>
+  requires std::is_convertible_v<F, Fill> Filled(
+      F fill_keys, const Stored& as_stored = {})  // NOLINT(google-explicit-constructor)
+      : fill(std::move(fill_keys)), stored(as_stored) {}
+};
+inline Filled storedBytes(const std::vector<uint64_t>& bytes) {
+  return {stored(bytes, keyOfBytes), {Stored::Width::kUint64, bytes.data(), true}};
+}
+inline Filled storedAddresses(const std::vector<uint64_t>& a) {
+  return {stored(a, keyOfAddress), {Stored::Width::kUint64, a.data(), false}};
+}
+inline Filled storedSteps(const std::vector<model::Step>& steps) {
+  return {stored(steps, keyOfStep), {Stored::Width::kUint32, steps.data(), true}};
+}
+inline Filled storedIntegers(const std::vector<int64_t>& numbers) {
+  return {stored(numbers, [](int64_t number) { return number; }),
+          {Stored::Width::kInt64, numbers.data(), true}};
+}
 
 // Which device's range of a table contains a row. Neighbouring rows are usually in the same one.
 class DeviceFinder {
@@ -99,7 +121,7 @@ inline Fill rowNumber() {
 
 // ---- columns ------------------------------------------------------------------------------------
 
-Column& add(Table& table, ColumnKind kind, std::string name, std::string doc, Fill fill);
+Column& add(Table& table, ColumnKind kind, std::string name, std::string doc, Filled fill);
 
 // The row number as the primary key "id".
 Column& addId(Table& table, std::string doc);

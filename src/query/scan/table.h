@@ -29,6 +29,14 @@ inline constexpr int64_t kNull = std::numeric_limits<int64_t>::min();  // sorts 
 // keys[i] = the value at rows[i].
 using Fill = std::function<void(const Row* rows, size_t count, int64_t* keys)>;
 
+// A vector of the model whose numbers are those of the column, for readers that want no copy.
+struct Stored {
+  enum class Width : uint8_t { kUint32, kUint64, kInt64 };
+  Width width = Width::kInt64;
+  const void* data = nullptr;  // by row; null: there is no such vector
+  bool marks_null = false;     // NULL is kNoStep, kUnknownBytes or kNull; else there is none
+};
+
 enum class Sorted : uint8_t {
   kNo,
   kRowNumber,      // the key is the row number
@@ -52,6 +60,7 @@ struct Column {
   ColumnKind kind = ColumnKind::kInteger;
   std::string doc;
   Fill fill;
+  Stored stored{};
   bool hidden = false;
 
   Sorted sorted = Sorted::kNo;

@@ -50,7 +50,7 @@ void addSteps(Table& table, const model::Allocations& a) {
   Column& alloc = add(table, ColumnKind::kStep, "alloc_step",
                       "step of the alloc event; NULL: not in the file", ofRow(a, allocStep));
   alloc.sorted = Sorted::kWithinDevices;
-  alloc.narrow = storedSteps(a.first_step);
+  alloc.narrow = storedSteps(a.first_step).fill;
   alloc.distinct = table.rows;
   add(table, ColumnKind::kStep, "free_requested_step",
       "step at which the program freed it; NULL: not in the file",
@@ -64,8 +64,8 @@ void addSteps(Table& table, const model::Allocations& a) {
 
 // The stated requests, where they are the program's own (pinned_requests.h): one bound of those
 // that are not, or NULL.
-Fill requestColumn(const model::Trace& trace, uint64_t model::RequestRange::*bound,
-                   bool null_if_unknown) {
+Filled requestColumn(const model::Trace& trace, uint64_t model::RequestRange::*bound,
+                     bool null_if_unknown) {
   const std::vector<uint64_t>& stated_bytes = trace.allocations.requested_bytes;
   bool all_known = std::all_of(trace.devices.begin(), trace.devices.end(),
                                [](const model::Device& d) { return d.knows_requests; });

@@ -10,7 +10,7 @@ namespace {
 
 void addWholes(Table& table, const char* name, const char* doc, const std::vector<int64_t>& values,
                ColumnKind kind = ColumnKind::kInteger) {
-  add(table, kind, name, doc, stored(values, [](int64_t value) { return value; }));
+  add(table, kind, name, doc, storedIntegers(values));
 }
 void addIds(Table& table, const char* name, const char* doc, const std::vector<uint32_t>& values) {
   add(table, ColumnKind::kInteger, name, doc,

@@ -92,7 +92,7 @@ Table eventsTable(const AnalysedTrace& analysed) {
   addReference(table, "stack_id", "→ stacks.id; NULL: no stack recorded", storedIds(events.stack),
                trace.stacks.size());
   Column& time = add(table, ColumnKind::kTime, "time_us", "µs since the epoch",
-                     stored(events.time_us, [](int64_t t) { return t; }));
+                     storedIntegers(events.time_us));
   if (timesAscend(trace)) time.sorted = Sorted::kWithinDevices;
   time.distinct = table.rows;
   addReference(table, "allocation_id", "→ allocations.id: the allocation that the event is about",

@@ -58,7 +58,7 @@ Table refusedTable(const AnalysedTrace& analysed) {
       storedBytes(r.size_bytes));
   addStack(table, analysed, r.stack);
   add(table, ColumnKind::kInteger, "time_ns", "time of the first such call, ns since the epoch",
-      stored(r.first_ns, [](int64_t time) { return time; }));
+      storedIntegers(r.first_ns));
   add(table, ColumnKind::kInteger, "count", "number of such calls", storedBytes(r.count));
   return table;
 }
@@ -87,7 +87,7 @@ Table heldAtEndTable(const AnalysedTrace& analysed) {
   add(table, ColumnKind::kInteger, "count", "number of allocations", storedBytes(h.count));
   addStack(table, analysed, h.stack);
   add(table, ColumnKind::kInteger, "oldest_ns", "time of the oldest allocation, ns since the epoch",
-      stored(h.oldest_ns, [](int64_t time) { return time; }));
+      storedIntegers(h.oldest_ns));
   return table;
 }
 

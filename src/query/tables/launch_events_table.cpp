@@ -13,7 +13,7 @@ namespace {
 
 void addIntegers(Table& table, const char* name, const char* doc,
                  const std::vector<int64_t>& values) {
-  add(table, ColumnKind::kInteger, name, doc, stored(values, [](int64_t value) { return value; }));
+  add(table, ColumnKind::kInteger, name, doc, storedIntegers(values));
 }
 void addCounts(Table& table, const char* name, const char* doc,
                const std::vector<uint32_t>& values) {

@@ -16,7 +16,7 @@ static_assert(model::kNotRecorded == kNull, "what is not known is NULL as it is"
 
 void addNumbers(Table& table, const char* name, const char* doc, const std::vector<int64_t>& values,
                 ColumnKind kind = ColumnKind::kInteger) {
-  add(table, kind, name, doc, stored(values, [](int64_t value) { return value; }));
+  add(table, kind, name, doc, storedIntegers(values));
 }
 
 void addTexts(Table& table, const char* name, const char* doc,

@@ -268,10 +268,9 @@ Table annotationsTable(const AnalysedTrace& analysed) {
       "current device of the thread; the steps are steps of this device",
       stored(a.device, [](int32_t device) { return int64_t{device}; }));
   addPoolText(table, "name", "", storedIds(a.name), trace.strings);
-  add(table, ColumnKind::kTime, "begin_time_us", "µs since the epoch",
-      stored(a.begin_us, [](int64_t t) { return t; }));
+  add(table, ColumnKind::kTime, "begin_time_us", "µs since the epoch", storedIntegers(a.begin_us));
   add(table, ColumnKind::kTime, "end_time_us", "NULL: its end was not recorded",
-      stored(a.end_us, [](int64_t t) { return t; }));
+      storedIntegers(a.end_us));
   std::vector<int64_t> begin(a.size(), kNull);
   std::vector<int64_t> end(a.size(), kNull);
   for (const auto& device : analysed.devices) {

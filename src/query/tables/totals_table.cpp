@@ -154,7 +154,7 @@ Table totalsTable(const AnalysedTrace& analysed) {
   step.distinct = table.rows;
   table.natural_order = {0, 1};
   add(table, ColumnKind::kTime, "time_us", "µs since the epoch",
-      stored(trace.events.time_us, [](int64_t t) { return t; }));
+      storedIntegers(trace.events.time_us));
   auto addTotal = [&](const char* name, const char* doc, uint64_t Totals::*bytes) {
     Column& column = add(table, ColumnKind::kBytes, name, doc, member(analysed, bytes));
     column.in_row_order_only = true;

@@ -36,7 +36,7 @@ std::vector<RowRun> rowsOf(Columns& columns, Value list, uint64_t& named) {
     return runs;
   }
   columns.values().tree().forEachItem(list.index(), [&](Value item) {
-    if (named > columns.values().input().size()) return;
+    if (named > columns.values().inputBytes()) return;
     ++named;
     RowRun run{item.index(), 1};
     if (item.tag() == Tag::kEvent) {
@@ -179,12 +179,12 @@ base::Status assembleEvents(model::Trace& trace, Columns& columns, Value device_
     row.event_end = total;
   }
   uint64_t wanted = std::max(total, named);
-  if (wanted > columns.values().input().size() || wanted >= model::kNoStep) {
+  if (wanted > columns.values().inputBytes() || wanted >= model::kNoStep) {
     return base::Error{base::ErrorKind::kLimit,
                        fmt::format("the file claims {} events, more than its size allows", wanted),
                        std::nullopt, "PyTorch does not write such files."};
   }
-  columns.endList(columns.values().input().size());
+  columns.endList(columns.values().inputBytes());
   if (!inOrder(devices, trace.events.size())) {
     columns.noteMoved();
     gatherAll(trace.events, devices, total);

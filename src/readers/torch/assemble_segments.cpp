@@ -219,7 +219,7 @@ base::Status SegmentReader::addBlocks(const SegmentRow& segment) {
   model::FinalBlocks& blocks = trace_.final_blocks;
   // If many segments share one list, the blocks must not outgrow the input.
   uint64_t count = values_.tree().itemCount(segment.blocks.index());
-  if (blocks.size() + count > values_.input().size()) {
+  if (blocks.size() + count > values_.inputBytes()) {
     return base::Error{base::ErrorKind::kLimit, "the file claims more blocks than its size allows",
                        std::nullopt, "PyTorch does not write such files."};
   }

@@ -107,12 +107,45 @@ Error tooManyWrapped() {
           0, "Save them as files of their own."};
 }
 
+// What a value is read from: bytes, or a program's own objects.
+struct Source {
+  std::span<const uint8_t> input{};
+  const FeedObjects* feed = nullptr;
+
+  // A file may say much in few bytes, so what is made of it is limited. Objects are there already.
+  uint64_t bytes() const { return feed != nullptr ? uint64_t{1} << 40 : input.size(); }
+};
+
+struct Read {
+  Value top;
+  uint64_t end_offset = 0;
+  std::string format;
+};
+
+bool readTop(const Source& source, Machine& machine, Columns& columns, Values& values,
+             const BytesDone& bytes_done, Read& read) {
+  if (source.feed != nullptr) {
+    read.format = "Python objects";
+    return (*source.feed)(machine, values, read.top);
+  }
+  if (looksLikePickle(source.input)) {
+    PickleEnd end;
+    if (!readPickle(source.input, machine, columns, bytes_done, end)) return false;
+    read = {end.top, end.end_offset, fmt::format("pickle protocol {}", end.protocol)};
+    return true;
+  }
+  JsonEnd end;
+  if (!readJson(source.input, machine, values, bytes_done, end)) return false;
+  read = {end.top, end.end_offset, "JSON"};
+  return true;
+}
+
 // `which`: of several snapshots that a program put into one value.
-Attempt tryRead(std::span<const uint8_t> input, Mode mode, const ReadOptions& options,
-                size_t which) {
+Attempt tryRead(const Source& source, Mode mode, const ReadOptions& options, size_t which) {
+  std::span<const uint8_t> input = source.input;
   Attempt attempt;
   model::Trace trace;
-  Values values(input, trace.strings);
+  Values values(input, trace.strings, source.bytes());
   Oddities oddities(values);
   Columns columns(trace, values, oddities);
   columns.reserve(input.size());
@@ -123,19 +156,15 @@ Attempt tryRead(std::span<const uint8_t> input, Mode mode, const ReadOptions& op
   if (options.progress) {
     bytes_done = [&](uint64_t done) { options.progress(done, input.size()); };
   }
-  bool pickle = looksLikePickle(input);
-  PickleEnd pickle_end;
-  JsonEnd json_end;
-  bool read = pickle ? readPickle(input, machine, columns, bytes_done, pickle_end)
-                     : readJson(input, machine, values, bytes_done, json_end);
-  if (!read) {
+  Read read;
+  if (!readTop(source, machine, columns, values, bytes_done, read)) {
     if (hands_on) options.forget_chunks();
     attempt.needs_careful = machine.needsCareful();
     attempt.cut_off = machine.isCutOff();
     attempt.result = std::move(machine.error());
     return attempt;
   }
-  std::vector<FoundSnapshot> found = findSnapshots(columns, pickle ? pickle_end.top : json_end.top);
+  std::vector<FoundSnapshot> found = findSnapshots(columns, read.top);
   attempt.snapshots = found.size();
   if (found.size() > kMaxWrapped || which >= found.size()) {
     attempt.result = tooManyWrapped();
@@ -149,17 +178,38 @@ Attempt tryRead(std::span<const uint8_t> input, Mode mode, const ReadOptions& op
     return attempt;
   }
   if (hands_on && (columns.rowsMoved() || found.size() > 1)) options.forget_chunks();
-  trace.source.format = pickle ? fmt::format("pickle protocol {}", pickle_end.protocol) : "JSON";
-  reportTrailing(trace, input, pickle ? pickle_end.end_offset : json_end.end_offset);
+  trace.source.format = std::move(read.format);
+  reportTrailing(trace, input, read.end_offset);
   if (options.progress) options.progress(input.size(), input.size());
   attempt.result = std::move(trace);
   return attempt;
 }
 
-Attempt readEitherWay(std::span<const uint8_t> input, const ReadOptions& options, size_t which) {
-  Attempt attempt = tryRead(input, options.careful ? Mode::kCareful : Mode::kQuick, options, which);
-  if (attempt.needs_careful) attempt = tryRead(input, Mode::kCareful, options, which);
+Attempt readEitherWay(const Source& source, const ReadOptions& options, size_t which) {
+  Mode mode = options.careful ? Mode::kCareful : Mode::kQuick;
+  Attempt attempt = tryRead(source, mode, options, which);
+  if (attempt.needs_careful) attempt = tryRead(source, Mode::kCareful, options, which);
   return attempt;
+}
+
+// All snapshots of the value.
+base::Result<std::vector<model::Trace>> readAll(const Source& source, const std::string& name,
+                                                const ReadOptions& options) {
+  std::vector<model::Trace> traces;
+  for (size_t which = 0, snapshots = 1; which < snapshots; ++which) {
+    Attempt attempt = readEitherWay(source, options, which);
+    if (!attempt.result.ok()) return std::move(attempt.result.error());
+    snapshots = attempt.snapshots;
+    model::Trace trace = std::move(attempt.result).value();
+    // Each is read separately: they share the columns that the reader fills.
+    trace.source.name = snapshots == 1 ? name : fmt::format("{}/{}", name, attempt.path);
+    traces.push_back(std::move(trace));
+  }
+  return traces;
+}
+
+Error outOfMemory() {
+  return {ErrorKind::kLimit, "not enough memory to read this file", std::nullopt, ""};
 }
 
 // The value of torch.save's older format is followed by others.
@@ -181,7 +231,7 @@ bool mayBecomeSnapshot(std::span<const uint8_t> start) {
   if (!isPickleOrJson(start)) return false;
   // A number or escape that is cut in two by the end of `start` is not an error of the whole.
   constexpr uint64_t kLongestPart = 64;
-  Attempt attempt = readEitherWay(start.subspan(afterTorchHeader(start)), {}, 0);
+  Attempt attempt = readEitherWay({start.subspan(afterTorchHeader(start))}, {}, 0);
   if (attempt.result.ok() || attempt.cut_off) return true;
   std::optional<uint64_t> offset = attempt.result.error().byte_offset;
   return offset && *offset + kLongestPart > start.size();
@@ -202,23 +252,29 @@ base::Result<std::vector<model::Trace>> readSnapshots(std::span<const uint8_t> i
                  "wrote it."};
   if (!isPickleOrJson(input)) return unknownFormat(input);
   try {
-    std::vector<model::Trace> traces;
     size_t header_bytes = afterTorchHeader(input);
-    for (size_t which = 0, snapshots = 1; which < snapshots; ++which) {
-      Attempt attempt = readEitherWay(input.subspan(header_bytes), options, which);
-      if (!attempt.result.ok()) return std::move(attempt.result.error());
-      snapshots = attempt.snapshots;
-      model::Trace trace = std::move(attempt.result).value();
-      // Each is read separately: they share the columns that the reader fills.
-      trace.source.name = snapshots == 1 ? name : fmt::format("{}/{}", name, attempt.path);
+    TG_ASSIGN_OR_RETURN(std::vector<model::Trace> traces,
+                        readAll({input.subspan(header_bytes)}, name, options));
+    for (model::Trace& trace : traces) {
       trace.source.data_bytes = input.size();
       trace.source.file_bytes = input.size();
       if (header_bytes > 0) dropTrailing(trace.issues);
-      traces.push_back(std::move(trace));
     }
     return traces;
   } catch (const std::bad_alloc&) {
-    return Error{ErrorKind::kLimit, "not enough memory to read this file", std::nullopt, ""};
+    return outOfMemory();
+  }
+}
+
+base::Result<std::vector<model::Trace>> readObjects(const FeedObjects& feed,
+                                                    const std::string& name,
+                                                    const ReadOptions& options) {
+  try {
+    base::Result<std::vector<model::Trace>> traces = readAll({{}, &feed}, name, options);
+    if (!traces.ok()) traces.error().byte_offset.reset();  // there are no bytes
+    return traces;
+  } catch (const std::bad_alloc&) {
+    return outOfMemory();
   }
 }
 

@@ -22,6 +22,10 @@
 
 namespace tidegauge::readers::torch {
 
+class Machine;  // pickle/machine.h
+class Values;   // values/values.h
+struct Value;   // values/value.h
+
 struct ReadOptions {
   // Called every few MiB, on the calling thread. May be empty.
   std::function<void(uint64_t bytes_done, uint64_t bytes_total)> progress;
@@ -48,6 +52,16 @@ base::Result<model::Trace> readSnapshot(std::span<const uint8_t> input, const st
 base::Result<std::vector<model::Trace>> readSnapshots(std::span<const uint8_t> input,
                                                       const std::string& name,
                                                       const ReadOptions& options);
+
+// Sends a program's own objects to the machine, as a pickler would write them; false: see
+// machine.failed() and machine.needsCareful(). May be called several times.
+using FeedObjects = std::function<bool(Machine& machine, Values& values, Value& top)>;
+
+// All snapshots in a value that is in memory already, as torch.cuda.memory._snapshot() returns it.
+// Errors have no offset.
+base::Result<std::vector<model::Trace>> readObjects(const FeedObjects& feed,
+                                                    const std::string& name,
+                                                    const ReadOptions& options);
 
 // Does it start like something that readSnapshot() supports?
 bool isPickleOrJson(std::span<const uint8_t> input);

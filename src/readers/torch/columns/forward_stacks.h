@@ -35,7 +35,7 @@ class ForwardStacks {
         frames_(frames),
         stacks_(stacks),
         lists_(list_frames_),
-        frames_left_(kFreeFrames + values.input().size() / 2) {}
+        frames_left_(kFreeFrames + values.inputBytes() / 2) {}
 
   // Does a list that begins with this text hold a forward stack?
   static bool isFrameText(std::string_view text);

@@ -102,6 +102,17 @@ base::Result<std::vector<model::Trace>> openSnapshots(std::span<const uint8_t> b
   return traces;
 }
 
+base::Result<std::vector<model::Trace>> openSnapshots(const FeedObjects& feed,
+                                                      const std::string& name,
+                                                      const ReadOptions& options) {
+  TG_ASSIGN_OR_RETURN(std::vector<model::Trace> traces, readObjects(feed, name, options));
+  for (model::Trace& trace : traces) {
+    model::buildLives(trace, {});
+    model::noteHistory(trace);
+  }
+  return traces;
+}
+
 base::Result<std::vector<model::Trace>> openSnapshots(const std::string& path,
                                                       const ReadOptions& options) {
   TG_ASSIGN_OR_RETURN(base::FileBytes file, base::FileBytes::open(path, {mayBecomeReadable, {}}));

@@ -26,4 +26,9 @@ base::Result<std::vector<model::Trace>> openSnapshots(std::span<const uint8_t> b
                                                       const std::string& name,
                                                       const ReadOptions& options);
 
+// The same for a program's own objects (readObjects).
+base::Result<std::vector<model::Trace>> openSnapshots(const FeedObjects& feed,
+                                                      const std::string& name,
+                                                      const ReadOptions& options);
+
 }  // namespace tidegauge::readers::torch

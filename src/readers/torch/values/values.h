@@ -22,7 +22,13 @@ namespace tidegauge::readers::torch {
 class Values {
  public:
   Values(std::span<const uint8_t> input, base::StringPool& strings)
-      : input_(input), strings_(strings), text_bytes_left_(kFreeText + 2 * input.size()) {}
+      : Values(input, strings, input.size()) {}
+  // `input_bytes` if the values are not read from `input`.
+  Values(std::span<const uint8_t> input, base::StringPool& strings, uint64_t input_bytes)
+      : input_(input),
+        input_bytes_(input_bytes),
+        strings_(strings),
+        text_bytes_left_(kFreeText + 2 * input_bytes) {}
 
   // ---- making values
   Value integer(int64_t number);
@@ -62,6 +68,8 @@ class Values {
   Tree& tree() { return tree_; }
   const Tree& tree() const { return tree_; }
   std::span<const uint8_t> input() const { return input_; }
+  // What may be made of it is limited by its size.
+  uint64_t inputBytes() const { return input_bytes_; }
   base::StringPool& strings() { return strings_; }
   uint64_t repairedTexts() const { return repaired_texts_; }
 
@@ -82,6 +90,7 @@ class Values {
   bool isStack(Value list) const;
 
   std::span<const uint8_t> input_;
+  uint64_t input_bytes_;
   base::StringPool& strings_;
   Tree tree_;
   std::vector<WideNumber> wide_;

@@ -1,4 +1,4 @@
-#include "cli/damage.h"
+#include "report/recording/damage.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include "base/format.h"
 #include "model/recorded_work.h"
 
-namespace tidegauge::cli {
+namespace tidegauge::report {
 
 std::string damageOf(const model::Trace& trace, const std::string& path) {
   constexpr size_t kMaxNamed = 3;
@@ -51,4 +51,4 @@ std::string unreadMembersOf(const model::Trace& trace, const std::string& path) 
   return text + " The rest of the archive was read.";
 }
 
-}  // namespace tidegauge::cli
+}  // namespace tidegauge::report

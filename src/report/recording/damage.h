@@ -8,7 +8,7 @@
 
 #include "model/trace.h"
 
-namespace tidegauge::cli {
+namespace tidegauge::report {
 
 // For the whole file, the same from each of its traces. Empty if all was read.
 std::string damageOf(const model::Trace& trace, const std::string& path);
@@ -17,4 +17,4 @@ std::string damageOf(const model::Trace& trace, const std::string& path);
 // empty if all was read. `trace` is any trace of the archive.
 std::string unreadMembersOf(const model::Trace& trace, const std::string& path);
 
-}  // namespace tidegauge::cli
+}  // namespace tidegauge::report

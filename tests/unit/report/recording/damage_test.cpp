@@ -1,9 +1,9 @@
 // Unreadable parts of an archive are reported: snapshots among its members by name.
-#include "cli/damage.h"
+#include "report/recording/damage.h"
 
 #include <gtest/gtest.h>
 
-namespace tidegauge::cli {
+namespace tidegauge::report {
 namespace {
 
 model::Trace withUnread(const std::vector<std::string>& details) {
@@ -29,4 +29,4 @@ TEST(UnreadMembers, OtherFilesInAnArchiveAreNotDamage) {
 }
 
 }  // namespace
-}  // namespace tidegauge::cli
+}  // namespace tidegauge::report

@@ -1,0 +1,39 @@
+"""Tidegauge shows where GPU memory went.
+
+    import tidegauge
+    t = tidegauge.open("oom.pickle")           # or bytes, a file object, or torch.cuda.memory._snapshot()
+    print(t.report())                          # what happened, why, what helps
+    t.sql("SELECT action, count(*) FROM events GROUP BY action").to_pandas()
+    t.plot.timeline()
+
+The same engine as the command line and the page, so every figure is the same integer.
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._engine import version as __version__
+from .errors import Error, LimitError, MissingFeatureError, UnreadableError, UsageError
+from .opening import diff, open, open_all
+from .table import Column, Table
+from .trace import Trace
+
+if TYPE_CHECKING:
+    from .programs import command, record, wss
+
+__all__ = ["Column", "Error", "LimitError", "MissingFeatureError", "Table", "Trace", "UnreadableError", "UsageError",
+           "__version__", "command", "diff", "open", "open_all", "record", "wss"]
+
+_LATER = ("command", "record", "wss")  # they need subprocess, which takes a while to import
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        from . import programs
+
+        return getattr(programs, name)
+    raise AttributeError(f"module 'tidegauge' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_LATER])

@@ -1,0 +1,130 @@
+"""Opening files, bytes and Python objects."""
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from typing import IO, Any, Mapping, Optional, Sequence, Union
+
+from . import _engine, from_json
+from .errors import Error, UsageError
+from .results import Diff
+from .trace import Trace
+
+Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, IO[bytes], Mapping[str, Any], Sequence[Any]]
+"""A path; the bytes of a file; a binary file object; or what torch.cuda.memory._snapshot() or
+memory_snapshot() returns."""
+
+
+def open(source: Source, *, name: Optional[str] = None, pick: Optional[int] = None, pid: Optional[int] = None,
+         categories: Optional[str] = None) -> Trace:
+    """Opens a snapshot or a recording.
+
+    Any file of `tidegauge view`: PyTorch's snapshots (pickle, JSON, HTML; plain, gzip, zstd, xz, bzip2 or zip) and
+    recordings of `tidegauge record`. Nothing in it is executed. Objects of Python are taken over without a pickle;
+    that holds the GIL, about 1 µs per event, and they may be changed or freed afterwards.
+
+    Args:
+        source: Where it is.
+        name: A name for people; None: the path, or what kind of source it is.
+        pick: Which one, from 1, if there are several snapshots or processes.
+        pid: Which process of a recording.
+        categories: A YAML file with rules for what memory is for; None: the built-in ones.
+
+    Raises:
+        UnreadableError: It is damaged, or something else.
+        UsageError: It has several snapshots or processes and neither `pick` nor `pid` says which.
+        LimitError: It does not fit into memory.
+        OSError: The path cannot be opened (a directory, no permission) by Python's own means.
+    """
+    traces = open_all(source, name=name, categories=categories)
+    if pid is not None:
+        ending = f"pid {pid}"
+        fits = [one for one in traces if _pid_of(one) == pid]
+        if not fits:
+            known = ", ".join(str(_pid_of(one)) for one in traces[:20])
+            raise UsageError(f"there is no process {pid}", advice=f"The recording has: {known}", file=traces[0].name)
+        del ending
+        traces = fits
+    if pick is not None:
+        if not 1 <= pick <= len(traces):
+            raise UsageError(f"there is no number {pick}", advice=f"Give pick=1 to {len(traces)}", file=traces[0].name)
+        return traces[pick - 1]
+    if len(traces) == 1:
+        return traces[0]
+    names = "".join(f"\n  {i} {one.name}" for i, one in enumerate(traces[:20], 1))
+    raise UsageError(f"it has {len(traces)} snapshots or processes",
+                     advice=f"Say which with pick=1 to {len(traces)}, or take tidegauge.open_all():{names}\n", file=name or _name(source))
+
+
+def open_all(source: Source, *, name: Optional[str] = None, categories: Optional[str] = None) -> list[Trace]:
+    """All snapshots of an archive, or all processes of a recording; see `open`."""
+    shown = name or _name(source)
+    rules = ""
+    if categories is not None:
+        with _builtin_open(categories, encoding="utf-8") as file:
+            rules = file.read()
+    try:
+        traces, said = _opened(source, shown, rules)
+    except Error as error:
+        error.file = error.file or shown
+        raise
+    for text in said:
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
+    return [Trace(one, source if isinstance(source, (dict, list)) else None) for one in traces]
+
+
+def _opened(source: Source, name: str, rules: str) -> tuple[list[_engine.Trace], list[str]]:
+    if isinstance(source, (str, os.PathLike)):
+        return _engine.open_file(os.fspath(source), rules)
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return _engine.open_bytes(bytes(source), name, rules)
+    if isinstance(source, (dict, list)):
+        return _engine.open_objects(source, name, rules)
+    read = getattr(source, "read", None)
+    if read is None:
+        raise UsageError(f"cannot open a {type(source).__name__}",
+                         advice="Give a path, bytes, a binary file object, or the dict of torch.cuda.memory._snapshot()")
+    data = read()
+    if not isinstance(data, bytes):
+        raise UsageError("the file object gives text", advice="Open it in binary mode: open(path, 'rb')")
+    return _engine.open_bytes(data, name, rules)
+
+
+def _name(source: object) -> str:
+    if isinstance(source, (str, os.PathLike)):
+        return os.fspath(source)
+    known = getattr(source, "name", None)
+    return known if isinstance(known, str) else f"<{type(source).__name__}>"
+
+
+def _pid_of(trace: Trace) -> Optional[int]:
+    for (pid,) in trace.sql("SELECT pid FROM processes WHERE is_this").rows():
+        return int(pid) if pid is not None else None
+    return None
+
+
+def diff(a: Trace, b: Trace, *more: Trace, at: Optional[str] = None, at_a: Optional[str] = None, at_b: Optional[str] = None,
+         device: Optional[int] = None, device_a: Optional[int] = None, device_b: Optional[int] = None,
+         by: str = "stack") -> Diff:
+    """Compares two traces, or two points of one; more than two are ranks of one job. As `tidegauge diff`.
+
+    Args:
+        a, b: Before and after.
+        at: Where to compare: "peak" (the default), "end", "oom", "phase:NAME", "step:3101", "time:2.5s".
+        at_a, at_b: The same for one side.
+        device: Of both; None: the sum of all GPUs.
+        by: Rows by "stack", "category", "size" or "segment".
+
+    Raises:
+        UsageError: A trace has no such place or device.
+    """
+    options = json.dumps({"at": at, "at_a": at_a, "at_b": at_b, "device": device, "device_a": device_a, "device_b": device_b, "by": by})
+    engines = tuple(one._engine for one in (a, b, *more))
+    data = json.loads(_engine.compare(engines, "diff", options))
+    return from_json.diff(data, lambda: _engine.compare(engines, "diff_text", options))
+
+
+import builtins  # noqa: E402  (the function above has the name of a built-in)
+
+_builtin_open = builtins.open

@@ -1,0 +1,49 @@
+"""Sizes as people write and read them. Units are binary, as on the command line: "80GB" is 80 GiB."""
+from __future__ import annotations
+
+import re
+from typing import Optional, Union
+
+from .errors import UsageError
+
+Size = Union[int, str]
+"""Bytes, or a text with a unit: 85899345920, "80GiB", "1.5g"."""
+
+_UNITS = "bkmgtp"
+_TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:([kmgtp])(?:i?b)?|b)?\s*", re.IGNORECASE)
+_MOST = 1 << 50
+
+
+def bytes_of(size: Optional[Size], name: str = "size") -> Optional[int]:
+    """The bytes of a size; None for None.
+
+    Raises:
+        UsageError: It is not a size between 1 byte and 1 PiB.
+    """
+    if size is None:
+        return None
+    found = None
+    if isinstance(size, int) and not isinstance(size, bool):
+        found = size
+    elif isinstance(size, str) and (match := _TEXT.fullmatch(size)):
+        number, unit = match.groups()
+        if unit or "." not in number:
+            found = round(float(number) * 1024 ** _UNITS.index(unit.lower())) if unit else int(number)
+    if found is None or not 1 <= found <= _MOST:
+        raise UsageError(f"{name} is {size!r}", advice="Give 1 byte to 1 PiB: a number of bytes, or a text like '80GiB'")
+    return found
+
+
+def human_bytes(size: Optional[int]) -> str:
+    """The size for people, with four digits: 34,53 GiB is "34.53 GiB"; "unknown" for None."""
+    if size is None:
+        return "unknown"
+    if abs(size) < 1024:
+        return f"{size:,} B"
+    value = float(size)
+    for unit in ("KiB", "MiB", "GiB", "TiB", "PiB"):
+        value /= 1024
+        if abs(value) < 999.5 or unit == "PiB":
+            break
+    digits = 2 if abs(value) < 9.995 or unit in ("GiB", "TiB", "PiB") and abs(value) < 99.995 else 1 if abs(value) < 99.95 else 0
+    return f"{value:,.{digits}f} {unit}"

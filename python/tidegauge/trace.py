@@ -1,0 +1,272 @@
+"""A trace: what was recorded about one process, and every question about it."""
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Sequence
+
+from . import from_json
+from .errors import Error, UsageError
+from .results import Fragmentation, Growth, Holder, OutOfMemory, Peak, Report, Verification, WhatIf
+from .sizes import Size, bytes_of, human_bytes
+from .table import Table
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from . import _engine
+    from .plot import Plot
+
+_ALL_ROWS = (1 << 64) - 1
+
+
+def _table(name: str, doc: str) -> property:
+    def get(self: "Trace") -> Table:
+        return self.table(name)
+
+    return property(get, doc=doc + f" Columns: docs/use/sql.md, {name}.")
+
+
+class Trace:
+    """One recorded process; made by `tidegauge.open`.
+
+    Steps are indexes of events within a device; the state at step s is the state after event s. Methods that
+    answer about one device take the only GPU if `device` is None. Any number of threads may ask one trace.
+    """
+
+    def __init__(self, engine: "_engine.Trace", source: Optional[object] = None) -> None:
+        self._engine = engine
+        self._about: dict[str, Any] = json.loads(engine.answer("schema", "{}"))
+        self._source = source
+
+    # ---- what it is
+
+    @property
+    def name(self) -> str:
+        """The path, with the member of an archive or the process of a recording."""
+        return str(self._about["name"])
+
+    @property
+    def format(self) -> str:
+        """E.g. "pickle protocol 4"."""
+        return str(self._about["format"])
+
+    @property
+    def is_recording(self) -> bool:
+        """True for a recording of `tidegauge record`, False for a snapshot."""
+        return bool(self._about["is_recording"])
+
+    @property
+    def device_ordinals(self) -> tuple[int, ...]:
+        """The devices: 0, 1, …; -1 is pinned host memory."""
+        return tuple(self._about["devices"])
+
+    # ---- tables
+
+    @property
+    def tables(self) -> dict[str, str]:
+        """Names of all tables, and a sentence about each."""
+        return {one["name"]: one["doc"] for one in self._about["tables"]}
+
+    def table(self, name: str) -> Table:
+        """A table by its name, e.g. "launches" of a recording.
+
+        Raises:
+            UsageError: There is no such table.
+        """
+        return Table(self._engine.table(name), name)
+
+    events = _table("events", "One row per recorded action of the allocator.")
+    allocations = _table("allocations", "One row per allocation, from alloc to free.")
+    segments = _table("segments", "One row per segment, from its allocation to its return to the driver.")
+    pieces = _table("pieces", "Ranges of addresses that the process owned, exact in time.")
+    blocks = _table("blocks", "Blocks and free parts of the segments in the final state.")
+    totals = _table("totals", "Requested, active, allocated and reserved bytes after each event.")
+    stacks = _table("stacks", "One row per distinct call stack.")
+    frames = _table("frames", "One row per distinct frame of a stack.")
+    stack_frames = _table("stack_frames", "Which frames a stack has, in order.")
+    devices = _table("devices", "One row per device, with its peaks.")
+    annotations = _table("annotations", "Ranges that the program named.")
+    streams = _table("streams", "One row per stream.")
+    pools = _table("pools", "One row per memory pool.")
+    settings = _table("settings", "The allocator's settings.")
+    issues = _table("issues", "What is odd in the file.")
+
+    def sql(self, query: str, *, limit: Optional[int] = None, timeout_seconds: float = 60.0) -> Table:
+        """The rows of one SELECT statement (SQLite's SQL over the tables; docs/use/sql.md).
+
+        A column with integers and reals becomes real, one with numbers and texts becomes text. Ctrl-C ends it.
+
+        Args:
+            query: One statement that only reads.
+            limit: Most rows; None: all.
+            timeout_seconds: 0.001 to 1,000,000.
+
+        Raises:
+            UsageError: The SQL is wrong; byte_offset is the place in it, advice a correction.
+            LimitError: It took longer.
+        """
+        if not 0.001 <= timeout_seconds <= 1e6:
+            raise UsageError(f"timeout_seconds is {timeout_seconds}", advice="Give 0.001 to 1,000,000")
+        if limit is not None and limit < 1:
+            raise UsageError(f"limit is {limit}", advice="Give at least 1, or None for all rows")
+        return Table(self._engine.sql(query, _ALL_ROWS if limit is None else limit, timeout_seconds), query)
+
+    # ---- answers
+
+    def _ask(self, question: str, **options: Any) -> Any:
+        try:
+            text = self._engine.answer(question, json.dumps(options))
+        except Error as error:
+            error.file = error.file or self.name
+            raise
+        return text if question.endswith(("_text", "_svg")) else json.loads(text)
+
+    def _device(self, device: Optional[int]) -> int:
+        known = self.device_ordinals
+        if device is not None:
+            if device in known:
+                return device
+            raise UsageError(f"there is no device {device}", advice=f"The trace has: {', '.join(map(str, known)) or 'none'}", file=self.name)
+        gpus = [one for one in known if one >= 0] or list(known)
+        if len(gpus) == 1:
+            return gpus[0]
+        if not gpus:
+            raise UsageError("the trace has no device", file=self.name)
+        raise UsageError(f"the trace has {len(gpus)} devices", advice=f"Say which: device={gpus[0]}, …, {gpus[-1]}", file=self.name)
+
+    def _of_device(self, device: Optional[int], **options: Any) -> Mapping[str, Any]:
+        chosen = self._device(device)
+        found: Mapping[str, Any] = self._ask("report", device=chosen, replay="none", **options)["devices"][0]
+        return found
+
+    def report(self, *, device: Optional[int] = None, begin: Optional[str] = None, end: Optional[str] = None,
+               capacity: Optional[Size] = None, replay: str = "short") -> Report:
+        """What happened, why, and what helps; as `tidegauge report`.
+
+        Args:
+            device: None: all of them.
+            begin, end: A part of the recording, as --from and --to: "3101", "2.5s", "phase:forward".
+            capacity: Size of the device, e.g. "80GiB".
+            replay: Which recordings are replayed to prove the advice: "short" (up to 500,000 events), "all", "none".
+        """
+        if replay not in ("short", "all", "none"):
+            raise UsageError(f"replay is {replay!r}", advice="Give 'short', 'all' or 'none'")
+        options = {"device": device, "from": begin, "to": end, "capacity_bytes": bytes_of(capacity, "capacity"), "replay": replay}
+        return from_json.report(self._ask("report", **options), self._later("report_text", **options))
+
+    def _later(self, question: str, **options: Any) -> Callable[[], str]:
+        return lambda: str(self._ask(question, **options))
+
+    def peak(self, device: Optional[int] = None) -> Peak:
+        """The most memory that was in use."""
+        return from_json.peak(self._of_device(device))
+
+    def oom(self, device: Optional[int] = None, *, capacity: Optional[Size] = None) -> list[OutOfMemory]:
+        """All out-of-memory events in order, with why; of all devices if `device` is None."""
+        data = self._ask("report", device=device, replay="none", capacity_bytes=bytes_of(capacity, "capacity"))
+        return [from_json.out_of_memory(of["device"], row) for of in data["devices"] for row in of["ooms"]]
+
+    def live_at(self, step: int, device: Optional[int] = None) -> Table:
+        """The allocations that are live after a step; -1 is before the first event."""
+        return self.sql(f"SELECT * FROM live_at({self._device(device)}, {int(step)})")
+
+    def holders(self, step: Optional[int] = None, device: Optional[int] = None) -> list[Holder]:
+        """Live memory by call stack, most bytes first.
+
+        Args:
+            step: After which step; None: at the peak of active memory.
+        """
+        chosen = self._device(device)
+        if step is None:
+            step = self.sql(f"SELECT peak_active_step FROM devices WHERE device = {chosen}").rows()[0][0]
+        found = self.sql(f"SELECT h.*, ifnull(s.caller, '') AS caller FROM holders({chosen}, {int(step)}) h "
+                         "LEFT JOIN stacks s ON s.id = h.stack_id")
+        names = found.column_names
+        return [from_json.holder(dict(zip(names, row))) for row in found]
+
+    def fragmentation(self, *, device: Optional[int] = None, begin: Optional[str] = None, end: Optional[str] = None,
+                      request: Optional[Size] = None, capacity: Optional[Size] = None, samples: int = 200) -> Fragmentation:
+        """Free memory inside segments at the end of the recording or of a part; as `tidegauge frag`.
+
+        Args:
+            request: A size; to_dict()["fit"] then says which free list would serve it.
+            samples: Number of points over time in to_dict()["samples"].
+        """
+        options = {"device": self._device(device), "from": begin, "to": end, "request_bytes": bytes_of(request, "request"),
+                   "capacity_bytes": bytes_of(capacity, "capacity"), "samples": samples}
+        return from_json.fragmentation(self._ask("frag", **options)["devices"][0], self._later("frag_text", **options))
+
+    def growth(self, device: Optional[int] = None) -> Growth:
+        """Which stacks hold more and more memory."""
+        return from_json.growth(self._of_device(device))
+
+    def whatif(self, settings: Optional[Sequence[str]] = None, *, capacity: Optional[Size] = None,
+               device: Optional[int] = None, recorded_capacity: Optional[Size] = None, min_capacity: bool = False,
+               drop: Sequence[str] = (), halve: Sequence[str] = ()) -> WhatIf:
+        """The recording under other allocator settings, replayed; as `tidegauge whatif`.
+
+        Args:
+            settings: Texts for PYTORCH_CUDA_ALLOC_CONF; None: settings known to help.
+            capacity: Memory of the device in the replays; None: as recorded.
+            recorded_capacity: Memory of the recorded device; None: inferred.
+            min_capacity: Also find the smallest device on which no request fails.
+            drop, halve: Texts or /regexes/ of stacks whose allocations are left out, or have half their size.
+
+        Raises:
+            UsageError: PyTorch would reject a setting, or its caching allocator does not manage this memory.
+        """
+        confs = [settings] if isinstance(settings, str) else list(settings or ())
+        data = self._ask("whatif", device=self._device(device), settings=confs, capacity_bytes=bytes_of(capacity, "capacity"),
+                         recorded_capacity_bytes=bytes_of(recorded_capacity, "recorded_capacity"),
+                         min_capacity=min_capacity, drop=list(drop), halve=list(halve))
+        return from_json.what_if(data["devices"][0])
+
+    def verify(self, device: Optional[int] = None) -> Verification:
+        """Replays the recording under its own settings and compares every event."""
+        chosen = self._device(device)
+        data = self._ask("whatif", device=chosen, verify_only=True)["devices"][0]
+        return from_json.verification(chosen, data["verify"])
+
+    # ---- pictures
+
+    @property
+    def plot(self) -> "Plot":
+        """Pictures: `plot.timeline()`, `plot.fragmentation()`, `plot.whatif()`."""
+        from .plot import Plot
+
+        return Plot(self)
+
+    # ---- its life
+
+    def close(self) -> None:
+        """Frees it. Tables and Arrow data that were taken stay valid, and keep its memory until they go."""
+        self._engine.close()
+
+    @property
+    def closed(self) -> bool:
+        """True after close()."""
+        return self._engine.closed()
+
+    def __enter__(self) -> "Trace":
+        return self
+
+    def __exit__(self, kind: Optional[type[BaseException]], error: Optional[BaseException],
+                 trace: Optional["TracebackType"]) -> None:
+        self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Trace cannot be pickled: open the file again in the other process")
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return f"<tidegauge.Trace {self.name}, closed>"
+        rows = {one["name"]: one["rows"] for one in self._about["tables"]}
+        parts = [f"{rows['events']:,} events", f"{rows['allocations']:,} allocations"]
+        for row in self.devices.select("name", "peak_active_bytes"):
+            parts.append(f"{row[0]} peak {human_bytes(row[1])}")
+        return f"<tidegauge.Trace {self.name}: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        from .notebook import trace_html
+
+        return trace_html(self)
