@@ -35,4 +35,8 @@ function(tidegauge_precompile target set)
     target_precompile_headers(${precompiled} PRIVATE ${precompiled_${set}})
   endif()
   target_precompile_headers(${target} REUSE_FROM ${precompiled})
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL EXECUTABLE)  # CMake has other code for programs than for libraries; GCC refuses that
+    target_compile_options(${target} PRIVATE -fPIC)
+  endif()
 endfunction()

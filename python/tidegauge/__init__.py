@@ -32,7 +32,18 @@ def __getattr__(name: str) -> Any:
         from . import programs
 
         return getattr(programs, name)
+    if name == "torch":
+        import importlib
+
+        return importlib.import_module(".torch", __name__)
     raise AttributeError(f"module 'tidegauge' has no attribute {name!r}")
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """%load_ext tidegauge: adds the magic %%tidegauge."""
+    from . import notebook
+
+    notebook.load_ipython_extension(shell)
 
 
 def __dir__() -> list[str]:

@@ -39,12 +39,10 @@ def open(source: Source, *, name: Optional[str] = None, pick: Optional[int] = No
     """
     traces = open_all(source, name=name, categories=categories)
     if pid is not None:
-        ending = f"pid {pid}"
         fits = [one for one in traces if _pid_of(one) == pid]
         if not fits:
             known = ", ".join(str(_pid_of(one)) for one in traces[:20])
             raise UsageError(f"there is no process {pid}", advice=f"The recording has: {known}", file=traces[0].name)
-        del ending
         traces = fits
     if pick is not None:
         if not 1 <= pick <= len(traces):
@@ -71,7 +69,8 @@ def open_all(source: Source, *, name: Optional[str] = None, categories: Optional
         raise
     for text in said:
         warnings.warn(text, RuntimeWarning, stacklevel=3)
-    return [Trace(one, source if isinstance(source, (dict, list)) else None) for one in traces]
+    kept = os.fspath(source) if isinstance(source, os.PathLike) else source if isinstance(source, (str, bytes, dict, list)) else None
+    return [Trace(one, kept) for one in traces]
 
 
 def _opened(source: Source, name: str, rules: str) -> tuple[list[_engine.Trace], list[str]]:

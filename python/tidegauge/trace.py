@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from . import _engine
+    from .notebook import View
     from .plot import Plot
 
 _ALL_ROWS = (1 << 64) - 1
@@ -235,6 +236,22 @@ class Trace:
         from .plot import Plot
 
         return Plot(self)
+
+    def view(self, *, height_pixels: int = 720) -> "View":
+        """The page of this trace: a notebook shows it in the cell; elsewhere open its `url`.
+
+        Starts `tidegauge view` on this machine; it ends with this Python, or with stop(). Of a trace from bytes or
+        objects, a file is written to the temporary folder and removed again.
+
+        Args:
+            height_pixels: Of the frame in a notebook.
+
+        Raises:
+            MissingFeatureError: The program `tidegauge` is missing.
+        """
+        from .notebook import view
+
+        return view(self, height_pixels)
 
     # ---- its life
 

@@ -27,6 +27,7 @@ struct ViewOptions {
   std::vector<std::string> files;
   uint16_t port = 0;
   bool no_browser = false;
+  bool behind_proxy = false;
   std::string categories;
   std::string token;
 };
@@ -109,7 +110,9 @@ int run(const ViewOptions& options) {
   auto measured = std::make_shared<const std::vector<server::WorkingSetFile>>(
       openMeasurements(traces, failed, measured_code));
   uint16_t port = http.value()->port();
-  server::Gate gate(token.value(), port);
+  server::Gate gate(
+      token.value(), port,
+      options.behind_proxy ? server::Reached::kThroughProxy : server::Reached::kDirectly);
   Announcement announcement(fmt::format("http://127.0.0.1:{}/{}/", port, token.value()),
                             !options.no_browser);
   server::Opening opening(gate, traces.size());
@@ -119,7 +122,8 @@ int run(const ViewOptions& options) {
     int signal = http.value()->runUntilSignal(
         {.answer = [&](const server::Request& request,
                        std::stop_token stop) { return opening.answer(request, std::move(stop)); },
-         .lane = [&](const server::Request& r) { return opening.lane(r); }});
+         .lane = [&](const server::Request& r) { return opening.lane(r); },
+         .may_be_framed = options.behind_proxy});
     announcement.endAtSignal(signal, exit_code);
   };
   // What the system refuses, such as another thread, ends the process: threads use what is here.
@@ -183,6 +187,9 @@ void addViewCommand(CLI::App& app, int& exit_code) {
       ->type_name("N");
   command->add_flag("--no-browser", options->no_browser,
                     "Print the address, do not open a browser");
+  command->add_flag("--behind-proxy", options->behind_proxy,
+                    "Accept any host name, and allow frames: for notebooks and proxies. The secret "
+                    "address is then the only protection");
   addCategoriesOption(*command, options->categories);
   command
       ->add_option("--token", options->token)  // instead of a random one; for tests

@@ -55,6 +55,8 @@ base::Result<std::string> reportOf(const OpenTrace& trace, const json& options, 
   const analysis::AnalysedTrace& analysed = *trace.analysed;
   std::optional<uint64_t> capacity_bytes = optional<uint64_t>(options, "capacity_bytes");
   TG_ASSIGN_OR_RETURN(report::Choice choice, report::choose(analysed, selectionOf(options)));
+  for (const report::Chosen& chosen : choice.devices)
+    TG_RETURN_IF_ERROR(analysis::checkStated(analysed, *chosen.device, {capacity_bytes, {}}));
   if (!is_text)
     return dumped(report::reportJson(analysed, choice.devices, capacity_bytes, replaysOf(options)));
   report::TextOptions text;
@@ -173,6 +175,31 @@ base::Result<std::string> whatIfOf(const OpenTrace& trace, const json& options, 
   return dumped({{"file", report::clean(analysed.trace.source.name)}, {"devices", devices}});
 }
 
+// ---- curve --------------------------------------------------------------------------------------
+
+// Memory over the steps of a device, in at most `columns` equal parts: the most of each.
+base::Result<std::string> curveOf(const OpenTrace& trace, const json& options) {
+  TG_ASSIGN_OR_RETURN(report::Choice choice, report::choose(*trace.analysed, selectionOf(options)));
+  if (choice.devices.size() != 1)
+    return base::Error{base::ErrorKind::kUsage, "a curve is of one device", std::nullopt, ""};
+  const analysis::TotalsIndex& totals = choice.devices[0].device->totals;
+  uint64_t steps = totals.steps();
+  uint64_t columns = std::min<uint64_t>(options.value("columns", uint64_t{600}), steps);
+  json begin = json::array(), active = json::array(), reserved = json::array();
+  for (uint64_t i = 0; i < columns; ++i) {
+    auto first = static_cast<analysis::Step>(i * steps / columns);
+    auto end = static_cast<analysis::Step>((i + 1) * steps / columns);
+    analysis::Span span = totals.span(first, end);
+    begin.push_back(first);
+    active.push_back(span.active_max);
+    reserved.push_back(span.reserved_max);
+  }
+  return dumped({{"steps", steps},
+                 {"begin_step", begin},
+                 {"active_bytes", active},
+                 {"reserved_bytes", reserved}});
+}
+
 // ---- schema -------------------------------------------------------------------------------------
 
 base::Result<std::string> schemaOf(const OpenTrace& trace) {
@@ -212,6 +239,7 @@ base::Result<std::string> answer(const OpenTrace& trace, const std::string& ques
   if (question.starts_with("frag")) return fragOf(trace, options, question);
   if (question == "whatif") return whatIfOf(trace, options, false, stop);
   if (question == "whatif_text") return whatIfOf(trace, options, true, stop);
+  if (question == "curve") return curveOf(trace, options);
   if (question == "schema") return schemaOf(trace);
   return unknownQuestion(question);
 }

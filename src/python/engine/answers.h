@@ -2,8 +2,8 @@
 //
 //   answer(trace, "report", {"device": 0})  →  as `tidegauge report FILE --json --device 0`
 //
-// Questions: report, report_text, frag, frag_text, frag_svg, whatif, whatif_text, schema. Options
-// have the names of the command line's; sizes are bytes. python/tidegauge/trace.py lists them.
+// Questions: report, report_text, frag, frag_text, frag_svg, whatif, whatif_text, curve, schema.
+// Options have the names of the command line's; sizes are bytes (python/tidegauge/trace.py).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -28,22 +28,24 @@ bool isJson(std::string_view content_type) {
 
 }  // namespace
 
-Gate::Gate(std::string token, uint16_t port)
+Gate::Gate(std::string token, uint16_t port, Reached reached)
     : root_(fmt::format("/{}/", token)),
       hosts_{fmt::format("127.0.0.1:{}", port), fmt::format("localhost:{}", port),
-             fmt::format("[::1]:{}", port)} {
+             fmt::format("[::1]:{}", port)},
+      reached_(reached) {
   // Browsers omit the default port of http.
   if (port == 80) hosts_.insert(hosts_.end(), {"127.0.0.1", "localhost", "[::1]"});
 }
 
 bool Gate::isOurHost(std::string_view host) const {
+  if (reached_ == Reached::kThroughProxy) return true;
   return std::find(hosts_.begin(), hosts_.end(), host) != hosts_.end();
 }
 
 // A browser sends where a request comes from. Following a link from another site to the page is
 // allowed; nothing else is.
 bool Gate::comesFromElsewhere(const Request& request) const {
-  if (request.origin) {
+  if (request.origin && reached_ == Reached::kDirectly) {
     std::string_view origin = *request.origin;
     if (!origin.starts_with("http://") || !isOurHost(origin.substr(7))) return true;
   }
@@ -85,7 +87,8 @@ std::optional<Response> Gate::refuse(const Request& request) const {
   std::string_view path = std::string_view(request.target).substr(0, request.target.find('?'));
   if (path.size() + 1 == root_.size() && startsWithSecret(fmt::format("{}/", path), root_)) {
     Response response = errorResponse(308, "The address of the page ends with a slash");
-    response.location = root_;
+    // Relative, because a proxy may show the server below a path of its own.
+    response.location = root_.substr(1);
     return response;
   }
   if (!startsWithSecret(path, root_)) {

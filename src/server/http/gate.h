@@ -1,6 +1,7 @@
 // Access control. The server only listens on loopback, but every page in the browser can reach
 // loopback. So a request must name this server as its host (no DNS rebinding), contain the random
-// token, and not come from another site.
+// token, and not come from another site. Behind a proxy, of which nobody knows the name, the token
+// and what the browser says of the site that asks must be enough.
 //
 //   Host: evil.example            421        POST, Origin: http://localhost:3000     403
 //   GET /wrong-token/             404        POST, Content-Type: text/plain          415
@@ -16,9 +17,11 @@
 
 namespace tidegauge::server {
 
+enum class Reached : uint8_t { kDirectly, kThroughProxy };
+
 class Gate {
  public:
-  Gate(std::string token, uint16_t port);
+  Gate(std::string token, uint16_t port, Reached reached = Reached::kDirectly);
 
   // Refuses requests for another host, with an unusual method, or from another site's page. For
   // paths without a token (/metrics).
@@ -36,6 +39,7 @@ class Gate {
 
   std::string root_;
   std::vector<std::string> hosts_;  // accepted values of Host headers
+  Reached reached_;
 };
 
 // 128 random bits from the kernel, as hex.

@@ -40,8 +40,8 @@ constexpr seconds kWriting{60};
 
 constexpr std::string_view kContentPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'";
+    "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'";
+constexpr std::string_view kNoFrames = "; frame-ancestors 'none'";
 
 using Parser = http::request_parser<http::string_body>;
 
@@ -75,13 +75,15 @@ Request translated(const Parser::value_type& message) {
 }
 
 template <class Message>
-void setHeaders(Message& message, const Response& response) {
+void setHeaders(Message& message, const Response& response, bool may_be_framed) {
   auto set = [&](auto field, std::string_view value) {
     message.set(field, beast::string_view(value.data(), value.size()));
   };
   set(http::field::content_type, response.content_type);
   set(http::field::cache_control, response.cache_control);
-  set("Content-Security-Policy", kContentPolicy);
+  std::string policy(kContentPolicy);
+  if (!may_be_framed) policy += kNoFrames;
+  set("Content-Security-Policy", policy);
   set("X-Content-Type-Options", "nosniff");
   set("Cross-Origin-Opener-Policy", "same-origin");
   set("Cross-Origin-Resource-Policy", "same-origin");
@@ -233,7 +235,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   template <class Message>
   void send(Message& message) {
-    setHeaders(message, response_);
+    setHeaders(message, response_, server_.handler.may_be_framed);
     message.keep_alive(keep_alive_);
     http::async_write(stream_, message, [self = shared_from_this()](auto error, size_t) {
       if (error) return;

@@ -22,6 +22,7 @@ namespace tidegauge::server {
 struct Handler {
   std::function<Response(const Request&, std::stop_token)> answer;
   std::function<Lane(const Request&)> lane;
+  bool may_be_framed = false;  // by pages of any site
 };
 
 class HttpServer {

@@ -50,7 +50,23 @@ TEST(Gate, RefusesOtherTokens) {
     EXPECT_EQ(statusOf(ask(target)), 404) << target;
   }
   Gate gate("secret", 8800);
-  EXPECT_EQ(gate.refuse(ask("/secret"))->location, "/secret/");
+  EXPECT_EQ(gate.refuse(ask("/secret"))->location, "secret/");
+}
+
+TEST(Gate, BehindAProxyTheTokenMustBeEnough) {
+  Gate gate("secret", 8800, Reached::kThroughProxy);
+  Request request = ask("/secret/api/sql");
+  request.hosts = {"notebooks.example"};
+  request.origin = "https://notebooks.example";
+  request.fetch_site = "same-origin";
+  request.method = Method::kPost;
+  request.content_type = "application/json";
+  EXPECT_FALSE(gate.refuse(request));
+  request.fetch_site = "cross-site";
+  EXPECT_EQ(gate.refuse(request)->status, 403);
+  request.fetch_site = "same-origin";
+  request.target = "/guess/api/sql";
+  EXPECT_EQ(gate.refuse(request)->status, 404);
 }
 
 TEST(Gate, RefusesOtherSites) {
