@@ -21,9 +21,14 @@ set_target_properties(_engine PROPERTIES PREFIX "" SUFFIX ".abi3.so" OUTPUT_NAME
 # Only PyInit__engine is seen from outside: others in the process may have libraries of the same name.
 target_link_options(_engine PRIVATE -Wl,--exclude-libs,ALL)
 
+if(SKBUILD)
+  install(TARGETS _engine LIBRARY DESTINATION tidegauge)
+endif()
+
 # The package's own files beside it, as links: an edit needs no build.
 file(GLOB package CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/python/tidegauge
      ${PROJECT_SOURCE_DIR}/python/tidegauge/*)
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/python/tidegauge)
 foreach(entry ${package})
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/python/tidegauge/${entry}
        ${PROJECT_BINARY_DIR}/python/tidegauge/${entry} SYMBOLIC)

@@ -1,13 +1,14 @@
 """Opening files, bytes and Python objects."""
 from __future__ import annotations
 
+import builtins
 import json
 import os
 import warnings
 from typing import IO, Any, Mapping, Optional, Sequence, Union
 
 from . import _engine, from_json
-from .errors import Error, UsageError
+from .errors import Error, UnreadableError, UsageError
 from .results import Diff
 from .trace import Trace
 
@@ -35,7 +36,6 @@ def open(source: Source, *, name: Optional[str] = None, pick: Optional[int] = No
         UnreadableError: It is damaged, or something else.
         UsageError: It has several snapshots or processes and neither `pick` nor `pid` says which.
         LimitError: It does not fit into memory.
-        OSError: The path cannot be opened (a directory, no permission) by Python's own means.
     """
     traces = open_all(source, name=name, categories=categories)
     if pid is not None:
@@ -58,10 +58,7 @@ def open(source: Source, *, name: Optional[str] = None, pick: Optional[int] = No
 def open_all(source: Source, *, name: Optional[str] = None, categories: Optional[str] = None) -> list[Trace]:
     """All snapshots of an archive, or all processes of a recording; see `open`."""
     shown = name or _name(source)
-    rules = ""
-    if categories is not None:
-        with _builtin_open(categories, encoding="utf-8") as file:
-            rules = file.read()
+    rules = "" if categories is None else _text_of(categories)
     try:
         traces, said = _opened(source, shown, rules)
     except Error as error:
@@ -88,6 +85,14 @@ def _opened(source: Source, name: str, rules: str) -> tuple[list[_engine.Trace],
     if not isinstance(data, bytes):
         raise UsageError("the file object gives text", advice="Open it in binary mode: open(path, 'rb')")
     return _engine.open_bytes(data, name, rules)
+
+
+def _text_of(path: str) -> str:
+    try:
+        with builtins.open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnreadableError(getattr(error, "strerror", None) or "it is not UTF-8", file=path) from None
 
 
 def _name(source: object) -> str:
@@ -123,7 +128,3 @@ def diff(a: Trace, b: Trace, *more: Trace, at: Optional[str] = None, at_a: Optio
     data = json.loads(_engine.compare(engines, "diff", options))
     return from_json.diff(data, lambda: _engine.compare(engines, "diff_text", options))
 
-
-import builtins  # noqa: E402  (the function above has the name of a built-in)
-
-_builtin_open = builtins.open

@@ -19,18 +19,19 @@ from toolchain import Toolchain
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def build_program(toolchain, work):
-    """The command, with the page and the recorder in it."""
+def build_programs(toolchain, work):
+    """The command, with the page and the recorder in it; and the extension module."""
     folder = work / "engine"
     environment = toolchain.environment()
     configure = ["cmake", "-GNinja", "-B", folder, "-DCMAKE_TOOLCHAIN_FILE=cmake/zig.cmake", f"-DTIDEGAUGE_WHEEL={work}",
-                 "-DCMAKE_BUILD_TYPE=Release", "-DTIDEGAUGE_PRECOMPILED=ON", "-DMOLD_PROGRAM=OFF"]
+                 "-DCMAKE_BUILD_TYPE=Release", "-DTIDEGAUGE_PRECOMPILED=ON", "-DMOLD_PROGRAM=OFF",
+                 "-DTIDEGAUGE_PYTHON=ON", f"-DTIDEGAUGE_PYTHON_INCLUDE={libraries.python_headers(work / 'prefix')}"]
     with open(work / "program.log", "w", encoding="utf-8") as log:
-        for words in (configure, ["ninja", "-C", folder, "tidegauge"]):
+        for words in (configure, ["ninja", "-C", folder, "tidegauge", "_engine"]):
             if subprocess.run(list(map(str, words)), cwd=ROOT, env=environment, stdout=log,
                               stderr=subprocess.STDOUT).returncode:
                 raise SystemExit(f"wheel: {words[0]} failed; see {log.name}")
-    return folder / "tidegauge"
+    return folder / "tidegauge", folder / "python/tidegauge/_engine.abi3.so"
 
 
 def main():
@@ -45,9 +46,9 @@ def main():
     if options.rebuild_deps:
         shutil.rmtree(work / "engine", ignore_errors=True)  # headers, too, may be new
     built = libraries.build(toolchain, work, again=options.rebuild_deps)
-    print("building the command", flush=True)
-    program = build_program(toolchain, work)
-    wheel = wheel_file.assemble(ROOT, work, program, built, toolchain, options.out.resolve())
+    print("building the command and the module", flush=True)
+    program, module = build_programs(toolchain, work)
+    wheel = wheel_file.assemble(ROOT, work, program, module, built, toolchain, options.out.resolve())
     print(f"{os.path.relpath(wheel)}: {wheel.stat().st_size / 1e6:.1f} MB, after {time.monotonic() - began:.0f} s", flush=True)
     print(wheel_file.audit(work, wheel))
     if not options.no_tries and not tries.run(ROOT, work, wheel):

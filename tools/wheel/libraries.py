@@ -162,6 +162,19 @@ HEADERS = {"boost": ([], "BSL-1.0"), "CLI": (["share/cmake/CLI11"], "BSD-3-Claus
            "nlohmann": (["share/cmake/nlohmann_json"], "MIT"), "protozero": ([], "BSD-2-Clause")}
 
 
+def python_headers(prefix):
+    """CPython's headers of this machine into prefix/include/python: the limited API is the same in all."""
+    found = ask("/usr/bin/python3", "-c", "import sysconfig; print(sysconfig.get_path('include'))")
+    if not os.path.exists(f"{found}/Python.h"):
+        raise SystemExit("wheel: needs Python.h of Debian's python3-dev (./dev wheel installs it)")
+    target = prefix / "include/python"
+    shutil.copytree(found, target, dirs_exist_ok=True)
+    # Debian's own pyconfig.h only includes the one of this processor.
+    name = pathlib.Path(found).name
+    shutil.copy(next(pathlib.Path("/usr/include").glob(f"*/{name}/pyconfig.h")), target / "pyconfig.h")
+    return target
+
+
 def ask(*words):
     return subprocess.run(words, check=True, text=True, capture_output=True).stdout.strip()
 

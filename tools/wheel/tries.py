@@ -1,7 +1,7 @@
 """Tries the wheel where a user would install it: each system by debootstrap, each Python that is there.
 
-    system      Python   pip install   --version   opens the example   page   size installed
-    Debian 11   3.9      too old       …
+    system      Python   installs   module   --version   report, page   seconds
+    Debian 11   3.9      unpacked   too old  yes         yes                2.1
 
 What has no Python that is new enough gets the command alone: the wheel is unpacked there."""
 import dataclasses
@@ -25,10 +25,12 @@ class Try:
     installs: str = "-"
     says: str = "-"
     opens: str = "-"
+    imports: str = "-"
     seconds: float = 0
 
     def passed(self):
-        return all(word in ("yes", "unpacked") for word in (self.installs, self.says, self.opens))
+        words = (self.installs, self.says, self.opens, self.imports)
+        return all(word in ("yes", "unpacked", "too old") for word in words)
 
 
 # In the system: a fresh virtual environment (or a folder), the command's version, and the example's report.
@@ -36,7 +38,21 @@ STEPS = {
     "yes": """python=$1; rm -rf /try/env; $python -m venv /try/env && /try/env/bin/pip install -q --no-index /try/*.whl || exit 10""",
     "unpacked": """rm -rf /try/env /try/tree; python3 -m zipfile -e /try/*.whl /try/tree && mkdir -p /try/env/bin &&
 cp /try/tree/*.data/scripts/tidegauge /try/env/bin && chmod +x /try/env/bin/tidegauge || exit 10"""}
-CHECKS = """
+# Where the package is installed: the module, a table and the command that belongs to it.
+MODULE = """
+if [ -x /try/env/bin/python ]; then
+/try/env/bin/python -c "
+import tidegauge
+t = tidegauge.open('/try/example.pickle.zst')
+assert t.events.num_rows == 37378 and len(t.oom()) == 3 and t.verify().is_exact
+assert t.sql('SELECT count(*) FROM events').rows() == [(37378,)]
+assert t.plot.timeline(backend='svg').startswith('<svg')
+assert tidegauge.command() == '/try/env/bin/tidegauge', tidegauge.command()
+view = t.view(); view.stop()
+" || exit 13
+fi
+"""
+CHECKS = MODULE + """
 /try/env/bin/tidegauge --version | grep -q "^tidegauge [0-9]" || exit 11
 /try/env/bin/tidegauge report /try/example.pickle.zst | grep -q "out of memory\\|Out of memory" || exit 12
 /try/env/bin/tidegauge export /try/example.pickle.zst --to html -o /try/page.html --force && grep -q "<title>" /try/page.html || exit 12
@@ -65,7 +81,8 @@ def attempt(one, way, words, run):
     code = run(STEPS[way] + CHECKS, words)
     one.seconds = time.monotonic() - began
     one.installs = "no" if code == 10 else way
-    one.says = "no" if code == 11 else "yes" if code != 10 else "-"
+    one.imports = "-" if code == 10 else "no" if code == 13 else "yes" if way == "yes" else "too old"
+    one.says = "no" if code == 11 else "yes" if code not in (10, 13) else "-"
     one.opens = "yes" if code == 0 else "no" if code == 12 else "-"
     return one
 
@@ -126,9 +143,9 @@ def run(project, work, wheel):
                                check=True, text=True, capture_output=True).stdout.strip()
         way = "yes" if tuple(map(int, asked.split("."))) >= OLDEST else "unpacked"
         done.append(attempt(Try(system, asked), way, ["python3"], in_root(root)))
-    print(f"{'system':14} {'Python':8} {'installs':10} {'--version':10} {'report, page':13} seconds")
+    print(f"{'system':14} {'Python':8} {'installs':10} {'module':8} {'--version':10} {'report, page':13} seconds")
     for one in done:
-        print(f"{one.system:14} {one.python:8} {one.installs:10} {one.says:10} {one.opens:13} {one.seconds:7.1f}")
+        print(f"{one.system:14} {one.python:8} {one.installs:10} {one.imports:8} {one.says:10} {one.opens:13} {one.seconds:7.1f}")
     if not may:
         print("skipped: Debian 11, 12 and 13: needs root and debootstrap (apt-get install debootstrap)")
     failed = [one for one in done if not one.passed()]

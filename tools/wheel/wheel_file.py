@@ -1,6 +1,7 @@
-"""The wheel: one file for every Python 3 and every Linux on x86-64 with glibc 2.28 or newer.
+"""The wheel: one file for every Python from 3.10 on and every Linux on x86-64 with glibc 2.28 or newer.
 
-    tidegauge-0.1.0-py3-none-manylinux_2_28_x86_64.whl
+    tidegauge-0.1.0-cp310-abi3-manylinux_2_28_x86_64.whl
+      tidegauge/                              the package, with _engine.abi3.so
       …data/scripts/tidegauge                 the command, as it is: no Python starts before it
       …dist-info/licenses/, sboms/            what is in it, and under which licence
 
@@ -77,8 +78,19 @@ def sbom(version, libraries, toolchain):
                                        "licenses": [{"expression": "Apache-2.0"}]}}, "components": parts}
 
 
-def assemble(root, work, program, libraries, toolchain, out):
-    """Puts the wheel of `program` into the folder `out`; its path."""
+def copy_package(root, tree, module):
+    """The files of the package that git has, and the module."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "python/tidegauge"], cwd=root, check=True,
+                            text=True, capture_output=True)
+    for name in listed.stdout.split():
+        target = tree / pathlib.Path(name).relative_to("python")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(root / name, target)
+    shutil.copy(module, tree / "tidegauge")
+
+
+def assemble(root, work, program, module, libraries, toolchain, out):
+    """Puts the wheel of the command and the module into the folder `out`; its path."""
     from toolchain import GLIBC
     python = python_in(work / "tools", REQUIREMENTS)
     tree = work / "tree"
@@ -91,19 +103,21 @@ def assemble(root, work, program, libraries, toolchain, out):
     for folder in (scripts, info / "licenses", info / "sboms"):
         folder.mkdir(parents=True, exist_ok=True)
     shutil.copy(program, scripts / "tidegauge")
-    subprocess.run(["strip", "--strip-unneeded", scripts / "tidegauge"], check=True)
-    check(scripts / "tidegauge", GLIBC)
+    copy_package(root, tree, module)
+    for binary in (scripts / "tidegauge", tree / "tidegauge" / module.name):
+        subprocess.run(["strip", "--strip-unneeded", binary], check=True)
+        check(binary, GLIBC)
     libraries = [*libraries, *of_page(root / "web")]
     for one in libraries:
         shutil.copy(one.copyright, info / "licenses" / f"{one.name.replace('/', '_')}.txt")
     (info / "sboms/tidegauge.cdx.json").write_text(json.dumps(sbom(version, libraries, toolchain), indent=1) + "\n")
-    (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: tidegauge\nRoot-Is-Purelib: false\nTag: py3-none-{TAG}\n")
+    (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: tidegauge\nRoot-Is-Purelib: false\nTag: cp310-abi3-{TAG}\n")
     (info / "RECORD").unlink(missing_ok=True)
     out.mkdir(parents=True, exist_ok=True)
     epoch = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=root, check=True, text=True, capture_output=True)
     subprocess.run([python, "-m", "wheel", "pack", "--dest-dir", out, tree], check=True, stdout=subprocess.DEVNULL,
                    env=os.environ | {"SOURCE_DATE_EPOCH": epoch.stdout.strip()})
-    return out / f"{name}-{version}-py3-none-{TAG}.whl"
+    return out / f"{name}-{version}-cp310-abi3-{TAG}.whl"
 
 
 def audit(work, wheel):

@@ -1,0 +1,188 @@
+"""The module among processes: import, Ctrl-C, fork, threads, the end of the interpreter; and the command's programs."""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import unittest
+import urllib.request
+
+import tidegauge
+from package import OOM, ROOT, objects
+
+ENDLESS = "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT max(x) FROM r"
+
+
+def python(code, **more):
+    """A fresh interpreter that runs the code: (exit status, its output)."""
+    done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", textwrap.dedent(code)], cwd=ROOT, capture_output=True, text=True,
+                          timeout=120, check=False, **more)
+    return done.returncode, done.stdout + done.stderr
+
+
+class Interpreter(unittest.TestCase):
+    def test_import_needs_no_library(self):
+        code, said = python("""
+            import sys
+            import tidegauge
+            extra = [name for name in ("numpy", "pandas", "pyarrow", "polars", "matplotlib", "torch", "IPython", "subprocess") if name in sys.modules]
+            print(extra, tidegauge.__version__)
+        """)
+        self.assertEqual(code, 0, said)
+        self.assertRegex(said, r"^\[\] \d+\.\d+\.\d+$")
+
+    def test_ctrl_c_ends_a_query(self):
+        child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(f"""
+            import tidegauge
+            t = tidegauge.open({OOM!r})
+            print("asking", flush=True)
+            try:
+                t.sql({ENDLESS!r}, timeout_seconds=100)
+            except KeyboardInterrupt:
+                print("interrupted", t.sql("SELECT 7").rows())
+        """)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        self.assertEqual(child.stdout.readline(), "asking\n")
+        time.sleep(0.3)
+        child.send_signal(signal.SIGINT)
+        said, _ = child.communicate(timeout=60)
+        self.assertEqual((child.returncode, said), (0, "interrupted [(7,)]\n"))
+
+    def test_other_threads_run_meanwhile(self):
+        code, said = python(f"""
+            import threading, time, tidegauge
+            t = tidegauge.open({OOM!r})
+            steps, end = [0], threading.Event()
+            def count():
+                while not end.is_set():
+                    steps[0] += 1
+                    time.sleep(0.001)
+            thread = threading.Thread(target=count)
+            thread.start()
+            try:
+                t.sql({ENDLESS!r}, timeout_seconds=1)
+            except tidegauge.LimitError:
+                pass
+            print(steps[0] > 20)
+            end.set()
+            thread.join()
+        """)
+        self.assertEqual((code, said), (0, "True\n"))
+
+    def test_fork_after_open(self):
+        code, said = python(f"""
+            import os, tidegauge
+            t = tidegauge.open({OOM!r})
+            t.sql("SELECT max(active_bytes) FROM totals")
+            child = os.fork()
+            if child == 0:
+                ok = t.sql("SELECT count(*) FROM events").rows() == [(37378,)] and t.peak().active_bytes > 0
+                t.close()
+                os._exit(0 if ok else 1)
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), t.sql("SELECT count(*) FROM events").rows())
+        """)
+        self.assertEqual((code, said), (0, "0 [(37378,)]\n"))
+
+    def test_the_interpreter_ends_in_any_state(self):
+        for last in ("import os; os._exit(0)", "raise SystemExit", "import sys; sys.modules.clear()", "t.loop = t",
+                     "import threading; threading.Thread(target=lambda: t.sql('SELECT 1'), daemon=True).start()",
+                     f"import threading; threading.Thread(target=lambda: t.sql({ENDLESS!r}, timeout_seconds=0.5), daemon=True).start()"):
+            with self.subTest(last):
+                code, said = python(f"import tidegauge\nt = tidegauge.open({OOM!r})\ne = t.events\n{last}\n")
+                self.assertNotIn("Fatal", said)
+                self.assertEqual(code, 0, said)
+
+    def test_too_little_memory_is_an_error(self):
+        code, said = python(f"""
+            import resource, tidegauge
+            tidegauge.open({OOM!r}).close()
+            used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (used + (2 << 20), used + (2 << 20)))
+            try:
+                tidegauge.open({OOM!r})
+                print("opened")
+            except (tidegauge.Error, MemoryError) as error:
+                print(type(error).__name__)
+        """)
+        self.assertEqual(code, 0, said)
+        self.assertRegex(said, "LimitError|UnreadableError|MemoryError")
+
+
+class Programs(unittest.TestCase):
+    def test_the_command_is_found(self):
+        self.assertEqual(tidegauge.command(), os.environ["TIDEGAUGE_COMMAND"])
+        code, said = python("""
+            import os, tidegauge
+            os.environ["TIDEGAUGE_COMMAND"] = "/no/such/program"
+            try:
+                tidegauge.command()
+            except tidegauge.MissingFeatureError as error:
+                print(error)
+        """)
+        self.assertIn("/no/such/program is missing", said)
+
+    def test_working_set(self):
+        data = bytearray(32 << 20)
+        child = subprocess.Popen([sys.executable, "-c", "import time; data = bytearray(32 << 20)\nprint('ready', flush=True)\n"
+                                  "while True:\n    data[::4096] = b'x' * (len(data) // 4096); time.sleep(0.01)"], stdout=subprocess.PIPE)
+        try:
+            child.stdout.readline()
+            found = tidegauge.wss(child.pid, 0.5)
+        finally:
+            child.kill()
+            child.communicate()
+        self.assertEqual(found.pid, child.pid)
+        self.assertGreaterEqual(found.resident_bytes, 32 << 20)
+        if found.touched_bytes < 31 << 20:  # another DAMON may take accessed bits; then it says so
+            self.assertTrue(found.is_at_least)
+        self.assertEqual(found.to_dict()["rows"][-1]["bytes"]["rss"], found.resident_bytes)
+        del data
+        with self.assertRaisesRegex(tidegauge.UsageError, "no process 999999999"):
+            tidegauge.wss(999_999_999)
+
+    def test_the_page_is_shown_and_ends(self):
+        for source in (OOM, objects(OOM)):
+            trace = tidegauge.open(source)
+            view = trace.view()
+            folder = view._folder
+            try:
+                with urllib.request.urlopen(view.url + "api/session", timeout=60) as answer:
+                    self.assertEqual(answer.status, 200)
+                page = urllib.request.urlopen(view.url, timeout=60)
+                self.assertNotIn("frame-ancestors", page.headers["Content-Security-Policy"])
+                page.close()
+                html = view._repr_html_()
+                self.assertIn(view.url, html)
+                self.assertIn("/proxy/", html)
+            finally:
+                view.stop()
+            with self.assertRaises(OSError):
+                urllib.request.urlopen(view.url, timeout=5)
+            self.assertTrue(folder is None or not os.path.exists(folder))
+
+    def test_nothing_is_left_when_python_ends_with_the_page_open(self):
+        code, said = python(f"""
+            import tidegauge
+            view = tidegauge.open({OOM!r}).view()
+            print(view._server._process.pid)
+        """)
+        self.assertEqual(code, 0, said)
+        self.assertFalse(os.path.exists(f"/proc/{int(said)}"))
+
+    def test_refusals_of_the_command_are_exceptions(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "there.sqlite")
+            path.write_bytes(b"mine")
+            with self.assertRaisesRegex(tidegauge.Error, re.escape(str(path))):
+                tidegauge.record(path, command=["true"])
+            with self.assertRaises(tidegauge.Error):
+                with tidegauge.record(path):
+                    pass
+            self.assertEqual(path.read_bytes(), b"mine")
+
+
+if __name__ == "__main__":
+    unittest.main()
