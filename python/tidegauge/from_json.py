@@ -39,9 +39,11 @@ def out_of_memory(device: int, row: Json) -> OutOfMemory:
 
 
 def report(data: Json, text: Callable[[], str]) -> Report:
-    headlines = [device["story"]["headline"]["text"] for device in data["devices"] if device["story"].get("headline")]
-    advices = tuple(advice(row) for device in data["devices"] for row in device["advice"])
-    findings = tuple(one["text"] for device in data["devices"] for one in device["story"]["findings"])
+    # A part of a recording has no story.
+    stories = [device["story"] for device in data["devices"] if "story" in device]
+    headlines = [story["headline"]["text"] for story in stories if story.get("headline")]
+    advices = tuple(advice(row) for device in data["devices"] for row in device.get("advice", ()))
+    findings = tuple(one["text"] for story in stories for one in story["findings"])
     return Report(headlines[0] if headlines else "", advices, findings, data, text)
 
 

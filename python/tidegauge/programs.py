@@ -150,9 +150,12 @@ class Recording:
         while True:
             line = process.stderr.readline()
             said += line
-            if b"ecording " in line:
+            if line.startswith(b"tidegauge: recording."):
                 return
             if not line:
+                for pipe in (process.stdout, process.stderr):
+                    if pipe is not None:
+                        pipe.close()
                 _raise(process.wait(), said)
 
     def __exit__(self, kind: Optional[type[BaseException]], error: Optional[BaseException],
@@ -201,14 +204,22 @@ def record(path: Union[str, "os.PathLike[str]"], *, command: Optional[Sequence[s
     target = os.fspath(path)
     if command is None:
         return Recording(target, ["-p", str(os.getpid() if pid is None else pid)], options)
-    recording = Recording(target, [], options)
-    done = subprocess.run([_command(), "record", "-o", target, *options, "--", *command], stderr=subprocess.PIPE, check=False)
-    if done.returncode in _KINDS and not os.path.exists(target):
-        _raise(done.returncode, done.stderr)
-    return recording
+    before = _stamp(target)
+    code = subprocess.run([_command(), "record", "-o", target, *options, "--", *command], check=False).returncode
+    if _stamp(target) == before:  # the command's own exit code may be any
+        raise of(_KINDS.get(code, "missing_feature"), f"tidegauge record wrote nothing into {target}", None, "It said why on standard error")
+    return Recording(target, [], options)
 
 
-_command = command
+_command = command  # in record(), the name is an argument's
+
+
+def _stamp(path: str) -> Optional[tuple[int, int, int]]:
+    try:
+        file = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return file.st_ino, file.st_mtime_ns, file.st_size
 
 
 # ---- the page ------------------------------------------------------------------------------------
@@ -251,3 +262,6 @@ class Server:
             if self._process.poll() is None:
                 self._process.kill()
             self._process.wait()
+        for pipe in (self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()

@@ -302,7 +302,11 @@ struct Recording {
     for (uint32_t pid : options.pids)
       if (status.ok()) status = it.watch(pid);
     if (recorder_options.programs.watch_all && status.ok()) status = it.watchAllRunning();
-    if (status.ok()) return 0;
+    if (status.ok()) {
+      // Who starts a step of a running program waits for this line.
+      if (!child) complain("tidegauge: recording. Ctrl-C ends it.");
+      return 0;
+    }
     store::removeRecording(path);
     return reportError(status.error());
   }

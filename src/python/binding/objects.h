@@ -7,6 +7,7 @@
 #pragma once
 
 #include <Python.h>
+#include <unistd.h>
 
 #include <string>
 #include <string_view>
@@ -33,13 +34,27 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
+// Calls a function of CPython that waits for the GIL. If Python ends meanwhile, CPython (before 3.14)
+// ends this thread inside of it, by unwinding, which may not pass through a destructor: the thread
+// then waits for the end of the process.
+template <class Take>
+auto takingGil(const Take& take) {
+  try {
+    return take();
+  } catch (...) {
+    for (;;) pause();
+  }
+}
+
 // Other threads of Python run while it lives.
 class WithoutGil {
  public:
   WithoutGil() : state_(PyEval_SaveThread()) {}
   WithoutGil(const WithoutGil&) = delete;
   WithoutGil& operator=(const WithoutGil&) = delete;
-  ~WithoutGil() { PyEval_RestoreThread(state_); }
+  ~WithoutGil() {
+    takingGil([this] { PyEval_RestoreThread(state_); });
+  }
 
  private:
   PyThreadState* state_;
@@ -48,7 +63,7 @@ class WithoutGil {
 // In any thread.
 class WithGil {
  public:
-  WithGil() : state_(PyGILState_Ensure()) {}
+  WithGil() : state_(takingGil([] { return PyGILState_Ensure(); })) {}
   WithGil(const WithGil&) = delete;
   WithGil& operator=(const WithGil&) = delete;
   ~WithGil() { PyGILState_Release(state_); }
