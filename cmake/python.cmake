@@ -15,11 +15,13 @@ target_compile_definitions(tidegauge_python PRIVATE Py_LIMITED_API=0x030A0000)
 add_library(_engine MODULE src/python/binding/module.cpp)
 target_include_directories(_engine SYSTEM PRIVATE ${TIDEGAUGE_PYTHON_INCLUDE})
 target_compile_definitions(_engine PRIVATE Py_LIMITED_API=0x030A0000)
-target_link_libraries(_engine PRIVATE tidegauge_python)
+# zlib first: the static elfutils of the wheel, of which nothing is used here, has a crc32() as well.
+target_link_libraries(_engine PRIVATE ZLIB::ZLIB tidegauge_python)
 set_target_properties(_engine PROPERTIES PREFIX "" SUFFIX ".abi3.so" OUTPUT_NAME _engine
                       LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/tidegauge)
-# Only PyInit__engine is seen from outside: others in the process may have libraries of the same name.
-target_link_options(_engine PRIVATE -Wl,--exclude-libs,ALL)
+set(exports ${PROJECT_SOURCE_DIR}/cmake/python_exports.map)
+target_link_options(_engine PRIVATE -Wl,--version-script=${exports})
+set_target_properties(_engine PROPERTIES LINK_DEPENDS ${exports})
 
 if(SKBUILD)
   install(TARGETS _engine LIBRARY DESTINATION tidegauge)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _HTML_ROWS = 10
 _STYLE = "font-family:system-ui,sans-serif;font-size:13px"
-_TABLE = '<table style="font-size:inherit;border-spacing:12px 2px;margin-left:-12px;text-align:right">'
+_TABLE = '<table style="font-size:inherit;border-spacing:12px 2px;text-align:right">'
 
 
 def table_html(table: "Table") -> str:

@@ -51,7 +51,7 @@ def _candidates() -> list[Optional[str]]:
     try:
         from importlib.metadata import files
 
-        found += [str(file.locate()) for file in files("tidegauge") or [] if file.name == "tidegauge"]
+        found += [os.path.normpath(str(file.locate())) for file in files("tidegauge") or [] if file.name == "tidegauge"]
     except ImportError:  # not installed: a checkout on the PYTHONPATH
         pass
     found.append(os.path.join(sysconfig.get_path("scripts"), "tidegauge"))

@@ -171,7 +171,11 @@ def python_headers(prefix):
     shutil.copytree(found, target, dirs_exist_ok=True)
     # Debian's own pyconfig.h only includes the one of this processor.
     name = pathlib.Path(found).name
-    shutil.copy(next(pathlib.Path("/usr/include").glob(f"*/{name}/pyconfig.h")), target / "pyconfig.h")
+    config = next(pathlib.Path("/usr/include").glob(f"*/{name}/pyconfig.h")).read_text()
+    # Which of POSIX's functions there are is for this glibc to say, which is another one.
+    kept = [line for line in config.splitlines() if not line.startswith(("#define _POSIX_C_SOURCE", "#define _XOPEN_SOURCE "))]
+    (target / "pyconfig.h").unlink(missing_ok=True)
+    (target / "pyconfig.h").write_text("\n".join(kept) + "\n")
     return target
 
 

@@ -3,7 +3,7 @@
 #include "cli/commands/picture_file.h"
 #include "cli/options/new_file.h"
 #include "cli/options/usage.h"
-#include "export/plot/heat_plot.h"
+#include "export/heat/heat_plot.h"
 #include "wss/units.h"
 #include "wss/words/heat_text.h"
 

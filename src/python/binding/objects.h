@@ -34,7 +34,7 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
-// Calls a function of CPython that waits for the GIL. If Python ends meanwhile, CPython (before 3.14)
+// Calls a function of CPython that waits for the GIL. If Python ends meanwhile, CPython before 3.14
 // ends this thread inside of it, by unwinding, which may not pass through a destructor: the thread
 // then waits for the end of the process.
 template <class Take>

@@ -1,4 +1,4 @@
-#include "export/plot/heat_plot.h"
+#include "export/heat/heat_plot.h"
 
 #include <fmt/format.h>
 
