@@ -1,5 +1,5 @@
-// The C data interface: what is exported is what SQL shows, and each release frees exactly once (the
-// sanitizers look).
+// The C data interface: what is exported is what SQL shows, and each release frees once (sanitizers
+// look).
 #include <gtest/gtest.h>
 
 #include <bit>
