@@ -92,11 +92,13 @@ def write_oom(failure: Failure, settings: Settings) -> list[pathlib.Path]:
             _files.write_whole(path, lambda file: write_snapshot(file, taken))
             del taken
             written.append(path)
-            if settings.report:
-                report = _report(path, end)
-                if report.problem:
-                    missing.append(f"no report: {report.problem}")
-        written += _write_texts(base, failure, plan, history, missing, report)
+    if written and settings.report:
+        # The lock was free between the two, so that every rank has its snapshot before the first report.
+        with _files.one_writer(folder, end - time.monotonic() - LEAST_REPORT_S) as alone:
+            report = _report(written[0], end) if alone else Report(problem="other processes of this host took the time")
+        if report.problem:
+            missing.append(f"no report: {report.problem}")
+    written += _write_texts(base, failure, plan, history, missing, report)
     _say(lines_of(failure, written, missing, report))
     return written
 
