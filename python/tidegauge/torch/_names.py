@@ -21,7 +21,7 @@ SEEN_ENTRIES = 20_000
 
 
 class Named(NamedTuple):
-    """A name of a piece of device memory. Addresses and sizes are those of the tensor's storage."""
+    """A name of a piece of device memory. Address and bytes are the storage's, the shape is that of the shard here."""
 
     device: int
     address: int
@@ -51,7 +51,9 @@ def plain_tensors(tensor: Any, name: str) -> Iterator[tuple[str, Any]]:
         inner, _ = tensor.__tensor_flatten__()
         for attribute in inner:
             each = getattr(tensor, attribute)
-            yield from plain_tensors(each, name if len(inner) == 1 else f"{name}.{attribute}")
+            if hasattr(each, "untyped_storage"):
+                whole = len(inner) == 1 or attribute == "_local_tensor"  # the shard of a DTensor
+                yield from plain_tensors(each, name if whole else f"{name}.{attribute}")
     else:
         yield name, tensor
 
@@ -69,7 +71,7 @@ def entries(tensor: Any, name: str, kind: str, of: str = "", state: str = "") ->
         if address and size:
             dtype = str(each.dtype).removeprefix("torch.")
             yield Named(each.device.index, address, size, full_name, kind, of, state,
-                        tuple(tensor.shape), dtype, now_us())
+                        tuple(each.shape), dtype, now_us())
 
 
 def _parameters(model: Any, prefix: str) -> Iterator[tuple[str, Any]]:
