@@ -151,3 +151,8 @@ def take(events: bool = True) -> dict[str, Any]:
             taken = torch._C._cuda_memorySnapshot((0, 0, False))
     snapshot: dict[str, Any] = dict(taken)
     return snapshot
+
+
+def torch_imported() -> bool:
+    """Whether the program imported torch."""
+    return "torch" in sys.modules
