@@ -92,7 +92,8 @@ class OutOfMemory(programs.TorchTest):
             """, EAT, """
             for power in range(30, 40):
                 namespace = {"torch": torch}
-                exec("def ask():" + "\\n" * power + f"  torch.empty(1 << {power}, dtype=torch.uint8, device='cuda')", namespace)
+                body = f"  torch.empty(1 << {power}, dtype=torch.uint8, device='cuda')"
+                exec("def ask():" + "\\n" * power + body, namespace)
                 fails(namespace["ask"])
             give(ooms=hook.ooms)
         """)

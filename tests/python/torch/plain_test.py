@@ -18,7 +18,8 @@ from tidegauge.torch import _files, _host, _live, _plan, _stream
 
 
 def snapshot_of(events, stacks=50):
-    frames = [[{"filename": "a.py", "line": line, "name": f"f{depth}"} for depth in range(20)] for line in range(stacks)]
+    frames = [[{"filename": "a.py", "line": line, "name": f"f{depth}"} for depth in range(20)]
+              for line in range(stacks)]
     trace = [{"action": "alloc", "addr": 0x7f0000000000 + 512 * at, "size": 512, "stream": 0, "time_us": 10**15 + at,
               "frames": frames[at % stacks], "compile_context": "N/" + "A", "user_metadata": "".join(["x"] * (at % 2)),
               "pool_id": (0, 0)} for at in range(events)]
@@ -108,8 +109,8 @@ class Host(unittest.TestCase):
         self.assertEqual(self.headroom(), _host.Headroom(3_000_000, "memory.max of the cgroup"))
 
     def test_pages_of_files_can_be_dropped(self):
-        self.write(proc__self__cgroup="0::/\n", cgroup__memory_DOT_max="4000000\n", cgroup__memory_DOT_current="3000000\n",
-                   cgroup__memory_DOT_stat="anon 5\ninactive_file 1500000\n")
+        self.write(proc__self__cgroup="0::/\n", cgroup__memory_DOT_max="4000000\n",
+                   cgroup__memory_DOT_current="3000000\n", cgroup__memory_DOT_stat="anon 5\ninactive_file 1500000\n")
         self.assertEqual(self.headroom().bytes, 2_500_000)
 
     def test_a_container_sees_its_own_group_at_the_top(self):

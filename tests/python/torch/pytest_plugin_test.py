@@ -82,7 +82,7 @@ class Plugin(programs.TorchTest):
         for path in texts:
             self.assertIn("cuda:0: ", path.read_text())
         pickle, = self.out.glob("*test_unmarked-30*.pickle")
-        self.assertEqual(self.report(pickle)["devices"][0]["allocations"], 1)
+        self.assertEqual(self.report(pickle)["devices"][0]["allocations_by_provenance"]["traced"], 1)
 
     def test_under_xdist(self):
         done = self.pytest(TESTS, "--tidegauge", self.out, "-n", "2")
