@@ -16,7 +16,7 @@ class Watch:
     Args:
         oom_folder: where snapshots of out-of-memory errors go; None for no hook.
         history: events that PyTorch records from the start of the training; see `on_oom()`.
-        log_every: figures at every so many steps.
+        log_every: the number of steps between figures.
     """
 
     def __init__(self, oom_folder: str | os.PathLike[str] | None, history: int, log_every: int) -> None:

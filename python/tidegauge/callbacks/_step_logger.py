@@ -19,7 +19,7 @@ class StepLogger:
 
     Args:
         prefix: put before each key.
-        holder_every: the largest holder is looked up at every so many steps, from the first; 0 for never. It
+        holder_every: the number of steps between look-ups of the largest holder, from the first; 0 for never. One
             takes a snapshot of the state: about 1 µs per block with PyTorch 2.11 and newer. Older ones
             also hand out the events, so there it is looked up only while no history is recorded.
         device: the ordinal; None takes the device that is current at the first step.

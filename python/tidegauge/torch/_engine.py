@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from tidegauge import Trace
 
 
+# Low, but not lowest: the program waits for the report, and on a busy host priority 19 never runs.
+NICE = 5
+
+
 def open_trace(snapshot: dict[str, Any]) -> Trace:
     """Opens a snapshot that is a dictionary."""
     trace: Trace = importlib.import_module("tidegauge").open(snapshot)
@@ -44,7 +48,7 @@ class Report:
 def _modest(process: subprocess.Popen[bytes], memory_bytes: int) -> None:
     """Low priority, bounded memory, and the first to be killed when the host runs out."""
     with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, process.pid, 19)
+        os.setpriority(os.PRIO_PROCESS, process.pid, NICE)
     with suppress(OSError):
         pathlib.Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000")
     with suppress(OSError, ValueError):
@@ -64,7 +68,7 @@ def _run(words: list[str], end: float, memory_bytes: int) -> tuple[bytes, str]:
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
-        return b"", "the report took too long and was stopped"
+        return b"", f"the report took too long and was stopped; run: tidegauge report {words[-1]}"
     except BaseException:
         process.kill()
         process.wait()

@@ -165,6 +165,43 @@ class OutOfMemory(programs.TorchTest):
             self.assertEqual(done["error"], "OutOfMemoryError")
             self.assertIn(text, done.err)
 
+    def test_host_memory_is_bounded(self):
+        """The peak with the hook is at most 64 MiB + 60 bytes per event above that of PyTorch's own snapshot."""
+        events = 60_000
+        peaks = {}
+        for mode in ("bare", "hook"):
+            done = self.run_torch(f"""
+                import gc
+                torch = no_math_libraries()
+                torch.cuda.init()
+                def peak():
+                    lines = open("/proc/self/status").read().splitlines()
+                    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM"))
+                if {mode!r} == "hook":
+                    import tidegauge.torch
+                    hook = tidegauge.torch.on_oom(OUT, history={events}, keep_free_bytes=0, max_delay_s=90)
+                else:
+                    torch.cuda.memory._record_memory_history(context="alloc", stacks="python", max_entries={events})
+                for _ in range({events} // 3 + 10):
+                    torch.empty(1000, device="cuda")
+                pathlib.Path("/proc/self/clear_refs").write_text("5")
+                before = peak()
+                if {mode!r} == "hook":
+                    try:
+                        torch.empty(1 << 50, device="cuda")
+                    except torch.cuda.OutOfMemoryError:
+                        pass
+                else:
+                    gc.disable()
+                    snapshot = torch.cuda.memory._snapshot()
+                give(peak=peak() - before)
+            """)
+            peaks[mode] = done["peak"]
+        path, = files(self.out, "pickle")
+        self.assertEqual(len(pickle.loads(path.read_bytes())["device_traces"][0]), events)
+        self.assertGreater(peaks["bare"], 300 * events)  # the measure works
+        self.assertLessEqual(peaks["hook"] - peaks["bare"], (64 << 20) + 60 * events)
+
     def test_in_the_backward_pass(self):
         self.run_torch("""
             import tidegauge.torch
