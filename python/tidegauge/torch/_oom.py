@@ -18,8 +18,8 @@ import time
 from dataclasses import asdict, dataclass
 from types import FrameType
 
-from . import _children, _live
-from ._write_oom import Failure, write_oom
+from . import _children, _live, _uncaught
+from ._write_oom import Failure, Stack, write_oom
 
 SEEN_STACKS = 4096
 FRAMES_OF_A_STACK = 64
@@ -72,14 +72,18 @@ class OomHook:
         state = "closed" if self.closed else "armed"
         return f"<OomHook {state}: {self.ooms} out of memory, {len(self.files)} files in {self.settings.folder}>"
 
-    def observe(self, device: int, requested: int, total: int, free: int) -> None:
-        """PyTorch's observer. Returns at once unless this failure is the first or a worse one."""
+    def observe(self, device: int, requested: int, total: int, free: int, stack: Stack = ()) -> None:
+        """PyTorch's observer. Returns at once unless this failure is the first or a worse one.
+
+        Args:
+            stack: of the request, innermost frame first; () takes that of the caller.
+        """
         start = time.monotonic()
         try:
             self.ooms += 1
             if self.closed or self._writes >= self.settings.max_files:
                 return
-            stack = _stack()
+            stack = stack or _stack()
             key = hash(stack) if stack else hash((device, requested))
             if key in self._seen or len(self._seen) >= SEEN_STACKS:
                 return
@@ -115,7 +119,7 @@ def _say(text: str) -> None:
         pass
 
 
-def _stack() -> tuple[tuple[str, int, str], ...]:
+def _stack() -> Stack:
     """File, line and function of the program's frames, innermost first.
 
     A backward pass runs in a thread without Python frames; then the main thread's, which waits for it.
@@ -137,16 +141,19 @@ _current: OomHook | None = None
 _attached = False
 
 
-def _observer(device: int, requested: int, total: int, free: int) -> None:
+def _observer(device: int, requested: int, total: int, free: int, stack: Stack = ()) -> None:
     """The one observer of the process: PyTorch cannot detach any."""
     if _current is not None:
-        _current.observe(device, requested, total, free)
+        _current.observe(device, requested, total, free, stack)
 
 
 def _attach() -> None:
     global _attached
     if not _attached:
-        _live.torch_module()._C._cuda_attach_out_of_memory_observer(_observer)
+        if _uncaught.observers_work():
+            _live.torch_module()._C._cuda_attach_out_of_memory_observer(_observer)
+        else:
+            _uncaught.watch_uncaught(_observer)
         _attached = True
     if _current is not None and _current.settings.history and not _live.history_on():
         _live.start_history(_current.settings.history, context="alloc")

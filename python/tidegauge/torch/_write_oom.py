@@ -20,6 +20,8 @@ from ._stream import write_snapshot
 if TYPE_CHECKING:
     from ._oom import Settings
 
+# File, line and function of each frame, innermost first.
+Stack = tuple[tuple[str, int, str], ...]
 PATTERN = "oom-*.pickle"
 # Shares of the delay: waiting for other processes of the host, and for the snapshot; the rest is the report's.
 WAIT_SHARE, TAKE_SHARE = 0.3, 0.7
@@ -37,7 +39,7 @@ class Failure:
     free: int
     number: int
     ooms: int
-    stack: tuple[tuple[str, int, str], ...]
+    stack: Stack
     start: float
 
 

@@ -228,8 +228,9 @@ class OutOfMemory(programs.TorchTest):
             def on_second():
                 while True:
                     held.append(torch.empty(1 << 24, dtype=torch.uint8, device="cuda:1"))
-            give(error=fails(on_second))
-        """, FAKE_GPU_COUNT="2")
+            on_second()
+        """, FAKE_GPU_COUNT="2", code=1)
+        self.assertIn("OutOfMemoryError: ", done.err)
         path, = files(self.out, "pickle")
         figures = json.loads(path.with_suffix(".json").read_text())
         self.assertEqual(figures["device"], 1)

@@ -14,7 +14,7 @@ import programs
 
 if not programs.PACKAGE.joinpath("tidegauge/__init__.py").exists():
     raise unittest.SkipTest(f"no package tidegauge in {programs.PACKAGE}")
-from tidegauge.torch import _files, _host, _live, _plan, _stream
+from tidegauge.torch import _files, _host, _live, _plan, _stream, _uncaught
 
 
 def snapshot_of(events, stacks=50):
@@ -176,6 +176,24 @@ class Plans(unittest.TestCase):
         self.assertEqual(self.plan(memory=_host.Headroom(1 << 20, "x")).take, "counters")
         self.assertEqual(self.plan(left=1.0, skip=False).take, "counters")
         self.assertEqual(self.plan(disk=0).take, "counters")
+
+
+class Uncaught(unittest.TestCase):
+    def test_figures_of_a_message(self):
+        for text, figures in (
+                ("CUDA out of memory. Tried to allocate 16.00 MiB. GPU 1 has a total capacty of 79.10 GiB", (1, 16 << 20)),
+                ("CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacity of 79.10 GiB", (0, 5 << 29)),
+                ("CUDA out of memory. Tried to allocate 512 bytes. GPU 3 has", (3, 512)), ("of another kind", (0, 0))):
+            self.assertEqual(_uncaught.figures_of(text), figures)
+
+    def test_the_stack_begins_where_it_was_raised(self):
+        def inner():
+            raise KeyError
+        try:
+            inner()
+        except KeyError as error:
+            stack = _uncaught.stack_of(error.__traceback__)
+        self.assertEqual([frame[2] for frame in stack], ["inner", "test_the_stack_begins_where_it_was_raised"])
 
 
 class Files(unittest.TestCase):

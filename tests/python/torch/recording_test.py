@@ -121,7 +121,8 @@ class Recording(programs.TorchTest):
                 for _ in range(3):
                     tidegauge.torch.step()
             marks = sorted(r.snapshot["external_annotations"], key=lambda mark: mark["time_us"])
-            give(marks=[(mark["name"], mark["stage"]) for mark in marks])
+            give(marks=[(mark["name"], mark["stage"]) for mark in marks],
+                 times="time_us" in r.snapshot["device_traces"][0][0])
             pickle = __import__("pickle"); pickle.dump(r.snapshot, open(OUT / "marks.pickle", "wb"))
         """)
         steps = [mark for mark in done["marks"] if mark[0].startswith("step ")]
@@ -131,7 +132,8 @@ class Recording(programs.TorchTest):
                                 ["fails", "END"], ["in a thread", "START"], ["in a thread", "END"]])
         self.assertEqual(steps, [[f"step {at}", stage] for at in range(3) for stage in ("START", "END")])
         phases = self.report(self.out / "marks.pickle", "--full")["devices"][0]["phases"]
-        self.assertIn("outer", json.dumps(phases))
+        if done["times"]:  # events of PyTorch 2.1 have no times, so phases have no place among them
+            self.assertIn("outer", json.dumps(phases))
 
     def test_a_phase_without_torch_costs_no_import(self):
         self.run_torch("""
