@@ -97,7 +97,7 @@ def measure(mode, events):
                               text=True, timeout=300, check=True)
         values = json.loads(done.stdout.splitlines()[-1])
         for path in pathlib.Path(folder).glob("*/oom-*-1.pickle"):
-            # Of this small process, so that the peak is the command's and not that of a process with PyTorch.
+            # This process is small, so the peak is the command's: a child begins with its parent's size.
             subprocess.run([programs.BINARY, "report", path], stdout=subprocess.DEVNULL, check=True)
             values["report_peak_bytes"] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10
     return values

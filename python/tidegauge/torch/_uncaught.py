@@ -28,8 +28,10 @@ _DEVICE = re.compile(r"GPU (\d+) has")
 
 def observers_work() -> bool:
     """Whether PyTorch's observers see every device of this process."""
-    version = tuple(int(part) for part in re.findall(r"\d+", str(_live.torch_module().__version__))[:2])
-    return version >= EACH_DEVICE or len(_live.devices()) < 2
+    torch = _live.torch_module()
+    version = tuple(int(part) for part in re.findall(r"\d+", str(torch.__version__))[:2])
+    # Asked while CUDA starts, when torch.cuda.is_initialized() is still False.
+    return bool(version >= EACH_DEVICE or torch.cuda.device_count() < 2)
 
 
 def figures_of(message: str) -> tuple[int, int]:
