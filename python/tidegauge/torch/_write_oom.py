@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from . import _files, _host, _live, _plan
 from ._engine import Report, report_of
+from ._holders import Holder, holders
 from ._host import text_of_bytes
 from ._snapshot import with_names
 from ._stream import write_snapshot
@@ -81,6 +82,7 @@ def write_oom(failure: Failure, settings: Settings) -> list[pathlib.Path]:
     end = failure.start + settings.max_delay_s
     written: list[pathlib.Path] = []
     report, history = Report(), _live.history_on()
+    top: list[Holder] = []
     base = _base(failure, folder)
     with _files.one_writer(folder, WAIT_SHARE * settings.max_delay_s) as alone:
         plan = _plan.Plan(_plan.COUNTERS, "another process of this host was writing, so only counters were written")
@@ -92,6 +94,7 @@ def write_oom(failure: Failure, settings: Settings) -> list[pathlib.Path]:
             path = base.with_suffix(".pickle")
             taken = with_names(_live.take(plan.take == _plan.EVENTS), lazily=True)
             _files.write_whole(path, lambda file: write_snapshot(file, taken))
+            top = holders({"segments": taken["segments"]}, failure.device)[:1]
             del taken
             written.append(path)
     if written and settings.report:
@@ -101,7 +104,7 @@ def write_oom(failure: Failure, settings: Settings) -> list[pathlib.Path]:
         if report.problem:
             missing.append(f"no report: {report.problem}")
     written += _write_texts(base, failure, plan, history, missing, report)
-    _say(lines_of(failure, written, missing, report))
+    _say(lines_of(failure, written, missing, report, top))
     return written
 
 
@@ -153,15 +156,16 @@ def _helps(report: Report, device: int) -> list[dict[str, str]]:
     return [{"text": str(each.get("text", "")), "copy": str(each.get("copy") or "")} for each in advice]
 
 
-def _holder(report: Report, device: int) -> str:
+def _holder(report: Report, device: int, top: list[Holder]) -> str:
+    """The largest holder as the report has it; without a report, of the snapshot's blocks."""
     rows = _of_device(report, device, "holders_at_oom", "rows") or _of_device(report, device, "holders_at_peak", "rows")
-    if not rows:
-        return ""
-    top = rows[0]
-    return f"; largest holder: {text_of_bytes(top['bytes'])} in {top['blocks']} blocks, {top['label']}"
+    found = [Holder(row["bytes"], row["blocks"], row["label"]) for row in rows[:1]] or top
+    return "".join(f"; largest holder: {text_of_bytes(each.bytes)} in {each.blocks} blocks, {each.label}"
+                   for each in found)
 
 
-def lines_of(failure: Failure, written: list[pathlib.Path], missing: list[str], report: Report) -> list[str]:
+def lines_of(failure: Failure, written: list[pathlib.Path], missing: list[str], report: Report,
+             top: list[Holder]) -> list[str]:
     """The five lines: what failed, what held memory, why, what helps, and where the files are."""
     device, stats = failure.device, _live.stats(failure.device)
     held = stats.get("allocated_bytes.all.current", 0)
@@ -173,7 +177,7 @@ def lines_of(failure: Failure, written: list[pathlib.Path], missing: list[str], 
         f"cuda:{device} is out of memory (rank {_host.rank()}, process {os.getpid()}): requested "
         f"{text_of_bytes(failure.requested)}, the driver had {text_of_bytes(failure.free)} free of "
         f"{text_of_bytes(failure.total)}",
-        f"held: {text_of_bytes(held)} allocated, {text_of_bytes(reserved)} reserved{_holder(report, device)}",
+        f"held: {text_of_bytes(held)} allocated, {text_of_bytes(reserved)} reserved{_holder(report, device, top)}",
         f"why: {why}",
         f"helps: {(helps[0]['copy'] or helps[0]['text']) if helps else 'no advice'}"
         + (f"; missing: {'; '.join(missing)}" if missing and _why(report, device) else ""),

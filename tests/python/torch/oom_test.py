@@ -31,7 +31,7 @@ class OutOfMemory(programs.TorchTest):
         done = self.run_torch("""
             import tidegauge.torch
             assert "torch" not in sys.modules
-            tidegauge.torch.on_oom(OUT, history=1000, keep_free_bytes=0)
+            tidegauge.torch.on_oom(OUT, history=1000, keep_free_bytes=0, max_delay_s=90)
             """, EAT, """
             assert not torch.cuda.is_initialized()
             give(error=fails(eat), blocks=len(held), files=0)
@@ -51,7 +51,7 @@ class OutOfMemory(programs.TorchTest):
         self.assertEqual(list(self.out.glob(".*.tmp")), [])
 
     def test_five_lines_on_stderr(self):
-        done = self.run_torch("import tidegauge.torch\ntidegauge.torch.on_oom(OUT, history=1000, keep_free_bytes=0)",
+        done = self.run_torch("import tidegauge.torch\ntidegauge.torch.on_oom(OUT, history=1000, keep_free_bytes=0, max_delay_s=90)",
                               EAT, "eat()\n", code=1)
         lines = [line for line in done.err.splitlines() if line.startswith("tidegauge: ")]
         self.assertEqual(len(lines), 5, done.err)
@@ -65,7 +65,7 @@ class OutOfMemory(programs.TorchTest):
     def test_the_same_stack_writes_once_and_a_worse_one_again(self):
         done = self.run_torch("""
             import tidegauge.torch
-            hook = tidegauge.torch.on_oom(OUT, keep_free_bytes=0)
+            hook = tidegauge.torch.on_oom(OUT, keep_free_bytes=0, report=False)
             """, EAT, """
             fails(eat)
             counts = []
@@ -164,6 +164,7 @@ class OutOfMemory(programs.TorchTest):
                                   TIDEGAUGE_COMMAND=str(command))
             self.assertEqual(done["error"], "OutOfMemoryError")
             self.assertIn(text, done.err)
+            self.assertIn("largest holder: 256 MiB in 16 blocks, no stack recorded", done.err)
 
     def test_host_memory_is_bounded(self):
         """The peak with the hook is at most 64 MiB + 60 bytes per event above that of PyTorch's own snapshot."""
@@ -205,7 +206,7 @@ class OutOfMemory(programs.TorchTest):
     def test_in_the_backward_pass(self):
         self.run_torch("""
             import tidegauge.torch
-            tidegauge.torch.on_oom(OUT, history=1000, keep_free_bytes=0)
+            tidegauge.torch.on_oom(OUT, history=1000, keep_free_bytes=0, max_delay_s=90)
             """, EAT, """
             class Grows(torch.autograd.Function):
                 @staticmethod
@@ -222,7 +223,7 @@ class OutOfMemory(programs.TorchTest):
     def test_several_devices(self):
         done = self.run_torch("""
             import tidegauge.torch
-            tidegauge.torch.on_oom(OUT, history=1000, keep_free_bytes=0)
+            tidegauge.torch.on_oom(OUT, history=1000, keep_free_bytes=0, max_delay_s=90)
             """, EAT, """
             other = torch.empty(1 << 20, dtype=torch.uint8, device="cuda:0")
             def on_second():
