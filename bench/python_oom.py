@@ -9,7 +9,6 @@ memory of the report's process. The environment is that of tests/python/torch (s
 import json
 import os
 import pathlib
-import resource
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ import programs  # noqa: E402  # found in the folder of the tests
 PROGRAM = """
 import json, os, pathlib, sys, tempfile, time
 import torch
+import tidegauge.torch, tidegauge.torch._live as live
 torch.backends.cudnn.enabled = False
 mode, events = sys.argv[1], int(sys.argv[2])
 values = {}
@@ -33,9 +33,9 @@ def fill(count, depth=12):
 
 def per_allocation(count=30_000):
     fill(1000)
-    begin = time.perf_counter()
+    begin = time.process_time()  # of the processor, so that other programs do not count
     fill(count)
-    return (time.perf_counter() - begin) / count * 1e6
+    return (time.process_time() - begin) / count * 1e6
 
 def fail():
     begin = time.perf_counter()
@@ -61,7 +61,6 @@ folder = tempfile.mkdtemp()
 fails(3)
 values["fail_ms_without_hook"] = min(fails(20))
 if mode == "hook":
-    import tidegauge.torch
     hook = tidegauge.torch.on_oom(folder, history=events, keep_free_bytes=0, max_delay_s=60)
 else:
     torch.cuda.memory._record_memory_history(context="alloc", stacks="python", max_entries=events)
@@ -75,9 +74,7 @@ if mode == "hook":
     values["problem"] = json.loads(next(pathlib.Path(folder).glob("*.json")).read_text())["missing"]
 else:
     begin = time.perf_counter()
-    import gc
-    gc.disable()
-    snapshot = torch.cuda.memory._snapshot()
+    snapshot = live.take()
     values["snapshot_ms"] = (time.perf_counter() - begin) * 1e3
 values["peak_bytes"] = peak() - before
 print(json.dumps(values))
@@ -97,9 +94,10 @@ def measure(mode, events):
                               text=True, timeout=300, check=True)
         values = json.loads(done.stdout.splitlines()[-1])
         for path in pathlib.Path(folder).glob("*/oom-*-1.pickle"):
-            # This process is small, so the peak is the command's: a child begins with its parent's size.
-            subprocess.run([programs.BINARY, "report", path], stdout=subprocess.DEVNULL, check=True)
-            values["report_peak_bytes"] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10
+            report = subprocess.Popen([programs.BINARY, "report", path], stdout=subprocess.DEVNULL)
+            _, status, used = os.wait4(report.pid, 0)
+            report.returncode = os.waitstatus_to_exitcode(status)
+            values["report_peak_bytes"] = used.ru_maxrss << 10
     return values
 
 

@@ -187,7 +187,7 @@ def on_oom(folder: str | os.PathLike[str], *, history: int = 0, max_files: int =
     Args:
         folder: made if it is missing.
         history: the number of events of each device to record from the start, the newest, with Python stacks;
-            0 leaves the recording as the program has it. Cost: about 1.4 µs per allocation, 400 bytes of
+            0 leaves the recording as the program has it. Cost: about 1.7 µs per allocation, 400 bytes of
             host memory per event.
         max_files: snapshots of this process.
         max_folder_bytes: of all snapshots in the folder, in bytes.

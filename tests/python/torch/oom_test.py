@@ -51,8 +51,10 @@ class OutOfMemory(programs.TorchTest):
         self.assertEqual(list(self.out.glob(".*.tmp")), [])
 
     def test_five_lines_on_stderr(self):
-        done = self.run_torch("import tidegauge.torch\ntidegauge.torch.on_oom(OUT, history=1000, keep_free_bytes=0, max_delay_s=90)",
-                              EAT, "eat()\n", code=1)
+        done = self.run_torch("""
+            import tidegauge.torch
+            tidegauge.torch.on_oom(OUT, history=1000, keep_free_bytes=0, max_delay_s=90)
+        """, EAT, "eat()", code=1)
         lines = [line for line in done.err.splitlines() if line.startswith("tidegauge: ")]
         self.assertEqual(len(lines), 5, done.err)
         self.assertIn("cuda:0 is out of memory (rank 0, process ", lines[0])
@@ -172,14 +174,13 @@ class OutOfMemory(programs.TorchTest):
         peaks = {}
         for mode in ("bare", "hook"):
             done = self.run_torch(f"""
-                import gc
+                import tidegauge.torch, tidegauge.torch._live
                 torch = no_math_libraries()
                 torch.cuda.init()
                 def peak():
                     lines = open("/proc/self/status").read().splitlines()
                     return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM"))
                 if {mode!r} == "hook":
-                    import tidegauge.torch
                     hook = tidegauge.torch.on_oom(OUT, history={events}, keep_free_bytes=0, max_delay_s=90)
                 else:
                     torch.cuda.memory._record_memory_history(context="alloc", stacks="python", max_entries={events})
@@ -193,8 +194,7 @@ class OutOfMemory(programs.TorchTest):
                     except torch.cuda.OutOfMemoryError:
                         pass
                 else:
-                    gc.disable()
-                    snapshot = torch.cuda.memory._snapshot()
+                    snapshot = tidegauge.torch._live.take()
                 give(peak=peak() - before)
             """)
             peaks[mode] = done["peak"]

@@ -137,7 +137,7 @@ class Processes(programs.TorchTest):
             for _ in range(100_000):
                 torch.empty(1000, device="cuda")
             size = next(int(line.split()[1]) << 10 for line in open("/proc/self/status") if line.startswith("VmSize"))
-            resource.setrlimit(resource.RLIMIT_AS, (size + (512 << 20), resource.RLIM_INFINITY))
+            resource.setrlimit(resource.RLIMIT_AS, (size + (256 << 20), resource.RLIM_INFINITY))
             give(error=fails(eat), events=live.events_at_most(), can_skip=live.can_skip_events())
         """)
         self.assertEqual(done["error"], "OutOfMemoryError")

@@ -96,6 +96,20 @@ class Recording(programs.TorchTest):
         self.assertEqual(mine, theirs)
         self.assertEqual(state["segments"], theirs["segments"])
 
+    def test_a_snapshot_does_not_import_the_compiler(self):
+        done = self.run_torch("""
+            import tidegauge.torch, tidegauge.torch._live as live
+            torch = no_math_libraries()
+            with tidegauge.torch.record() as r:
+                torch.empty(1000, device="cuda")
+            give(imported="torch._inductor" in sys.modules, left="_inductor" in torch.__dict__,
+                 frames=len(r.snapshot["device_traces"][0][-1]["frames"]))
+            with live.without_imports():
+                give(asked=hasattr(torch._inductor, "codecache"), real=torch._inductor.__name__)
+        """)
+        self.assertEqual((done["imported"], done["left"], done["asked"]), (False, False, False))
+        self.assertGreater(done["frames"], 0)
+
     def test_phases_nest_and_belong_to_their_threads(self):
         done = self.run_torch("""
             import threading, tidegauge.torch
