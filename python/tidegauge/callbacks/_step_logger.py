@@ -1,0 +1,82 @@
+"""Figures of GPU memory per step, as a dictionary for TensorBoard, W&B, MLflow and others."""
+
+from __future__ import annotations
+
+from tidegauge.torch import _live
+from tidegauge.torch._holders import Holder, holders
+from tidegauge.torch._peaks import PeakWatch
+from tidegauge.torch._phase import step
+from tidegauge.torch._snapshot import snapshot
+
+
+class StepLogger:
+    """Measures GPU memory from step to step.
+
+        log = StepLogger()
+        for batch in batches:
+            train_step(batch)
+            wandb.log(log.step())
+
+    Args:
+        prefix: put before each key.
+        holder_every: the number of steps between look-ups of the largest holder, from the first; 0 for never. One
+            takes a snapshot of the state: about 1 µs per block with PyTorch 2.11 and newer. Older ones
+            also hand out the events, so there it is looked up only while no history is recorded.
+        device: the ordinal; None takes the device that is current at the first step.
+
+    Attributes:
+        holder: the largest holder at its last look-up, or None.
+    """
+
+    def __init__(self, prefix: str = "gpu_memory/", *, holder_every: int = 10, device: int | None = None) -> None:
+        if holder_every < 0:
+            raise ValueError("holder_every must not be negative")
+        self.holder: Holder | None = None
+        self._prefix, self._holder_every, self._device = prefix, holder_every, device
+        self._count = 0
+        self._watch = PeakWatch()
+        self._watch.start()
+
+    def step(self) -> dict[str, float]:
+        """Ends a step, as `tidegauge.torch.step()` does, and returns its figures.
+
+        Returns:
+            With the prefix before each key:
+            peak_bytes: the highest number of bytes allocated within the step.
+            allocated_bytes, reserved_bytes: at its end.
+            fragmentation: the share of reserved bytes that is free inside segments, 0 to 1.
+            largest_holder_bytes: of the holder with most active memory; at steps that look it up.
+            retries, ooms: since the start of the program.
+            The dictionary is empty while the program has not started CUDA.
+        """
+        step()
+        if not _live.cuda_ready():
+            return {}
+        if self._device is None:
+            self._device = int(_live.torch_module().cuda.current_device())
+        peak = self._watch.stop().get(self._device, 0)
+        stats = _live.stats(self._device)
+        reserved = stats.get("reserved_bytes.all.current", 0)
+        free = reserved - stats.get("active_bytes.all.current", 0)
+        figures: dict[str, float] = {
+            "peak_bytes": peak, "allocated_bytes": stats.get("allocated_bytes.all.current", 0),
+            "reserved_bytes": reserved, "fragmentation": free / reserved if reserved else 0.0,
+            "retries": stats.get("num_alloc_retries", 0), "ooms": stats.get("num_ooms", 0),
+        }
+        if self._holder_every and self._count % self._holder_every == 0:
+            figures.update(self._largest())
+        self._count += 1
+        self._watch = PeakWatch()
+        self._watch.start()
+        return {self._prefix + key: value for key, value in figures.items()}
+
+    def _largest(self) -> dict[str, float]:
+        if self._device is None or (_live.history_on() and not _live.can_skip_events()):
+            return {}
+        found = holders(snapshot(events=False), self._device)
+        self.holder = found[0] if found else None
+        return {"largest_holder_bytes": found[0].bytes if found else 0}
+
+    def close(self) -> None:
+        """Ends the measuring."""
+        self._watch.stop()

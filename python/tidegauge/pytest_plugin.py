@@ -1,0 +1,174 @@
+"""The pytest plugin: limits and leaks of GPU memory per test, and a report per test.
+
+    @pytest.mark.limit_gpu_memory("2GiB")     the test may allocate that much above what was there before
+    @pytest.mark.no_gpu_leak                  nothing that the test allocated may stay
+    pytest --tidegauge[=FOLDER]               a snapshot and a report per test that used a GPU, and a summary
+
+Works under pytest-xdist: each worker measures its own tests, and the summary has those of all workers. Two
+workers on one device do not disturb each other, because PyTorch counts per process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import hashlib
+import pathlib
+import re
+import time
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+PROPERTY = "tidegauge"
+RING_EVENTS = 100_000
+REPORT_LIMIT_S = 60.0
+HUNGRIEST = 10
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds --tidegauge."""
+    parser.getgroup("tidegauge", "GPU memory").addoption(
+        "--tidegauge", nargs="?", const="tidegauge-report", default=None, metavar="FOLDER",
+        help="Write a GPU memory snapshot and a report per test (default folder: tidegauge-report)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Adds the markers, and the summary where results of all workers arrive."""
+    config.addinivalue_line("markers", "limit_gpu_memory(size, device=None): fail if the test allocates more GPU "
+                                       "memory than this above what was allocated before it, e.g. '2GiB'")
+    config.addinivalue_line("markers", "no_gpu_leak(allowed_bytes=0): fail if GPU memory that the test allocated "
+                                       "stays allocated after it")
+    if not hasattr(config, "workerinput"):  # not a worker of xdist
+        config.pluginmanager.register(_Summary(), "tidegauge summary")
+
+
+class _Summary:
+    """The tests with the highest peaks."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, str, str]] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call":
+            for name, value in report.user_properties:
+                if name == PROPERTY and isinstance(value, dict):
+                    self.rows.append((int(value["added_bytes"]), report.nodeid, str(value.get("report", ""))))
+
+    def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
+        if config.getoption("tidegauge") is None:
+            return
+        from .torch._host import text_of_bytes
+
+        terminalreporter.section("GPU memory (tidegauge)")
+        if not self.rows:
+            terminalreporter.line("no test used a GPU through PyTorch")
+        for size, test, report in sorted(self.rows, key=lambda row: (-row[0], row[1]))[:HUNGRIEST]:
+            terminalreporter.line(f"{text_of_bytes(size):>9}  {test}" + (f"  {report}" if report else ""))
+
+
+def _file_name(nodeid: str) -> str:
+    """A name of a file that no other test takes, also on file systems that ignore case."""
+    plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", nodeid).strip("-")[-120:]
+    return f"{plain}-{hashlib.sha256(nodeid.encode()).hexdigest()[:8]}"
+
+
+class _Limits:
+    """The markers of a test, checked before it runs."""
+
+    def __init__(self, item: pytest.Item) -> None:
+        from .torch._sizes import bytes_of
+
+        self.size: int | None = None
+        self.device: int | None = None
+        self.leak: int | None = None
+        marker = item.get_closest_marker("limit_gpu_memory")
+        if marker is not None:
+            if len(marker.args) != 1:
+                raise pytest.UsageError('limit_gpu_memory needs one size: @pytest.mark.limit_gpu_memory("2GiB")')
+            try:
+                self.size = bytes_of(marker.args[0])
+            except ValueError as error:
+                raise pytest.UsageError(f"limit_gpu_memory: {error}") from None
+            self.device = marker.kwargs.get("device")
+        marker = item.get_closest_marker("no_gpu_leak")
+        if marker is not None:
+            self.leak = bytes_of(marker.kwargs.get("allowed_bytes", 0))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Measures the test's call, without its fixtures' set-up."""
+    folder = item.config.getoption("tidegauge")
+    if folder is None and not any(item.get_closest_marker(name) for name in ("limit_gpu_memory", "no_gpu_leak")):
+        return (yield)
+    from .torch import _live
+    from .torch._limit import History
+    from .torch._peaks import PeakWatch
+
+    limits = _Limits(item)
+    history, watch = History(RING_EVENTS), PeakWatch()
+    history.start()
+    with contextlib.suppress(ImportError):
+        history.begin_later()
+    watch.start()
+    try:
+        try:
+            result = yield
+        finally:
+            watch.stop()
+            if limits.leak is not None:
+                gc.collect()
+            if folder is not None and _live.cuda_ready():
+                _write(item, pathlib.Path(folder), watch)
+        _check(limits, watch)
+        return result
+    finally:
+        history.stop()
+
+
+def _check(limits: _Limits, watch: Any) -> None:
+    from .torch import _live
+    from .torch._host import text_of_bytes
+    from .torch._limit import holders_at_peak
+    from .torch._holders import holders
+    from .torch._snapshot import snapshot
+
+    for device, added in sorted(watch.added_bytes().items()):
+        if limits.size is not None and added > limits.size and limits.device in (None, device):
+            lines = holders_at_peak(device)
+            text = (f"the test allocated {text_of_bytes(added)} on cuda:{device}, more than its limit of "
+                    f"{text_of_bytes(limits.size)}.{' At the peak:' if lines else ''}")
+            pytest.fail("\n  ".join([text, *lines]), pytrace=False)
+        now = _live.stats(device).get("allocated_bytes.all.current", 0)
+        left = now - watch.start_bytes.get(device, 0)
+        if limits.leak is not None and left > limits.leak:
+            held = holders(snapshot(events=False), device)[:3]
+            pytest.fail("\n  ".join([f"{text_of_bytes(left)} that the test allocated on cuda:{device} stayed. "
+                                     "The largest holders now:",
+                                     *(f"{text_of_bytes(each.bytes)} in {each.blocks} blocks  {each.label}"
+                                       for each in held)]), pytrace=False)
+
+
+def _write(item: pytest.Item, folder: pathlib.Path, watch: Any) -> None:
+    """Snapshot and report of a test that allocated something, and its figures for the summary."""
+    from .torch import _host
+    from .torch._engine import report_of
+    from .torch._snapshot import save
+
+    added = max(watch.added_bytes().values(), default=0)
+    peak = max(watch.peak_bytes.values(), default=0)
+    if added <= 0:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{_file_name(item.nodeid)}.pickle"
+    values = {"added_bytes": added, "peak_bytes": peak, "report": ""}
+    try:
+        save(path)
+        report = report_of(path, time.monotonic() + REPORT_LIMIT_S, int(_host.headroom().bytes * 0.8))
+        path.with_suffix(".txt").write_text(report.text or f"no report: {report.problem}\n")
+        values["report"] = str(path.with_suffix(".txt"))
+    except OSError as error:
+        item.warn(pytest.PytestWarning(f"tidegauge: no report of this test: {error}"))
+    item.user_properties.append((PROPERTY, values))

@@ -1,0 +1,172 @@
+"""Checks that memory does not grow from step to step."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
+from statistics import median
+from types import TracebackType
+from typing import ParamSpec, TypeVar
+
+from tidegauge import Error
+
+from . import _live
+from ._holders import Holder, holders
+from ._host import text_of_bytes
+from ._limit import History
+from ._phase import after_step
+from ._snapshot import snapshot
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+LEAST_STEPS = 6
+
+
+class MemoryGrowth(Error):
+    """Memory grew from step to step.
+
+    Attributes:
+        device: the ordinal.
+        bytes_per_step: the median growth, in bytes.
+        steps: how many steps were compared.
+        holders: what grew, the largest first, as text; without stacks if history was off.
+    """
+
+    def __init__(self, device: int, bytes_per_step: float, steps: int, holders: list[str]) -> None:
+        self.device, self.bytes_per_step, self.steps, self.holders = device, bytes_per_step, steps, holders
+        text = f"memory of cuda:{device} grew by {text_of_bytes(bytes_per_step)} a step over {steps} steps"
+        super().__init__("\n  ".join([text + (". What grew:" if holders else ""), *holders]))
+
+
+def growth_of(values: Sequence[int]) -> float:
+    """Bytes per step by which the values grow; 0 if they do not grow steadily.
+
+    They grow if the smallest of the last third is above the largest of the first third. So memory that
+    swings, or that grew once, does not count. The rate is the median of all slopes (Theil-Sen).
+    """
+    third = max(1, len(values) // 3)
+    if len(values) < 2 or min(values[-third:]) <= max(values[:third]):
+        return 0.0
+    slopes = [(values[later] - values[early]) / (later - early)
+              for later in range(len(values)) for early in range(later)]
+    return max(0.0, median(slopes))
+
+
+def grown(before: list[Holder], after: list[Holder], rows: int = 3) -> list[str]:
+    """What holds more than before, as lines of text."""
+    held = {each.label: each.bytes for each in before}
+    more = sorted(((each.bytes - held.get(each.label, 0), each.label) for each in after), reverse=True)
+    return [f"+{text_of_bytes(size)}  {label}" for size, label in more[:rows] if size > 0]
+
+
+class assert_no_growth:
+    """Raises `MemoryGrowth` if allocated memory grows from step to step.
+
+        for _ in tidegauge.torch.assert_no_growth(steps=20):   # an iterator
+            train_step()
+
+        with tidegauge.torch.assert_no_growth(steps=20):       # or a block; step() ends each step
+            for batch in batches:
+                train_step(batch)
+                tidegauge.torch.step()
+
+        @tidegauge.torch.assert_no_growth(steps=20)            # or a function; each call is a step
+        def train_step(batch): ...
+
+    Reference cycles are collected at the end of each step. Stacks of live blocks are recorded meanwhile, so
+    that the error says which line grew.
+
+    Args:
+        steps: how many steps are compared, 6 or more. Later ones are not.
+        warmup: steps before them that may allocate what stays, such as optimizer state.
+        allowed_bytes_per_step: growth that is accepted.
+
+    Raises:
+        ValueError: fewer than 6 steps, or a negative argument.
+        Error: a block ended before its steps did.
+    """
+
+    def __init__(self, steps: int, *, warmup: int = 3, allowed_bytes_per_step: int = 0) -> None:
+        if steps < LEAST_STEPS:
+            raise ValueError(f"steps must be {LEAST_STEPS} or more, not {steps}")
+        if warmup < 0 or allowed_bytes_per_step < 0:
+            raise ValueError("warmup and allowed_bytes_per_step must not be negative")
+        self._steps, self._warmup, self._allowed = steps, warmup, allowed_bytes_per_step
+        self._end: Callable[[], None] = lambda: None
+        self._seen = 0
+        self._values: dict[int, list[int]] = {}
+        self._before: dict[int, list[Holder]] = {}
+        self._history = History(1, level="state")
+
+    def _begin(self) -> None:
+        self._seen = 0
+        self._values.clear()
+        self._before.clear()
+        self._history.start()
+        if _live.torch_imported():
+            self._history.begin_later()
+
+    def _holders(self) -> dict[int, list[Holder]]:
+        taken = snapshot(events=False)
+        return {device: holders(taken, device) for device in _live.devices()}
+
+    def step(self) -> None:
+        """Ends a step. Needed only where `tidegauge.torch.step()` is not called."""
+        self._seen += 1
+        if self._seen < self._warmup or self._seen > self._warmup + self._steps:
+            return
+        gc.collect()
+        if self._seen == self._warmup or (self._warmup == 0 and self._seen == 1):
+            self._before = self._holders()
+        if self._seen > self._warmup:
+            for device in _live.devices():
+                now = _live.stats(device).get("allocated_bytes.all.current", 0)
+                self._values.setdefault(device, []).append(now)
+        if self._seen == self._warmup + self._steps:
+            self._judge()
+
+    def _judge(self) -> None:
+        try:
+            for device, values in self._values.items():
+                growth = growth_of(values)
+                if growth > self._allowed:
+                    raise MemoryGrowth(device, growth, len(values),
+                                       grown(self._before.get(device, []), self._holders().get(device, [])))
+        finally:
+            self._history.stop()
+
+    def __enter__(self) -> assert_no_growth:
+        self._begin()
+        self._end = after_step(lambda number: self.step())
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._end()
+        self._history.stop()
+        wanted = self._warmup + self._steps
+        if kind is None and self._seen < wanted:
+            raise Error(f"assert_no_growth() saw {self._seen} steps of {wanted}: "
+                        "call tidegauge.torch.step() after each")
+
+    def __iter__(self) -> Iterator[int]:
+        self._begin()
+        try:
+            for number in range(self._warmup + self._steps):
+                yield number
+                self.step()
+        finally:
+            self._history.stop()
+
+    def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
+        @wraps(function)
+        def stepped(*args: P.args, **kwargs: P.kwargs) -> T:
+            if self._seen == 0:
+                self._begin()
+            result = function(*args, **kwargs)
+            self.step()
+            return result
+
+        return stepped

@@ -1,0 +1,217 @@
+"""The hook that runs when PyTorch's allocator is out of memory.
+
+    PyTorch: malloc fails -> frees its cache, tries again, fails
+               -> observer (here; the allocator's lock is not held) -> OutOfMemoryError
+
+The first failure writes; later ones only count, except those that are worse than all before and come from
+another stack. An exception in an observer would replace the OutOfMemoryError, so none leaves it.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import sys
+import threading
+import time
+from dataclasses import asdict, dataclass
+from types import FrameType
+
+from . import _children, _live, _uncaught
+from ._write_oom import Failure, Stack, write_oom
+
+SEEN_STACKS = 4096
+FRAMES_OF_A_STACK = 64
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The arguments of `on_oom()`."""
+
+    folder: str
+    history: int = 0
+    max_files: int = 3
+    max_folder_bytes: int = 4 << 30
+    keep_free_bytes: int = 1 << 30
+    max_delay_s: float = 10.0
+    report: bool = True
+    spawned: bool = True
+
+    def checked(self) -> Settings:
+        """Itself; raises ValueError if a value is out of its range."""
+        for name in ("history", "max_files", "max_folder_bytes", "keep_free_bytes", "max_delay_s"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative")
+        return self
+
+
+class OomHook:
+    """What `on_oom()` returns: counts, files written, and `close()`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._reset()
+
+    def _reset(self) -> None:
+        self.ooms = 0
+        self.files: list[pathlib.Path] = []
+        self.closed = False
+        self._worst_bytes = -1
+        self._writes = 0
+        self._seen: set[int] = set()
+        self._busy = threading.Lock()
+
+    def close(self) -> None:
+        """Ends the hook. History that it switched on stays on."""
+        self.closed = True
+        if _current is self:
+            _children.arm_spawned_children(None)
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else "armed"
+        return f"<OomHook {state}: {self.ooms} out of memory, {len(self.files)} files in {self.settings.folder}>"
+
+    def observe(self, device: int, requested: int, total: int, free: int, stack: Stack = ()) -> None:
+        """PyTorch's observer. Returns at once unless this failure is the first or a worse one.
+
+        Args:
+            stack: of the request, innermost frame first; () takes that of the caller.
+        """
+        start = time.monotonic()
+        try:
+            self.ooms += 1
+            if self.closed or self._writes >= self.settings.max_files:
+                return
+            stack = stack or _stack()
+            key = hash(stack) if stack else hash((device, requested))
+            if key in self._seen or len(self._seen) >= SEEN_STACKS:
+                return
+            self._seen.add(key)
+            wanted = _live.stats(device).get("allocated_bytes.all.current", 0) + requested
+            # Another thread that writes now must not wait, nor be waited for.
+            if wanted <= self._worst_bytes or not self._busy.acquire(blocking=False):
+                return
+            try:
+                self._worst_bytes, self._writes = wanted, self._writes + 1
+                failure = Failure(device, requested, total, free, self._writes, self.ooms, stack, start)
+                self.files += write_oom(failure, self.settings)
+            finally:
+                self._busy.release()
+        except KeyboardInterrupt:
+            # Ctrl-C ends the writing. The program gets it after its OutOfMemoryError is under way.
+            threading.Timer(0.05, _interrupt).start()
+        except BaseException as error:  # nothing may replace the program's OutOfMemoryError
+            _say(f"tidegauge: the out-of-memory hook failed: {type(error).__name__}: {error}")
+
+
+def _interrupt() -> None:
+    """Sends Ctrl-C once more: a real signal, since it must end a call that waits, too."""
+    main = threading.main_thread().ident
+    if main is not None:
+        signal.pthread_kill(main, signal.SIGINT)
+
+
+def _say(text: str) -> None:
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except (OSError, ValueError, AttributeError):  # stderr is closed, or None
+        pass
+
+
+def _stack() -> Stack:
+    """File, line and function of the program's frames, innermost first.
+
+    A backward pass runs in a thread without Python frames; then the main thread's, which waits for it.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename == __file__:
+        frame = frame.f_back
+    if frame is None:
+        main = threading.main_thread().ident
+        frame = sys._current_frames().get(main) if main is not None else None
+    found: list[tuple[str, int, str]] = []
+    while frame is not None and len(found) < FRAMES_OF_A_STACK:
+        found.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
+        frame = frame.f_back
+    return tuple(found)
+
+
+_current: OomHook | None = None
+_attached = False
+
+
+def _observer(device: int, requested: int, total: int, free: int, stack: Stack = ()) -> None:
+    """The one observer of the process: PyTorch cannot detach any."""
+    if _current is not None:
+        _current.observe(device, requested, total, free, stack)
+
+
+def _attach() -> None:
+    global _attached
+    if not _attached:
+        if _uncaught.observers_work():
+            _live.torch_module()._C._cuda_attach_out_of_memory_observer(_observer)
+        else:
+            _uncaught.watch_uncaught(_observer)
+        _attached = True
+    if _current is not None and _current.settings.history and not _live.history_on():
+        _live.start_history(_current.settings.history, context="alloc")
+
+
+def _after_fork() -> None:
+    """A child counts and names its files for itself."""
+    if _current is not None:
+        closed = _current.closed
+        _current._reset()
+        _current.closed = closed
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def on_oom(folder: str | os.PathLike[str], *, history: int = 0, max_files: int = 3,
+           max_folder_bytes: int = 4 << 30, keep_free_bytes: int = 1 << 30, max_delay_s: float = 10.0,
+           report: bool = True, spawned: bool = True) -> OomHook:
+    """Writes a snapshot and its report when memory runs out, and says so in five lines on stderr.
+
+        tidegauge.torch.on_oom("oom", history=100_000)
+
+    One line near the start of the program. Torch need not be imported yet, and CUDA is not started. The
+    program's OutOfMemoryError is raised as without the hook. A second call replaces the settings.
+
+    Files are `oom-HOST-rRANK-pPID-N.pickle` (snapshot), `.txt` (report) and `.json` (figures, and what
+    helps). Written are the first failure, and each that is worse than all before and comes from another
+    stack. If memory, disk or time are short, events are left out, then the snapshot; the lines say so.
+
+    Args:
+        folder: made if it is missing.
+        history: the number of events of each device to record from the start, the newest, with Python stacks;
+            0 leaves the recording as the program has it. Cost: about 1.7 µs per allocation, 400 bytes of
+            host memory per event.
+        max_files: snapshots of this process.
+        max_folder_bytes: of all snapshots in the folder, in bytes.
+        keep_free_bytes: what stays free of the disk, in bytes.
+        max_delay_s: the longest delay of one OutOfMemoryError, in seconds. An error that was seen at the
+            same stack before is delayed by less than a millisecond.
+        report: run `tidegauge report`, in a process of low priority.
+        spawned: arm processes that `multiprocessing` spawns as well. Forked ones always are.
+
+    Returns:
+        The hook: `ooms`, `files`, `close()`.
+
+    Raises:
+        OSError: the folder cannot be made or written.
+        ValueError: an argument is negative.
+    """
+    global _current
+    path = pathlib.Path(folder).absolute()
+    settings = Settings(str(path), history, max_files, max_folder_bytes, keep_free_bytes, max_delay_s,
+                        report, spawned).checked()
+    path.mkdir(parents=True, exist_ok=True)
+    if not os.access(path, os.W_OK):
+        raise PermissionError(f"cannot write into {path}")
+    _current = OomHook(settings)
+    _children.arm_spawned_children(asdict(settings) if spawned else None)
+    _children.when_torch_is_imported(lambda: _live.when_cuda_starts(_attach))
+    return _current

@@ -1,0 +1,126 @@
+"""Snapshots now and then, the newest of which are kept."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pathlib
+import sys
+import threading
+from types import TracebackType
+
+from . import _files, _host, _live, _plan
+from ._phase import after_step
+from ._snapshot import with_names
+from ._stream import write_snapshot
+
+
+class Periodic:
+    """What `periodic()` returns; `close()` ends it, as does the end of a with block.
+
+    Attributes:
+        files: snapshots that were written and not removed since.
+        problem: why the last snapshot was not written, or not whole; empty if it was.
+    """
+
+    def __init__(self, folder: pathlib.Path, every_s: float, every_steps: int, keep: int, events: bool,
+                 max_bytes: int, keep_free_bytes: int) -> None:
+        self.files: list[pathlib.Path] = []
+        self.problem = ""
+        self._folder, self._keep, self._events = folder, keep, events
+        self._max_bytes, self._keep_free_bytes = max_bytes, keep_free_bytes
+        self._every_s, self._every_steps = every_s, every_steps
+        self._count = 0
+        self._lock, self._stop = threading.Lock(), threading.Event()
+        self._end_steps = after_step(self._after_step) if every_steps else lambda: None
+        self._thread = threading.Thread(target=self._watch, name="tidegauge periodic", daemon=True)
+        if every_s:
+            self._thread.start()
+        # PyTorch must not be asked while the interpreter ends.
+        atexit.register(self.close)
+
+    def _stem(self) -> str:
+        return f"every-{_host.host_name()}-r{_host.rank()}-p{os.getpid()}"
+
+    def _after_step(self, number: int) -> None:
+        if (number + 1) % self._every_steps == 0:
+            self.write()
+
+    def _watch(self) -> None:
+        while not self._stop.wait(self._every_s):
+            self.write()
+
+    def write(self) -> pathlib.Path | None:
+        """Writes a snapshot now; returns its file, or None with the reason in `problem`."""
+        if not _live.cuda_ready():
+            self.problem = "the program has not started CUDA"
+            return None
+        with self._lock:
+            try:
+                return self._write()
+            except Exception as error:  # a snapshot that fails must not end the training
+                self.problem = f"{type(error).__name__}: {error}"
+                print(f"tidegauge: no periodic snapshot: {self.problem}", file=sys.stderr)
+                return None
+
+    def _write(self) -> pathlib.Path | None:
+        pattern = f"{self._stem()}-*.pickle"
+        plan = _plan.plan_now(self._folder, pattern, self._max_bytes, self._keep_free_bytes, float("inf"))
+        self.problem = plan.reason
+        if plan.take == _plan.COUNTERS:
+            return None
+        self._count += 1
+        path = self._folder / f"{self._stem()}-{self._count:06d}.pickle"
+        taken = with_names(_live.take(self._events and plan.take == _plan.EVENTS), lazily=True)
+        _files.write_whole(path, lambda file: write_snapshot(file, taken))
+        self.files.append(path)
+        removed = _files.drop_oldest(self._folder, pattern, self._keep)
+        self.files = [each for each in self.files if each not in removed]
+        return path
+
+    def close(self) -> None:
+        """Ends the snapshots. Those on the disk stay."""
+        self._stop.set()
+        self._end_steps()
+        atexit.unregister(self.close)
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(timeout=60)
+
+    def __enter__(self) -> Periodic:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+
+def periodic(folder: str | os.PathLike[str], *, every_s: float = 0.0, every_steps: int = 0, keep: int = 5,
+             events: bool = True, max_bytes: int = 4 << 30, keep_free_bytes: int = 1 << 30) -> Periodic:
+    """Writes snapshots at intervals, and keeps the newest.
+
+        with tidegauge.torch.periodic("memory", every_s=600):
+            train()
+
+    Files are `every-HOST-rRANK-pPID-NNNNNN.pickle`. Events are in them only if PyTorch records; see
+    `record()`. Memory and disk are bounded as in `on_oom()`.
+
+    Args:
+        folder: made if it is missing.
+        every_s: seconds between snapshots, taken by a thread; 0 for none.
+        every_steps: a snapshot after this number of calls of `step()`, in the caller's thread; 0 for none.
+        keep: how many snapshots of this process stay.
+        events: False leaves the events out where PyTorch can (2.11).
+        max_bytes: of this process's snapshots together.
+        keep_free_bytes: what stays free of the disk.
+
+    Raises:
+        OSError: the folder cannot be made.
+        ValueError: neither `every_s` nor `every_steps`, or an argument out of its range.
+    """
+    if every_s < 0 or every_steps < 0 or not (every_s or every_steps):
+        raise ValueError("periodic() needs every_s or every_steps above 0")
+    if keep < 1:
+        raise ValueError(f"keep must be 1 or more, not {keep}")
+    path = pathlib.Path(folder).absolute()
+    path.mkdir(parents=True, exist_ok=True)
+    return Periodic(path, every_s, every_steps, keep, events, max_bytes, keep_free_bytes)

@@ -1,0 +1,119 @@
+"""Records the allocator's history round a block of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+
+from ._engine import open_trace
+from ._live import history_on, start_history, stop_history, torch_module
+from ._snapshot import snapshot
+
+if TYPE_CHECKING:
+    from tidegauge import Trace
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# As PyTorch's examples have it: some 40 MB of host memory per device when full.
+RING_EVENTS = 100_000
+
+
+class Recording:
+    """History of the allocator, from the start of a block to its end.
+
+        with tidegauge.torch.record() as r:
+            train()
+        print(r.trace.report())
+
+    If PyTorch records already, its ring is left as it is, and recording continues after the block.
+    The snapshot is taken at the end also when the block raises.
+
+    Attributes:
+        snapshot: PyTorch's dictionary, at the end of the block; None before.
+    """
+
+    def __init__(self, max_events: int = RING_EVENTS, stacks: str = "python") -> None:
+        if max_events < 1:
+            raise ValueError(f"max_events must be 1 or more, not {max_events}")
+        if stacks not in ("python", "all"):
+            raise ValueError(f"stacks must be 'python' or 'all', not {stacks!r}")
+        self.snapshot: dict[str, Any] | None = None
+        self._max_events, self._stacks, self._started = max_events, stacks, False
+        self._trace: Trace | None = None
+
+    @property
+    def trace(self) -> Trace:
+        """The recording, opened by `tidegauge.open()` at the first use. No file is written.
+
+        Raises:
+            RuntimeError: the block has not ended.
+        """
+        if self._trace is None:
+            if self.snapshot is None:
+                raise RuntimeError("the recording has not ended: use .trace after the with block")
+            self._trace = open_trace(self.snapshot)
+        return self._trace
+
+    def __enter__(self) -> Recording:
+        torch_module().cuda.init()
+        if not history_on():
+            start_history(self._max_events, stacks=self._stacks)
+            self._started = True
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        try:
+            self.snapshot, self._trace = snapshot(), None
+        finally:
+            if self._started:
+                stop_history()
+                self._started = False
+
+
+class _Record(Recording):
+    """`record()`: a recording that can also decorate a function."""
+
+    def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
+        return _decorated(function, self._max_events, self._stacks)
+
+
+def _decorated(function: Callable[P, T], max_events: int, stacks: str) -> Callable[P, T]:
+    @wraps(function)
+    def recorded(*args: P.args, **kwargs: P.kwargs) -> T:
+        recording = Recording(max_events, stacks)
+        recorded.recording = recording  # type: ignore[attr-defined]
+        with recording:
+            return function(*args, **kwargs)
+
+    return recorded
+
+
+@overload
+def record(function: Callable[P, T], /) -> Callable[P, T]: ...
+@overload
+def record(*, max_events: int = ..., stacks: str = ...) -> _Record: ...
+
+
+def record(function: Callable[..., Any] | None = None, /, *, max_events: int = RING_EVENTS,
+           stacks: str = "python") -> Any:
+    """Records the allocator's history: a context manager, or a decorator with or without arguments.
+
+    A decorated function keeps its newest recording in its attribute `recording`.
+
+    Args:
+        max_events: the ring of each device, in events; 240 to 400 bytes of host memory each. The newest
+            are kept.
+        stacks: "python", or "all" for C++ frames as well.
+
+    Raises:
+        ImportError: PyTorch is not installed.
+        RuntimeError: at the start: this process has no CUDA device.
+        ValueError: an argument is out of its range.
+    """
+    if function is not None:
+        return _decorated(function, max_events, stacks)
+    return _Record(max_events, stacks)

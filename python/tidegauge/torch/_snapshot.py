@@ -1,0 +1,79 @@
+"""Takes a snapshot and adds what Tidegauge knows: names of tensors, and phases that PyTorch missed."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterator
+from typing import Any
+
+from ._files import write_whole
+from ._live import take
+from ._names import registry
+from ._phase import missing_phases
+from ._stream import Items, write_snapshot
+
+VERSION = 1
+
+
+def _tensors() -> Iterator[dict[str, Any]]:
+    for each in registry.resolve():
+        yield each.to_dict()
+
+
+def _tensors_while_writing() -> Iterator[dict[str, Any]]:
+    """Another thread may change an optimizer meanwhile. Then some names are missing, not the file."""
+    try:
+        yield from _tensors()
+    except RuntimeError:
+        return
+
+
+def with_names(snapshot: dict[str, Any], lazily: bool = False) -> dict[str, Any]:
+    """Adds the key "tidegauge", and phases to "external_annotations".
+
+    Args:
+        snapshot: changed in place.
+        lazily: the names are resolved when the snapshot is written, and are never a list in memory.
+    """
+    tensors = Items(_tensors_while_writing()) if lazily else list(_tensors())
+    snapshot["tidegauge"] = {"version": VERSION, "tensors": tensors}
+    missing = missing_phases(snapshot.get("external_annotations", []))
+    if missing:
+        snapshot["external_annotations"] = [*snapshot.get("external_annotations", []), *missing]
+    return snapshot
+
+
+def snapshot(events: bool = True) -> dict[str, Any]:
+    """A snapshot of the live allocator: PyTorch's dictionary, with the names of tensors in it.
+
+    `tidegauge.open(snapshot())` opens it without a file. Events and stacks are in it only if PyTorch
+    recorded them; see `record()`.
+
+    Args:
+        events: False leaves the events out where PyTorch can (2.11 and newer).
+
+    Returns:
+        A dictionary: "segments", "device_traces", …, and "tidegauge".
+
+    Raises:
+        ImportError: PyTorch is not installed.
+        RuntimeError: this process has no CUDA device.
+    """
+    return with_names(take(events))
+
+
+def save(path: str | pathlib.Path, events: bool = True) -> int:
+    """Writes a snapshot to a file, in bounded memory. The file is whole or absent.
+
+    Args:
+        path: the file, usually `….pickle`.
+        events: as of `snapshot()`.
+
+    Returns:
+        The size of the file in bytes.
+
+    Raises:
+        OSError: the file could not be written.
+    """
+    taken = with_names(take(events), lazily=True)
+    return write_whole(pathlib.Path(path), lambda file: write_snapshot(file, taken))

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""limit(), assert_no_growth() and periodic() on real PyTorch, and what they rest on without it."""
+import pickle
+import unittest
+
+import programs
+
+if not programs.PACKAGE.joinpath("tidegauge/__init__.py").exists():
+    raise unittest.SkipTest(f"no package tidegauge in {programs.PACKAGE}")
+from tidegauge.torch._growth import growth_of, grown
+from tidegauge.torch._holders import Holder, holders
+from tidegauge.torch._sizes import bytes_of
+
+START = """
+    import tidegauge.torch
+    torch = no_math_libraries()
+    MIB = 1 << 20
+    def take(mib): return torch.empty(mib * MIB, dtype=torch.uint8, device="cuda")
+"""
+
+
+class Plain(unittest.TestCase):
+    def test_sizes(self):
+        self.assertEqual([bytes_of(each) for each in ("4GiB", "1.5 GB", "512k", "0", 7, " 2 MiB ", "3b")],
+                         [4 << 30, 1_500_000_000, 512 << 10, 0, 7, 2 << 20, 3])
+        for wrong in ("", "GiB", "4 gigs", "-1", -1, "1e9"):
+            with self.assertRaises(ValueError):
+                bytes_of(wrong)
+
+    def test_growth(self):
+        self.assertEqual(growth_of([100 * at for at in range(10)]), 100)
+        self.assertEqual(growth_of([5] * 10), 0)
+        self.assertEqual(growth_of([0, 9, 0, 9, 0, 9, 0, 9, 0]), 0)  # swings
+        self.assertEqual(growth_of([0, 50, 50, 50, 50, 50, 50, 50, 50]), 0)  # once
+        self.assertEqual(growth_of([9, 8, 7, 6, 5, 4]), 0)
+        self.assertEqual(growth_of([1]), 0)
+
+    def test_what_grew(self):
+        before = [Holder(100, 1, "a"), Holder(50, 1, "b")]
+        after = [Holder(100, 1, "a"), Holder(70, 2, "b"), Holder(30, 1, "c")]
+        self.assertEqual(grown(before, after), ["+30 B  c", "+20 B  b"])
+
+    def test_holders_have_names_or_lines(self):
+        frames = [{"filename": "/x/torch/nn/linear.py", "line": 1, "name": "forward"},
+                  {"filename": "/home/train.py", "line": 41, "name": "step"}]
+        block = {"size": 512, "state": "active_allocated", "frames": frames}
+        snapshot = {"segments": [
+            {"device": 0, "address": 0, "blocks": [block, block, {**block, "state": "inactive"}, block]},
+            {"device": 1, "address": 0, "blocks": [{**block, "frames": []}]}],
+            "tidegauge": {"tensors": [{"device": 0, "address": 1536, "name": "w.grad", "kind": "gradient", "of": "w"}]}}
+        self.assertEqual(holders(snapshot, 0), [Holder(1024, 2, "train.py:41 step"), Holder(512, 1, "gradients")])
+        self.assertEqual(holders(snapshot, 1), [Holder(512, 1, "no stack recorded")])
+
+
+class Limit(programs.TorchTest):
+    def test_over_the_limit_says_by_how_much_and_what_held_it(self):
+        done = self.run_torch(START, """
+            def hungry(): a = take(3); b = take(3)
+            with tidegauge.torch.limit(peak="6MiB"):
+                hungry()
+            try:
+                with tidegauge.torch.limit(peak="5MiB"):
+                    hungry()
+            except tidegauge.torch.MemoryLimitExceeded as error:
+                give(peak=error.peak_bytes, limit=error.limit_bytes, text=str(error),
+                     base=isinstance(error, tidegauge.Error))
+            give(on=torch._C._cuda_isHistoryEnabled())
+        """)
+        self.assertEqual((done["peak"], done["limit"], done["base"], done["on"]), (6 << 20, 5 << 20, True, False))
+        self.assertIn("6.00 MiB allocated at the peak, 1.00 MiB more than the limit of 5.00 MiB", done["text"])
+        self.assertIn("hungry", done["text"])
+
+    def test_as_a_decorator_and_nested(self):
+        done = self.run_torch(START, """
+            @tidegauge.torch.limit(peak="4MiB", explain=False)
+            def inner(): take(3)
+            torch.cuda.init()
+            with tidegauge.torch.limit(peak="10MiB"):
+                take(8)
+                inner()
+                inner()
+            try:
+                with tidegauge.torch.limit(peak="7MiB"):
+                    take(8)
+                    inner()
+            except tidegauge.torch.MemoryLimitExceeded as error:
+                give(outer=error.peak_bytes)
+            try:
+                with tidegauge.torch.limit(peak="1MiB"):
+                    take(8)
+                    raise KeyError("of the program")
+            except KeyError:
+                give(own=True)
+        """)
+        self.assertEqual(done["outer"], 8 << 20)
+        self.assertTrue(done["own"])
+
+    def test_cuda_started_inside_and_devices(self):
+        done = self.run_torch(START, """
+            given = []
+            try:
+                with tidegauge.torch.limit(peak="2MiB", device=1):
+                    kept = torch.empty(3 * MIB, dtype=torch.uint8, device="cuda:0")
+                    kept = torch.empty(3 * MIB, dtype=torch.uint8, device="cuda:1")
+            except tidegauge.torch.MemoryLimitExceeded as error:
+                give(device=error.device, text=str(error))
+        """, FAKE_GPU_COUNT="2")
+        self.assertEqual(done["device"], 1)
+        self.assertIn("program.py", done["text"])
+
+
+class Growth(programs.TorchTest):
+    def test_a_leak_is_found_and_named(self):
+        done = self.run_torch(START, """
+            leaked = []
+            def leak(): leaked.append(take(1))
+            def fine(): take(1)
+            errors = []
+            def tried(act):
+                try: act()
+                except tidegauge.torch.MemoryGrowth as error: return [error.bytes_per_step, str(error)]
+            def iterator(function):
+                for _ in tidegauge.torch.assert_no_growth(steps=8, warmup=2): function()
+            def block(function):
+                with tidegauge.torch.assert_no_growth(steps=8, warmup=0):
+                    for _ in range(20): function(); tidegauge.torch.step()
+            def decorator(function):
+                stepped = tidegauge.torch.assert_no_growth(steps=8)(function)
+                for _ in range(20): stepped()
+            torch.cuda.init()
+            for form in (iterator, block, decorator):
+                give(form=form.__name__, leak=tried(lambda: form(leak)), fine=tried(lambda: form(fine)),
+                     on=torch._C._cuda_isHistoryEnabled())
+        """)
+        self.assertEqual([values["form"] for values in done.given], ["iterator", "block", "decorator"])
+        for values in done.given:
+            with self.subTest(values["form"]):
+                self.assertEqual(values["leak"][0], 1 << 20)
+                self.assertIn("leak", values["leak"][1].split("What grew:")[1])
+                self.assertIsNone(values["fine"])
+                self.assertFalse(values["on"])
+
+    def test_too_few_steps_and_wrong_arguments(self):
+        self.run_torch(START, """
+            try:
+                with tidegauge.torch.assert_no_growth(steps=8): tidegauge.torch.step()
+            except tidegauge.Error as error:
+                assert "saw 1 steps of 11" in str(error), error
+            else:
+                sys.exit("too few steps were taken")
+            for options in ({"steps": 3}, {"steps": 8, "warmup": -1}):
+                try: tidegauge.torch.assert_no_growth(**options)
+                except ValueError: continue
+                sys.exit(f"{options} was taken")
+        """)
+
+
+class Periodic(programs.TorchTest):
+    def test_by_steps_with_rotation(self):
+        done = self.run_torch(START, """
+            with tidegauge.torch.periodic(OUT, every_steps=2, keep=3, keep_free_bytes=0) as p:
+                kept = take(1)
+                for _ in range(11): tidegauge.torch.step()
+            tidegauge.torch.step()
+            give(files=[path.name for path in p.files], problem=p.problem)
+        """)
+        self.assertEqual([name[-13:] for name in done["files"]],
+                         ["000003.pickle", "000004.pickle", "000005.pickle"])
+        self.assertEqual(sorted(path.name for path in self.out.iterdir()), sorted(done["files"]))
+        self.assertEqual(done["problem"], "")
+        snapshot = pickle.loads((self.out / done["files"][-1]).read_bytes())
+        self.assertEqual(sum(segment["active_size"] for segment in snapshot["segments"]), 1 << 20)
+
+    def test_by_a_thread(self):
+        done = self.run_torch(START, """
+            import threading, time
+            from tidegauge.torch import _periodic
+            written = threading.Semaphore(0)
+            writer = _periodic.Periodic.write
+            def write(self):
+                writer(self); written.release()
+            _periodic.Periodic.write = write
+            p = tidegauge.torch.periodic(OUT, every_s=0.05, keep=2, keep_free_bytes=0)
+            assert written.acquire(timeout=60)
+            assert p.files == [] and "not started CUDA" in p.problem
+            kept = take(1)
+            for _ in range(20):
+                assert written.acquire(timeout=60)
+            give(alive=p._thread.is_alive(), count=len(p.files))
+            p.close()
+            give(after=p._thread.is_alive(), left=len(list(OUT.iterdir())))
+        """)
+        self.assertEqual((done["alive"], done["after"], done["left"]), (True, False, 2))
+
+    def test_a_full_disk_and_a_program_that_ends_without_closing(self):
+        done = self.run_torch(START, """
+            kept = take(1)
+            full = tidegauge.torch.periodic(OUT, every_s=3600, keep_free_bytes=1 << 60)
+            give(written=full.write(), problem=full.problem)
+            for options in ({}, {"every_s": -1}, {"every_s": 1, "keep": 0}):
+                try: tidegauge.torch.periodic(OUT, **options)
+                except ValueError: continue
+                sys.exit(f"{options} was taken")
+        """)
+        self.assertIsNone(done["written"])
+        self.assertIn("the disk or the folder's budget has room for 0 B", done["problem"])
+
+
+if __name__ == "__main__":
+    unittest.main()

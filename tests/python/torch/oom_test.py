@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""The hook of out-of-memory errors, on real PyTorch: what it writes, when, and that it never gets in the way."""
+import json
+import pickle
+import unittest
+
+import programs
+
+EAT = """
+    torch = no_math_libraries()
+    held = []
+
+    def eat(step=1 << 24):
+        while True:
+            held.append(torch.empty(step, dtype=torch.uint8, device="cuda"))
+
+    def fails(act, *arguments):
+        try:
+            act(*arguments)
+        except torch.cuda.OutOfMemoryError as error:
+            return type(error).__name__
+"""
+
+
+def files(folder, ending):
+    return sorted(folder.glob(f"oom-*.{ending}"))
+
+
+class OutOfMemory(programs.TorchTest):
+    def test_the_first_failure_writes_snapshot_report_and_figures(self):
+        done = self.run_torch("""
+            import tidegauge.torch
+            assert "torch" not in sys.modules
+            tidegauge.torch.on_oom(OUT, history=1000, keep_free_bytes=0, max_delay_s=90)
+            """, EAT, """
+            assert not torch.cuda.is_initialized()
+            give(error=fails(eat), blocks=len(held), files=0)
+        """)
+        self.assertEqual(done["error"], "OutOfMemoryError")
+        path, = files(self.out, "pickle")
+        device = self.report(path)["devices"][0]
+        self.assertEqual(len(device["ooms"]), 1)
+        self.assertEqual(device["ooms"][0]["requested_bytes"], 1 << 24)
+        self.assertEqual(device["holders_at_oom"]["rows"][0]["blocks"], done["blocks"])
+        self.assertIn("eat", device["holders_at_oom"]["rows"][0]["label"])
+        figures = json.loads(path.with_suffix(".json").read_text())
+        self.assertEqual(figures["requested_bytes"], 1 << 24)
+        self.assertEqual(figures["stack"][0][2], "eat")
+        self.assertEqual(figures["missing"], [])
+        self.assertIn("What helps", path.with_suffix(".txt").read_text())
+        self.assertEqual(list(self.out.glob(".*.tmp")), [])
+
+    def test_five_lines_on_stderr(self):
+        done = self.run_torch("""
+            import tidegauge.torch
+            tidegauge.torch.on_oom(OUT, history=1000, keep_free_bytes=0, max_delay_s=90)
+        """, EAT, "eat()", code=1)
+        lines = [line for line in done.err.splitlines() if line.startswith("tidegauge: ")]
+        self.assertEqual(len(lines), 5, done.err)
+        self.assertIn("cuda:0 is out of memory (rank 0, process ", lines[0])
+        self.assertIn("requested 16.0 MiB", lines[0])
+        self.assertIn("eat", lines[1])
+        self.assertIn("Capacity", lines[2])
+        self.assertIn(str(self.out), lines[4])
+        self.assertIn("OutOfMemoryError: CUDA out of memory", done.err)
+
+    def test_the_same_stack_writes_once_and_a_worse_one_again(self):
+        done = self.run_torch("""
+            import tidegauge.torch
+            hook = tidegauge.torch.on_oom(OUT, keep_free_bytes=0, report=False)
+            """, EAT, """
+            fails(eat)
+            counts = []
+            def small():
+                torch.empty(1 << 23, dtype=torch.uint8, device="cuda")
+                torch.empty(1 << 25, dtype=torch.uint8, device="cuda")
+            def large():
+                torch.empty(1 << 30, dtype=torch.uint8, device="cuda")
+            held.pop()
+            def retry(act):
+                for _ in range(50):
+                    fails(act)
+                counts.append(len(list(OUT.glob("*.pickle"))))
+            retry(small); retry(large); retry(small)
+            give(counts=counts, ooms=hook.ooms)
+        """)
+        self.assertEqual(done["counts"], [1, 2, 2])
+        self.assertEqual(done["ooms"], 151)
+
+    def test_the_number_of_files_is_bounded(self):
+        done = self.run_torch("""
+            import tidegauge.torch
+            hook = tidegauge.torch.on_oom(OUT, max_files=2, keep_free_bytes=0, report=False)
+            """, EAT, """
+            for power in range(30, 40):
+                namespace = {"torch": torch}
+                body = f"  torch.empty(1 << {power}, dtype=torch.uint8, device='cuda')"
+                exec("def ask():" + "\\n" * power + body, namespace)
+                fails(namespace["ask"])
+            give(ooms=hook.ooms)
+        """)
+        self.assertEqual(done["ooms"], 10)
+        self.assertEqual(len(files(self.out, "pickle")), 2)
+
+    def test_the_disk_is_asked_first(self):
+        for options, text in (("keep_free_bytes=1 << 60", "room for 0 B"), ("max_folder_bytes=1000", "room for ")):
+            with self.subTest(options):
+                done = self.run_torch(f"import tidegauge.torch\ntidegauge.torch.on_oom(OUT, {options})",
+                                      EAT, "give(error=fails(eat))\n")
+                self.assertEqual(done["error"], "OutOfMemoryError")
+                self.assertEqual(files(self.out, "pickle"), [])
+                self.assertIn(text, done.err)
+        self.assertEqual(len(files(self.out, "json")), 2)
+
+    def test_without_history_the_state_is_written_and_the_lines_say_what_is_missing(self):
+        done = self.run_torch("import tidegauge.torch\ntidegauge.torch.on_oom(OUT, keep_free_bytes=0)",
+                              EAT, "fails(eat)\ngive(blocks=len(held))\n")
+        path, = files(self.out, "pickle")
+        snapshot = pickle.loads(path.read_bytes())
+        blocks = [block for segment in snapshot["segments"] for block in segment["blocks"]
+                  if block["state"] == "active_allocated"]
+        self.assertEqual(len(blocks), done["blocks"])
+        self.assertIn("history was off", done.err)
+        self.assertIn("history was off", json.loads(path.with_suffix(".json").read_text())["missing"][0])
+
+    def test_history_of_the_program_is_left_as_it_is(self):
+        self.run_torch("""
+            import tidegauge.torch
+            tidegauge.torch.on_oom(OUT, history=10, keep_free_bytes=0)
+            """, EAT, """
+            torch.cuda.init()
+            torch.cuda.memory._record_memory_history(max_entries=77)
+            for _ in range(100):
+                torch.empty(1000, device="cuda")
+            fails(eat)
+        """)
+        path, = files(self.out, "pickle")
+        self.assertEqual(len(pickle.loads(path.read_bytes())["device_traces"][0]), 77)
+
+    def test_an_error_of_the_hook_does_not_replace_the_programs(self):
+        for fault in ("tidegauge.torch._write_oom._live.take = None",
+                      "tidegauge.torch._write_oom._live.stats = None",
+                      "FOLDER.rmdir(); FOLDER.write_text('a file')",
+                      "sys.stderr.close()", "sys.stderr = None"):
+            with self.subTest(fault):
+                done = self.run_torch("""
+                    import tidegauge.torch, tidegauge.torch._write_oom
+                    FOLDER = OUT / str(os.getpid())
+                    tidegauge.torch.on_oom(FOLDER, keep_free_bytes=0)
+                    """, EAT, f"""
+                    torch.cuda.init()
+                    {fault}
+                    give(error=fails(eat))
+                """)
+                self.assertEqual(done["error"], "OutOfMemoryError")
+                self.assertEqual(list(self.folder.glob("**/.*.tmp")), [])
+
+    def test_a_command_that_hangs_or_is_missing_delays_no_more_than_allowed(self):
+        slow = self.folder / "slow"
+        slow.write_text("#!/bin/sh\nexec sleep 1000\n")
+        slow.chmod(0o755)
+        for command, text in ((slow, "took too long"), (self.folder / "none", "was not found")):
+            done = self.run_torch("import tidegauge.torch\n"
+                                  "tidegauge.torch.on_oom(OUT, keep_free_bytes=0, max_delay_s=1)",
+                                  EAT, "give(error=fails(eat))\n",
+                                  TIDEGAUGE_COMMAND=str(command))
+            self.assertEqual(done["error"], "OutOfMemoryError")
+            self.assertIn(text, done.err)
+            self.assertIn("largest holder: 256 MiB in 16 blocks, no stack recorded", done.err)
+
+    def test_host_memory_is_bounded(self):
+        """The peak with the hook is at most 64 MiB + 60 bytes per event above that of PyTorch's own snapshot."""
+        events = 60_000
+        peaks = {}
+        for mode in ("bare", "hook"):
+            done = self.run_torch(f"""
+                import tidegauge.torch, tidegauge.torch._live
+                torch = no_math_libraries()
+                torch.cuda.init()
+                def peak():
+                    lines = open("/proc/self/status").read().splitlines()
+                    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM"))
+                if {mode!r} == "hook":
+                    hook = tidegauge.torch.on_oom(OUT, history={events}, keep_free_bytes=0, max_delay_s=90)
+                else:
+                    torch.cuda.memory._record_memory_history(context="alloc", stacks="python", max_entries={events})
+                for _ in range({events} // 3 + 10):
+                    torch.empty(1000, device="cuda")
+                pathlib.Path("/proc/self/clear_refs").write_text("5")
+                before = peak()
+                if {mode!r} == "hook":
+                    try:
+                        torch.empty(1 << 50, device="cuda")
+                    except torch.cuda.OutOfMemoryError:
+                        pass
+                else:
+                    snapshot = tidegauge.torch._live.take()
+                give(peak=peak() - before)
+            """)
+            peaks[mode] = done["peak"]
+        path, = files(self.out, "pickle")
+        self.assertEqual(len(pickle.loads(path.read_bytes())["device_traces"][0]), events)
+        self.assertGreater(peaks["bare"], 300 * events)  # the measure works
+        self.assertLessEqual(peaks["hook"] - peaks["bare"], (64 << 20) + 60 * events)
+
+    def test_in_the_backward_pass(self):
+        self.run_torch("""
+            import tidegauge.torch
+            tidegauge.torch.on_oom(OUT, history=1000, keep_free_bytes=0, max_delay_s=90)
+            """, EAT, """
+            class Grows(torch.autograd.Function):
+                @staticmethod
+                def forward(context, x): return x * 1
+                @staticmethod
+                def backward(context, grad):
+                    torch.empty(1 << 40, dtype=torch.uint8, device="cuda")
+            x = torch.ones(10, device="cuda", requires_grad=True)
+            give(error=fails(lambda: Grows.apply(x).sum().backward()))
+        """)
+        path, = files(self.out, "pickle")
+        self.assertEqual(json.loads(path.with_suffix(".json").read_text())["requested_bytes"], 1 << 40)
+
+    def test_several_devices(self):
+        done = self.run_torch("""
+            import tidegauge.torch
+            tidegauge.torch.on_oom(OUT, history=1000, keep_free_bytes=0, max_delay_s=90)
+            """, EAT, """
+            other = torch.empty(1 << 20, dtype=torch.uint8, device="cuda:0")
+            def on_second():
+                while True:
+                    held.append(torch.empty(1 << 24, dtype=torch.uint8, device="cuda:1"))
+            on_second()
+        """, FAKE_GPU_COUNT="2", code=1)
+        self.assertIn("OutOfMemoryError: ", done.err)
+        path, = files(self.out, "pickle")
+        figures = json.loads(path.with_suffix(".json").read_text())
+        self.assertEqual(figures["device"], 1)
+        self.assertEqual(sorted(figures["stats"]), ["0", "1"])
+        self.assertIn("cuda:1 is out of memory", done.err)
+        self.assertEqual([len(device["ooms"]) for device in self.report(path)["devices"]], [0, 1])
+
+    def test_ctrl_c_while_it_writes_ends_the_program_after_its_own_error(self):
+        done = self.run_torch("""
+            import signal, time
+            import tidegauge.torch, tidegauge.torch._write_oom as writing
+            tidegauge.torch.on_oom(OUT, keep_free_bytes=0)
+            """, EAT, """
+            def take(events):
+                signal.raise_signal(signal.SIGINT)
+                time.sleep(60)
+            writing._live.take = take
+            try:
+                give(error=fails(eat))
+                time.sleep(60)
+            except KeyboardInterrupt:
+                give(interrupted=True)
+        """)
+        self.assertEqual(done["error"], "OutOfMemoryError")
+        self.assertTrue(done["interrupted"])
+
+
+if __name__ == "__main__":
+    unittest.main()
