@@ -6,6 +6,7 @@
 """
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
@@ -115,14 +116,13 @@ class View:
                              port=port, path="/" + "/".join(path))
 
     def _ipython_display_(self) -> None:
-        from IPython.display import HTML, display  # type: ignore[import-not-found,unused-ignore]
-
+        shown = importlib.import_module("IPython.display")
         if "google.colab" in sys.modules:
             output = sys.modules["google.colab"].output
             _, _, address, *path = self.url.split("/")
             output.serve_kernel_port_as_iframe(int(address.rsplit(":", 1)[1]), path="/" + "/".join(path), height=self._height_pixels)
             return
-        display(HTML(self._repr_html_()))
+        shown.display(shown.HTML(self._repr_html_()))
 
     def __repr__(self) -> str:
         return f"<tidegauge page of {self._name} at {self.url}>"
@@ -178,14 +178,12 @@ def tidegauge_cell(line: str, cell: str) -> Any:
 
     The trace is kept in the variable NAME (`_trace` if none is given).
     """
-    from IPython import get_ipython  # type: ignore[import-not-found,unused-ignore]
-
     from . import torch as watched
 
     name = line.strip() or "_trace"
     if not name.isidentifier():
         raise ValueError(f"%%tidegauge takes the name of a variable, not {name!r}")
-    shell = get_ipython()
+    shell = importlib.import_module("IPython").get_ipython()
     with watched.record() as recording:
         shell.run_cell(cell)
     shell.user_ns[name] = recording.trace
