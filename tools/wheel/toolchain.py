@@ -52,6 +52,12 @@ class Toolchain:
             "ZIG_GLOBAL_CACHE_DIR": str(self.folder / "cache"), "ZIG_LOCAL_CACHE_DIR": str(self.folder / "cache"),
             "CFLAGS": "-O2 -fPIC", "CXXFLAGS": "-O2 -fPIC"}
 
+    def source_of(self, part):
+        """The folder of a library that zig brings as source."""
+        found = subprocess.run([self.python, "-c", "import ziglang; print(ziglang.__path__[0])"], check=True, text=True,
+                               capture_output=True)
+        return pathlib.Path(found.stdout.strip()) / "lib" / part
+
     def version(self):
         return subprocess.run([self.python, "-m", "ziglang", "version"], check=True, text=True,
                               capture_output=True).stdout.strip()

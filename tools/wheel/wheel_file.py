@@ -110,6 +110,8 @@ def assemble(root, work, program, module, libraries, toolchain, out):
     libraries = [*libraries, *of_page(root / "web")]
     for one in libraries:
         shutil.copy(one.copyright, info / "licenses" / f"{one.name.replace('/', '_')}.txt")
+    for part in ("libcxx", "libunwind"):  # linked in by zig
+        shutil.copy(toolchain.source_of(part) / "LICENSE.TXT", info / "licenses" / f"{part}.txt")
     (info / "sboms/tidegauge.cdx.json").write_text(json.dumps(sbom(version, libraries, toolchain), indent=1) + "\n")
     (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: tidegauge\nRoot-Is-Purelib: false\nTag: cp310-abi3-{TAG}\n")
     (info / "RECORD").unlink(missing_ok=True)
