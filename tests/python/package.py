@@ -15,7 +15,9 @@ COMMAND = os.environ["TIDEGAUGE_COMMAND"]
 
 def said(*words, code=0):
     """Standard output of the command."""
-    done = subprocess.run([COMMAND, *words], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    # A library that loads readline sets COLUMNS for all programs that follow.
+    done = subprocess.run([COMMAND, *words], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+                          env=os.environ | {"COLUMNS": "100"})
     assert done.returncode == code, (words, done.returncode, done.stderr)
     return done.stdout
 
