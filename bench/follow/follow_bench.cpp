@@ -176,6 +176,8 @@ class Turns {
     auto begin = std::chrono::steady_clock::now();
     double begin_s = processorSeconds();
     if (shown_.size() > 1) takeOldest();
+    if (!shown_.empty())
+      for (const auto& shown : shown_.back()) recording_.lend(shown->trace);
     auto read = must(recording_.read());
     double read_s = processorSeconds() - begin_s;
     size_t events = 0;

@@ -271,7 +271,12 @@ bool Follower::readAgain(Followed& followed) {
     reader = std::make_shared<GrowingRecording>(
         path, GrowingRecording::Wanted{.is_followed = true, .takes_back = true});
   }
+  // Those of the shown reading may be copied, while none is free yet.
+  std::shared_ptr<Session> shown = application_.current();
+  for (const auto& file : shown->files)
+    if (file->recording == path) reader->lend(file->analysed->trace);
   auto read = reader->read();
+  shown = nullptr;
   if (!read.ok() && followed.is_part && ageOf(stamp) < kFresh_s) {
     followed.next = Clock::now() + std::chrono::milliseconds(static_cast<int>(kLookEvery_s * 1000));
     return false;  // a part that has just begun

@@ -105,6 +105,7 @@ base::Result<std::vector<model::Trace>> GrowingRecording::read(const Progress& p
     read = readMore(opened, progress);
     takes_while_reading_ = true;
   }
+  lent_.clear();
   if (!read.ok()) {
     forget();
     return std::move(read.error());
@@ -186,11 +187,22 @@ TraceBook* GrowingRecording::keptFor(size_t process, CallBook& book) {
   }
   if (best != books.end()) {
     std::rotate(best, best + 1, books.end());
-  } else {
-    if (books.size() == kMaxBooks) books.erase(books.begin());
-    books.push_back(std::make_unique<TraceBook>());
+    return books.back().get();
   }
+  std::unique_ptr<TraceBook> made = copyOfLent(books);
+  if (made == nullptr) made = std::make_unique<TraceBook>();
+  if (books.size() == kMaxBooks) books.erase(books.begin());
+  books.push_back(std::move(made));
   return books.back().get();
+}
+
+std::unique_ptr<TraceBook> GrowingRecording::copyOfLent(
+    const std::vector<std::unique_ptr<TraceBook>>& books) const {
+  for (auto book = books.rbegin(); book != books.rend(); ++book) {
+    for (const model::Trace* trace : lent_)
+      if ((*book)->work == trace->work) return copyOf(**book, *trace);
+  }
+  return nullptr;
 }
 
 const model::Continuation* GrowingRecording::continuationOf(const model::Trace& trace) const {

@@ -50,6 +50,9 @@ class GrowingRecording {
   base::Result<std::vector<model::Trace>> read(const Progress& progress = {});
   // A trace of an earlier reading that nobody reads any more: the next reading may continue it.
   void takeBack(model::Trace&& trace);
+  // A trace of an earlier reading that is still read, and stays as it is until the next reading
+  // ends: that one copies what is settled, unless it has a trace that nobody reads.
+  void lend(const model::Trace& trace) { lent_.push_back(&trace); }
   // What of a trace of the last reading is as in the one that it continues; null: nothing.
   const model::Continuation* continuationOf(const model::Trace& trace) const;
   // How many of the readings began at the first row.
@@ -71,13 +74,15 @@ class GrowingRecording {
   bool takeCalls();
   model::Trace traceOf(size_t process, CallBook& book, const OpenedFile& opened);
   TraceBook* keptFor(size_t process, CallBook& book);
+  std::unique_ptr<TraceBook> copyOfLent(const std::vector<std::unique_ptr<TraceBook>>& books) const;
 
   std::string path_;
   Wanted wanted_;
   std::shared_ptr<const HeldFile> of_;  // the file that was read; null: none
   std::unique_ptr<TablesReader> tables_;
   std::vector<std::unique_ptr<CallBook>> books_;  // one per process with calls
-  std::vector<Kept> kept_;                        // by process, as books_
+  std::vector<const model::Trace*> lent_;
+  std::vector<Kept> kept_;  // by process, as books_
   uint64_t from_the_beginning_ = 0, continued_traces_ = 0;
   bool takes_while_reading_ = true;
 };

@@ -64,4 +64,7 @@ struct TraceBook {
   model::Continuation continuation;
 };
 
+// A book of its own, with a copy of the trace that goes with `book`.
+std::unique_ptr<TraceBook> copyOf(const TraceBook& book, const model::Trace& trace);
+
 }  // namespace tidegauge::readers::recording
