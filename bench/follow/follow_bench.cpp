@@ -4,7 +4,8 @@
 //
 // Writes a recording of two programs with CALLS calls: one uses PyTorch's way (segments with blocks
 // inside), one takes driver memory directly. Then it adds NEW calls, reads the recording, and so
-// on. Prints the processor time of all threads: reading with lives, and the indexes.
+// on. Prints the processor time of all threads: reading with lives, and the indexes; at last, what
+// some views of the newest reading take.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -12,12 +13,20 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <random>
 #include <vector>
 
+#include "analysis/growth/growth.h"
+#include "analysis/identities.h"
 #include "analysis/trace/analysed_trace.h"
+#include "analysis/trace/flame.h"
 #include "readers/recording/growing_recording.h"
 #include "store/recording_writer.h"
+#include "view/map/address_map.h"
+#include "view/state_at.h"
+#include "view/timeline/stack_tile.h"
 
 namespace {
 
@@ -155,6 +164,104 @@ class Programs {
   int64_t now_ns_ = 1'790'000'000'000'000'000;
 };
 
+// Three readings take turns, as in `view`: one is shown, one may still be asked for, and one is
+// continued.
+class Turns {
+ public:
+  using Analysed = std::vector<std::unique_ptr<analysis::AnalysedTrace>>;
+
+  explicit Turns(readers::recording::GrowingRecording& recording) : recording_(recording) {}
+
+  void read(const char* what, uint64_t calls) {
+    auto begin = std::chrono::steady_clock::now();
+    double begin_s = processorSeconds();
+    if (shown_.size() > 1) takeOldest();
+    if (!shown_.empty())
+      for (const auto& shown : shown_.back()) recording_.lend(shown->trace);
+    auto read = must(recording_.read());
+    double read_s = processorSeconds() - begin_s;
+    size_t events = 0;
+    Analysed next;
+    for (model::Trace& trace : read) {
+      events += trace.events.size();
+      analysis::BeforeTrace before;
+      if (const model::Continuation* it = recording_.continuationOf(trace))
+        before = {std::move(indexes_[it->of.get()]), *it};
+      next.push_back(
+          std::make_unique<analysis::AnalysedTrace>(std::move(trace), nullptr, std::move(before)));
+    }
+    shown_.push_back(std::move(next));
+    double all_s = processorSeconds() - begin_s;
+    std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+    std::printf(
+        "%-8s read %.3f s, indexes %.3f s, elapsed %.3f s, %zu events, %.3f µs per call, "
+        "%zu traces continued so far\n",
+        what, read_s, all_s - read_s, elapsed.count(), events,
+        all_s * 1e6 / static_cast<double>(calls),
+        static_cast<size_t>(recording_.continuedTraces()));
+    std::fflush(stdout);
+  }
+
+  // What the views of the newest reading compute, of its first process.
+  void askViews() const {
+    const analysis::AnalysedTrace& analysed = *shown_.back().front();
+    const analysis::DeviceAnalysis& device = *analysed.devices.front();
+    model::Step steps = device.totals.steps();
+    time("tile of everything",
+         [&] { return view::stackTile(analysed, device, tileOf(device, 0)); });
+    time("tile of the end", [&] {
+      return view::stackTile(analysed, device, tileOf(device, steps - std::min(steps, 20000U)));
+    });
+    time("state at the end", [&] {
+      view::StateQuestion question;
+      question.step = steps - 1;
+      question.pixel_bytes = 65536;
+      return view::stateAt(analysed, device, question);
+    });
+    time("flame at the end", [&] {
+      auto weights = analysis::weightsOf(analysed.trace, device.live.liveAt(steps - 1));
+      return analysis::flameOf(analysed, weights, {});
+    });
+    time("names of stacks", [&] { return analysed.names.of(model::StackId(0)); });
+    time("map", [&] { return view::AddressMap(analysed, device); });
+    time("growth", [&] { return analysis::findGrowth(analysed, device); });
+    time("identities", [&] { return analysis::identitiesOf(analysed, device); });
+  }
+
+ private:
+  void takeOldest() {
+    indexes_.clear();
+    for (auto& old : shown_.front()) {
+      const model::RecordedWork* work = old->trace.work.get();
+      recording_.takeBack(std::move(old->trace));
+      indexes_[work] = std::move(old);
+    }
+    shown_.erase(shown_.begin());
+  }
+
+  static view::TileRequest tileOf(const analysis::DeviceAnalysis& device, model::Step begin) {
+    view::TileRequest request;
+    request.x.x0 = begin;
+    request.x.x1 = device.totals.steps();
+    request.x.columns = 512;
+    request.y1_bytes = static_cast<double>(device.totals.peakActive().bytes);
+    request.row_bytes = request.y1_bytes / 800;
+    return request;
+  }
+
+  template <class F>
+  static void time(const char* what, const F& ask) {
+    double begin_s = processorSeconds();
+    (void)ask();
+    std::printf("  %-20s %.3f s\n", what, processorSeconds() - begin_s);
+    std::fflush(stdout);
+  }
+
+  readers::recording::GrowingRecording& recording_;
+  std::vector<Analysed> shown_;  // the newest last
+  std::map<const model::RecordedWork*, std::unique_ptr<analysis::AnalysedTrace>> indexes_;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -168,24 +275,13 @@ int main(int argc, char** argv) {
   std::string path = std::filesystem::temp_directory_path() / "follow_bench.sqlite";
   Programs programs(path);
   programs.add(calls);
-  readers::recording::GrowingRecording recording(path, {.is_followed = true});
+  readers::recording::GrowingRecording recording(path, {.is_followed = true, .takes_back = true});
+  Turns turns(recording);
   for (int i = 0; i <= refreshes; ++i) {
     if (i > 0) programs.add(fresh);
-    auto begin = std::chrono::steady_clock::now();
-    double begin_s = processorSeconds();
-    auto read = must(recording.read());
-    double read_s = processorSeconds() - begin_s;
-    size_t events = 0;
-    for (model::Trace& trace : read) {
-      events += trace.events.size();
-      analysis::AnalysedTrace analysed(std::move(trace));
-    }
-    double all_s = processorSeconds() - begin_s;
-    std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-    std::printf("%-8s read %.3f s, indexes %.3f s, elapsed %.3f s, %zu events, %.3f µs per call\n",
-                i == 0 ? "first" : "refresh", read_s, all_s - read_s, elapsed.count(), events,
-                all_s * 1e6 / static_cast<double>(calls));
+    turns.read(i == 0 ? "first" : "refresh", calls);
   }
+  turns.askViews();
   std::filesystem::remove(path);
   return 0;
 }

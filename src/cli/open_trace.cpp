@@ -33,8 +33,8 @@ base::Result<std::vector<model::Trace>> readFile(const std::string& path, FileKi
                                                  OpenedRecording& recording) {
   if (kind == FileKind::kRecording && wanted.follows && readers::recording::hasWriter(path)) {
     using readers::recording::GrowingRecording;
-    recording.reader =
-        std::make_shared<GrowingRecording>(path, GrowingRecording::Wanted{.is_followed = true});
+    recording.reader = std::make_shared<GrowingRecording>(
+        path, GrowingRecording::Wanted{.is_followed = true, .takes_back = true});
     return recording.reader->read(progress);
   }
   if (kind == FileKind::kRecording)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <ctime>
 #include <set>
@@ -173,13 +174,60 @@ void Follower::run(const std::stop_token& stop) {
 }
 
 bool Follower::look() {
-  std::erase_if(retired_, [](const auto& session) { return session.use_count() == 1; });
+  reuseRetired();
   bool read = false;
   for (size_t i = 0; i < followed_.size(); ++i) {
     read = lookAt(followed_[i]) || read;
     board_->say(i, followed_[i].status);
   }
   return read;
+}
+
+// Sessions whose last answer is sent. Nobody can get hold of them again.
+void Follower::reuseRetired() {
+  for (auto& session : retired_) {
+    if (session.use_count() > 1) continue;
+    std::atomic_thread_fence(std::memory_order_acquire);
+    std::vector<std::shared_ptr<OpenFile>> files = std::move(session->files);
+    session = nullptr;  // what it computes ends
+    for (std::shared_ptr<OpenFile>& file : files) {
+      if (file.use_count() > 1 || file->recording.empty()) continue;
+      std::string path = file->recording;
+      // It was made to be changed again, here (readAgain) or by openTraces().
+      std::unique_ptr<analysis::AnalysedTrace> analysed(
+          const_cast<analysis::AnalysedTrace*>(file->analysed.release()));
+      file = nullptr;  // with all that was computed of the trace
+      reuse(path, std::move(analysed));
+    }
+  }
+  std::erase(retired_, nullptr);
+}
+
+void Follower::reuse(const std::string& path, std::unique_ptr<analysis::AnalysedTrace> analysed) {
+  for (Followed& followed : followed_) {
+    if (followed.recording.path != path || !followed.recording.reader) continue;
+    std::shared_ptr<const model::RecordedWork> work = analysed->trace.work;
+    followed.recording.reader->takeBack(std::move(analysed->trace));
+    followed.indexes.emplace_back(std::move(work), std::move(analysed));
+    return;
+  }
+}
+
+uint64_t Follower::continuedTraces() const {
+  uint64_t count = 0;
+  for (const Followed& followed : followed_)
+    if (followed.recording.reader) count += followed.recording.reader->continuedTraces();
+  return count;
+}
+
+// The indexes of the trace that this one continues, if there are any.
+analysis::BeforeTrace Follower::beforeOf(Followed& followed, const model::Trace& trace) {
+  const model::Continuation* it = followed.recording.reader->continuationOf(trace);
+  if (it == nullptr) return {};
+  auto at = std::find_if(followed.indexes.begin(), followed.indexes.end(),
+                         [&](const auto& indexes) { return indexes.first == it->of; });
+  if (at == followed.indexes.end()) return {};
+  return {std::move(at->second), *it};
 }
 
 RecordingState Follower::stateOf(const Followed& followed, const Stamp& now) const {
@@ -220,10 +268,15 @@ bool Follower::readAgain(Followed& followed) {
   bool has_writer = readers::recording::hasWriter(path);
   std::shared_ptr<GrowingRecording>& reader = followed.recording.reader;
   if (reader == nullptr) {
-    reader =
-        std::make_shared<GrowingRecording>(path, GrowingRecording::Wanted{.is_followed = true});
+    reader = std::make_shared<GrowingRecording>(
+        path, GrowingRecording::Wanted{.is_followed = true, .takes_back = true});
   }
+  // Those of the shown reading may be copied, while none is free yet.
+  std::shared_ptr<Session> shown = application_.current();
+  for (const auto& file : shown->files)
+    if (file->recording == path) reader->lend(file->analysed->trace);
   auto read = reader->read();
+  shown = nullptr;
   if (!read.ok() && followed.is_part && ageOf(stamp) < kFresh_s) {
     followed.next = Clock::now() + std::chrono::milliseconds(static_cast<int>(kLookEvery_s * 1000));
     return false;  // a part that has just begun
@@ -241,9 +294,13 @@ bool Follower::readAgain(Followed& followed) {
       here.insert(processOf(trace));
       if (trace.work) run = trace.work->run;
       OpenFile* old = fileOf(next, path, trace);
-      if (old != nullptr && sameTrace(old->analysed->trace, trace)) continue;
+      if (old != nullptr && sameTrace(old->analysed->trace, trace)) {
+        reader->takeBack(std::move(trace));
+        continue;
+      }
       bool empty = processOf(trace) == readers::recording::kNoProcess;
       if (empty) continue;  // nothing of it was shown, and nothing exists
+      analysis::BeforeTrace before = beforeOf(followed, trace);
       trace.source.name = path + "/" + trace.source.name;
       size_t id = old == nullptr ? next.files.size() : old->id;
       std::vector<std::string> paths;
@@ -252,7 +309,7 @@ bool Follower::readAgain(Followed& followed) {
       paths[id] = trace.source.name;
       auto file = std::make_shared<OpenFile>(
           id, report::distinctNames(paths)[id],
-          std::make_unique<const analysis::AnalysedTrace>(std::move(trace), rules_));
+          std::make_unique<analysis::AnalysedTrace>(std::move(trace), rules_, std::move(before)));
       file->recording = path;
       file->generation = generation_ + 1;
       if (old != nullptr) file->marks.continueFrom(old->marks);
@@ -268,6 +325,7 @@ bool Follower::readAgain(Followed& followed) {
       its.push_back(file.get());
       all.push_back(file->analysed.get());
     }
+    followed.indexes.clear();
     followed.is_part = run && run->part.number > 0;
     followed.has_end = run && run->ended_ns;
     // It takes memory, and nothing follows, unless another file takes the name.

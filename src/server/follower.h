@@ -4,7 +4,9 @@
 //        │                                                        the old ones answer until then
 //        └ at most a tenth of the time: after a reading of 0.3 s, none begins for 2.7 s
 //
-// Each reading continues the one before (readers/recording/growing_recording.h).
+// Each reading continues the one before (readers/recording/growing_recording.h). Once the last
+// answer of a session is sent, the traces of its recordings are continued by the next reading, with
+// their indexes: so what a reading costs depends on what is new.
 //
 // With --max-size, the name of a recording gets another file when its next part begins. For a
 // moment, the recording has ended, is missing, or is empty: these states are reported only if they
@@ -19,9 +21,12 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "analysis/labels/categories.h"
+#include "analysis/trace/analysed_trace.h"
+#include "model/recorded_work.h"
 #include "readers/recording/file/growth.h"
 #include "readers/recording/growing_recording.h"
 #include "server/application.h"
@@ -51,6 +56,8 @@ class Follower {
   // The thread calls it, and tests do.
   bool look();
   void start();
+  // How many traces were continued, so far.
+  uint64_t continuedTraces() const;
 
  private:
   using Clock = RecordingStatus::Clock;
@@ -62,12 +69,19 @@ class Follower {
     bool is_part = false;      // of a recording with --max-size
     bool has_end = false;      // the recorder's end was read
     Clock::time_point next{};  // not before this time
+    // Those whose traces the reader got back.
+    std::vector<std::pair<std::shared_ptr<const model::RecordedWork>,
+                          std::unique_ptr<analysis::AnalysedTrace>>>
+        indexes{};
   };
 
   RecordingState stateOf(const Followed& followed, const readers::recording::Stamp& now) const;
   bool lookAt(Followed& followed);
   bool readAgain(Followed& followed);
   void run(const std::stop_token& stop);
+  void reuseRetired();
+  void reuse(const std::string& path, std::unique_ptr<analysis::AnalysedTrace> analysed);
+  static analysis::BeforeTrace beforeOf(Followed& followed, const model::Trace& trace);
 
   Application& application_;
   std::shared_ptr<RecordingBoard> board_;

@@ -151,9 +151,29 @@ std::vector<RuleBits> Categories::rulesOfStacks(const CategoryRules& rules) cons
 
 void Categories::compute() const {
   std::shared_ptr<const CategoryRules> rules = rules_ ? rules_ : CategoryRules::builtIn();
-  by_row_.resize(trace_.allocations.size());
   std::vector<RuleBits> of_stack = rulesOfStacks(*rules);
+  bool has_phases = std::any_of(phases_.begin(), phases_.end(),
+                                [](const std::vector<Phase>* phases) { return !phases->empty(); });
+  is_by_stack_ = !has_phases && trace_.allocations.category.empty();
+  if (is_by_stack_) {
+    computeStacks(*rules, of_stack);
+    return;
+  }
+  by_row_.resize(trace_.allocations.size());
   for (size_t d = 0; d < trace_.devices.size(); ++d) computeDevice(d, *rules, of_stack);
+}
+
+void Categories::computeStacks(const CategoryRules& rules,
+                               const std::vector<RuleBits>& of_stack) const {
+  RuleBits always = TextRules(trace_, rules, &CategoryRules::Rule::phase).always();
+  size_t count = rules.rules().size();
+  if (count < 64) always &= (RuleBits{1} << count) - 1;
+  for (RuleBits bits : of_stack) {
+    RuleBits fits = bits & always;
+    auto first = static_cast<size_t>(std::countr_zero(fits));
+    Category category = fits == 0 ? Category::kUnknown : rules.rules()[first].category;
+    by_stack_.push_back(static_cast<uint8_t>(category));
+  }
 }
 
 void Categories::computeDevice(size_t device, const CategoryRules& rules,

@@ -6,7 +6,8 @@
 //       function: [/attention|sdpa/]             src/assets/categories.yaml has those built in
 //
 // Each distinct function and file name is matched against each rule once. Then each stack is a sum
-// over its frames, and each allocation takes one byte. Computed once, on first use.
+// over its frames, and each allocation takes one byte; none if the file has no phases and states no
+// categories, since then its stack decides. Computed once, on first use.
 #pragma once
 
 #include <array>
@@ -78,7 +79,7 @@ class Categories {
   // `row` of trace.allocations. Thread-safe.
   Category of(uint32_t row) const {
     std::call_once(once_, [this] { compute(); });
-    return static_cast<Category>(by_row_[row]);
+    return static_cast<Category>(is_by_stack_ ? by_stack_[stackOf(row)] : by_row_[row]);
   }
   // The rules that it was made with, for another recording of the same program; null: the built-in
   // ones.
@@ -86,6 +87,13 @@ class Categories {
 
  private:
   void compute() const;
+  void computeStacks(const CategoryRules& rules, const std::vector<uint64_t>& of_stack) const;
+  // The last one stands for no stack.
+  size_t stackOf(uint32_t row) const {
+    const model::Allocations& a = trace_.allocations;
+    bool has_stack = a.stack[row].valid() && !a.has(row, model::kStackIsOfFree);
+    return has_stack ? a.stack[row].index() : by_stack_.size() - 1;
+  }
   std::vector<uint64_t> rulesOfStacks(const CategoryRules& rules) const;
   void computeDevice(size_t device, const CategoryRules& rules,
                      const std::vector<uint64_t>& of_stack) const;
@@ -94,7 +102,8 @@ class Categories {
   std::vector<const std::vector<Phase>*> phases_;
   std::shared_ptr<const CategoryRules> rules_;
   mutable std::once_flag once_;
-  mutable std::vector<uint8_t> by_row_;
+  mutable std::vector<uint8_t> by_row_, by_stack_;
+  mutable bool is_by_stack_ = false;
 };
 
 }  // namespace tidegauge::analysis

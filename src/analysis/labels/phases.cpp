@@ -6,6 +6,38 @@ namespace tidegauge::analysis {
 
 TimeAxis::TimeAxis(const model::Trace& trace, const model::Device& device)
     : trace_(trace), device_(device) {
+  readAll();
+}
+
+TimeAxis::TimeAxis(const model::Trace& trace, const model::Device& device, TimeAxis&& before,
+                   const model::Continuation& continuation)
+    : trace_(trace), device_(device) {
+  const std::vector<int64_t>& times = trace.events.time_us;
+  Step kept = continuation.steps;
+  bool continues = kept > 0 && before.present_ && times[device.event_begin] != model::kNoTime;
+  if (!continues) {
+    readAll();
+    return;
+  }
+  present_ = true;
+  first_us_ = before.first_us_;
+  if (!before.monotone_) {
+    monotone_ = false;
+    repaired_ = std::move(before.repaired_);
+    repaired_.resize(kept);
+    repairFrom(kept, repaired_.back());
+    last_us_ = repaired_.back();
+    return;
+  }
+  auto begin = times.begin() + static_cast<ptrdiff_t>(device.event_begin + kept - 1);
+  auto end = times.begin() + static_cast<ptrdiff_t>(device.event_end);
+  last_us_ = *(end - 1);
+  if (!std::is_sorted(begin, end)) readAll();
+}
+
+void TimeAxis::readAll() {
+  const model::Trace& trace = trace_;
+  const model::Device& device = device_;
   if (trace.events.time_us.empty() || device.steps() == 0) return;
   const std::vector<int64_t>& times = trace.events.time_us;
   int64_t latest = model::kNoTime;
@@ -22,9 +54,12 @@ TimeAxis::TimeAxis(const model::Trace& trace, const model::Device& device)
   if (monotone_ && times[device.event_begin] != model::kNoTime) return;
   monotone_ = false;
   repaired_.reserve(device.steps());
-  int64_t so_far = first_us_;
-  for (uint64_t event = device.event_begin; event < device.event_end; ++event) {
-    so_far = std::max(so_far, times[event]);
+  repairFrom(0, first_us_);
+}
+
+void TimeAxis::repairFrom(Step step, int64_t so_far) {
+  for (uint64_t event = device_.event_begin + step; event < device_.event_end; ++event) {
+    so_far = std::max(so_far, trace_.events.time_us[event]);
     repaired_.push_back(so_far);
   }
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "model/lives/continuation.h"
 #include "model/trace.h"
 
 namespace tidegauge::analysis {
@@ -19,6 +20,9 @@ using model::Step;
 class TimeAxis {
  public:
   TimeAxis(const model::Trace& trace, const model::Device& device);
+  // Continues that of the trace before; `device` is the first one.
+  TimeAxis(const model::Trace& trace, const model::Device& device, TimeAxis&& before,
+           const model::Continuation& continuation);
   bool present() const { return present_; }
   int64_t firstUs() const { return first_us_; }
   int64_t lastUs() const { return last_us_; }
@@ -29,6 +33,9 @@ class TimeAxis {
   Step stepAtOrAfter(int64_t time_us) const;
 
  private:
+  void readAll();
+  void repairFrom(Step step, int64_t so_far);
+
   const model::Trace& trace_;
   const model::Device& device_;
   bool present_ = false;

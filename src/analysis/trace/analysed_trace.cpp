@@ -40,11 +40,28 @@ DeviceAnalysis::DeviceAnalysis(const model::Trace& trace, const model::Device& o
       phases(phasesOf(trace, time)),
       clean_up_step(parts.clean_up_step) {}
 
+DeviceAnalysis::DeviceAnalysis(const model::Trace& trace, const model::Device& of_device,
+                               DeviceAnalysis& before, const model::Continuation& continuation)
+    : device(of_device),
+      totals(trace, of_device, std::move(before.totals), continuation),
+      live(trace, of_device, std::move(before.live), continuation),
+      time(trace, of_device, std::move(before.time), continuation),
+      phases(phasesOf(trace, time)),
+      clean_up_step(cleanUpStep(trace, of_device)) {}
+
 AnalysedTrace::AnalysedTrace(model::Trace&& read, std::shared_ptr<const CategoryRules> rules)
+    : AnalysedTrace(std::move(read), std::move(rules), BeforeTrace()) {}
+
+AnalysedTrace::AnalysedTrace(model::Trace&& read, std::shared_ptr<const CategoryRules> rules,
+                             BeforeTrace&& before)
     : trace(std::move(read)), labels(trace), names(trace, labels) {
   std::vector<const std::vector<Phase>*> phases;
   for (const model::Device& device : trace.devices) {
-    devices.push_back(std::make_unique<DeviceAnalysis>(trace, device));
+    bool continues = devices.empty() && before.analysed && !before.analysed->devices.empty();
+    devices.push_back(continues
+                          ? std::make_unique<DeviceAnalysis>(
+                                trace, device, *before.analysed->devices[0], before.continuation)
+                          : std::make_unique<DeviceAnalysis>(trace, device));
     phases.push_back(&devices.back()->phases);
   }
   categories = std::make_unique<const Categories>(trace, std::move(phases), std::move(rules));

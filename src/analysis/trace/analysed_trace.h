@@ -35,6 +35,9 @@ struct DeviceAnalysis {
   Once<std::vector<Identity>> identities;
 
   DeviceAnalysis(const model::Trace& trace, const model::Device& of_device);
+  // Continues the indexes of `before`, which is used up.
+  DeviceAnalysis(const model::Trace& trace, const model::Device& of_device, DeviceAnalysis& before,
+                 const model::Continuation& continuation);
 
  private:
   struct Parts;
@@ -42,19 +45,29 @@ struct DeviceAnalysis {
   DeviceAnalysis(const model::Trace& trace, const model::Device& of_device, Parts&& parts);
 };
 
+// A trace that nobody reads any more, for who continues it: its indexes, without the trace.
+struct AnalysedTrace;
+struct BeforeTrace {
+  std::unique_ptr<AnalysedTrace> analysed;
+  model::Continuation continuation;
+};
+
 // Marks a trace whose lives were not built.
 struct EventsAlone {};
 
 struct AnalysedTrace {
-  const model::Trace trace;
+  model::Trace trace;
   const StackLabels labels;
   const StackNames names;
-  std::vector<std::unique_ptr<const DeviceAnalysis>> devices;  // same order as trace.devices
+  std::vector<std::unique_ptr<DeviceAnalysis>> devices;  // same order as trace.devices
 
   std::unique_ptr<const Categories> categories;
 
   // Without rules, the built-in ones are used.
   explicit AnalysedTrace(model::Trace&& read, std::shared_ptr<const CategoryRules> rules = {});
+  // `read` continues the trace that `before` had.
+  AnalysedTrace(model::Trace&& read, std::shared_ptr<const CategoryRules> rules,
+                BeforeTrace&& before);
   // Without lives, and without what is computed of them: `devices` is empty. Only its events, and
   // the texts of their stacks, may be asked for.
   AnalysedTrace(model::Trace&& read, EventsAlone);

@@ -8,14 +8,35 @@ namespace {
 
 constexpr Step kCheckpointSteps = 65536;
 
+// To the next checkpoint.
+uint64_t gapAfter(size_t live) { return std::max<uint64_t>(kCheckpointSteps, 4 * live); }
+
 }  // namespace
 
 LiveIndex::LiveIndex(const model::Trace& trace, const model::Device& device)
     : trace_(trace), device_(device) {
-  const model::Allocations& a = trace.allocations;
-  std::vector<uint32_t> live;
-  uint64_t row = device.allocation_begin;
-  Step step = 0;
+  addCheckpoints(0, device.allocation_begin, {});
+}
+
+LiveIndex::LiveIndex(const model::Trace& trace, const model::Device& device, LiveIndex&& before,
+                     const model::Continuation& continuation)
+    : trace_(trace), device_(device), checkpoints_(std::move(before.checkpoints_)) {
+  while (!checkpoints_.empty() && checkpoints_.back().step >= continuation.steps)
+    checkpoints_.pop_back();
+  if (checkpoints_.empty()) {
+    addCheckpoints(0, device.allocation_begin, {});
+    return;
+  }
+  const Checkpoint& last = checkpoints_.back();
+  uint64_t gap = gapAfter(last.live.size());
+  if (gap < device.steps() - last.step)
+    addCheckpoints(last.step + static_cast<Step>(gap), last.next_row, last.live);
+}
+
+// From `step` on; `live` were so at an earlier step, after which `row` is the first one.
+void LiveIndex::addCheckpoints(Step step, uint64_t row, std::vector<uint32_t> live) {
+  const model::Allocations& a = trace_.allocations;
+  const model::Device& device = device_;
   while (step < device.steps()) {
     std::erase_if(live, [&](uint32_t r) { return a.last_step[r] <= step; });
     // Rows born since, without a branch: whether one is still live cannot be predicted.
@@ -29,7 +50,7 @@ LiveIndex::LiveIndex(const model::Trace& trace, const model::Device& device)
     }
     live.resize(size);
     checkpoints_.push_back({step, row, live});
-    uint64_t gap = std::max<uint64_t>(kCheckpointSteps, 4 * live.size());
+    uint64_t gap = gapAfter(live.size());
     if (gap >= device.steps() - step) break;
     step += static_cast<Step>(gap);
   }

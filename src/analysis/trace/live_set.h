@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/lives/continuation.h"
 #include "model/trace.h"
 
 namespace tidegauge::analysis {
@@ -19,6 +20,9 @@ using model::Step;
 class LiveIndex {
  public:
   LiveIndex(const model::Trace& trace, const model::Device& device);
+  // Continues that of the trace before; `device` is the first one.
+  LiveIndex(const model::Trace& trace, const model::Device& device, LiveIndex&& before,
+            const model::Continuation& continuation);
 
   // Rows of trace.allocations that are live after `step`, in drawing order (bottom first). A step
   // beyond the end is the last state. Devices without events: their final state.
@@ -36,6 +40,8 @@ class LiveIndex {
     uint64_t next_row;  // first row allocated after `step`
     std::vector<uint32_t> live;
   };
+
+  void addCheckpoints(Step step, uint64_t row, std::vector<uint32_t> live);
 
   const model::Trace& trace_;
   const model::Device& device_;

@@ -119,11 +119,89 @@ bool isPieceAt(const model::Trace& trace, const model::Device& device, uint64_t 
 
 TotalsIndex::TotalsIndex(const model::Trace& trace, const model::Device& device)
     : trace_(trace), device_(device), steps_(device.steps()) {
+  buildAnew();
+}
+
+void TotalsIndex::buildAnew() {
   constexpr size_t kMaxParts = 4;
   parts_ = base::partsFor(steps_, kMaxParts);
   blocks_.resize((steps_ + kBlock - 1) / kBlock);
   collectEdges();
   buildAll();
+}
+
+TotalsIndex::TotalsIndex(const model::Trace& trace, const model::Device& device,
+                         TotalsIndex&& before, const model::Continuation& continuation)
+    : trace_(trace), device_(device), steps_(device.steps()) {
+  // The last block of those that are as they were is built again, for the state after it. (A piece
+  // of a segment may begin a step after its event.)
+  Step kept = (continuation.steps - std::min<Step>(continuation.steps, 2)) / kBlock;
+  if (kept < 2) {
+    buildAnew();
+    return;
+  }
+  Step begin = kept - 1;
+  initial_ = before.initial_;
+  edges_ = std::move(before.edges_);
+  blocks_ = std::move(before.blocks_);
+  active_marks_ = std::move(before.active_marks_);
+  continueEdges(kept * kBlock);
+  size_t count = (steps_ + kBlock - 1) / kBlock;
+  blocks_.resize(count);
+  active_marks_.resize(count);
+  resize(continuation, kept);
+  Totals totals = blocks_[begin].before;
+  uint32_t edge = blocks_[begin].edge;
+  for (Step number = begin; number < count; ++number) totals = buildBlock(number, totals, edge);
+  findPeaks();
+}
+
+// Those from step `begin` on, which pieces of segments have alone.
+void TotalsIndex::continueEdges(Step begin) {
+  auto by_step = [](const Edge& x, const Edge& y) { return x.step < y.step; };
+  edges_.erase(std::lower_bound(edges_.begin(), edges_.end(), Edge{begin, {}}, by_step),
+               edges_.end());
+  size_t kept = edges_.size();
+  const model::Pieces& pieces = trace_.pieces;
+  for (uint64_t row = device_.piece_begin; row < device_.piece_end; ++row) {
+    Step first = pieces.first_step[row], last = pieces.last_step[row];
+    uint64_t bytes = pieces.size_bytes[row];
+    if (first >= begin) edges_.push_back({first, {0, 0, 0, bytes}});
+    if (last >= begin && last < steps_) edges_.push_back({last, {0, 0, 0, minus(bytes)}});
+  }
+  std::stable_sort(edges_.begin() + static_cast<ptrdiff_t>(kept), edges_.end(), by_step);
+}
+
+// Adds to the blocks before `end_block` what live blocks of memory have become larger or smaller.
+void TotalsIndex::resize(const model::Continuation& continuation, Step end_block) {
+  const Allocations& a = trace_.allocations;
+  uint64_t more = 0;  // of rows that began before the block
+  Step number = 0;
+  auto addUntil = [&](Step end) {
+    for (; number < end; ++number) {
+      Block& block = blocks_[number];
+      block.before.active_bytes += more;
+      block.before.allocated_bytes += more;
+      block.span.active_min += more;
+      block.span.active_max += more;
+      block.span.allocated_max += more;
+    }
+  };
+  std::vector<Step> begins_in;  // blocks in which such a row begins
+  for (const model::Continuation::Resized& it : continuation.resized) {
+    Step block = a.first_step[it.row] / kBlock;
+    if (block >= end_block) break;
+    if (begins_in.empty()) number = block + 1;
+    addUntil(block + 1);
+    if (begins_in.empty() || begins_in.back() != block) begins_in.push_back(block);
+    more += a.block_bytes[it.row] - it.bytes_before;
+  }
+  if (begins_in.empty()) return;
+  addUntil(end_block);
+  for (Step block : begins_in) {
+    uint32_t edge = blocks_[block].edge;
+    buildBlock(block, blocks_[block].before, edge);
+  }
 }
 
 // Adds the row's edges, and to named[p] what events before part p change by this row. Returns what

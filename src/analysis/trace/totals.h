@@ -7,13 +7,14 @@
 // Terms (PyTorch's): *active* = blocks from alloc to free_completed, *allocated* = to
 // free_requested, *requested* = requested bytes, alloc to free_completed, *reserved* = memory from
 // the driver. Cost: built in one pass; about 1 byte per event; at() ≤ 128 events; span()
-// O(steps/128 + 256).
+// O(steps/128 + 256). Of a trace that is continued: O(new events + steps/128).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "analysis/trace/change_marks.h"
+#include "model/lives/continuation.h"
 #include "model/trace.h"
 
 namespace tidegauge::analysis {
@@ -60,6 +61,9 @@ struct ActivePeak {
 class TotalsIndex {
  public:
   TotalsIndex(const model::Trace& trace, const model::Device& device);
+  // Continues those of the trace before; `device` is the first one.
+  TotalsIndex(const model::Trace& trace, const model::Device& device, TotalsIndex&& before,
+              const model::Continuation& continuation);
 
   Totals initial() const { return initial_; }  // before step 0
   Totals at(Step step) const;                  // after step; steps() − 1 or more: the last state
@@ -120,6 +124,7 @@ class TotalsIndex {
   // Large devices are built in parts, by several processors. Part p has the blocks from
   // firstBlock(p) on.
   size_t firstBlock(size_t part) const { return blocks_.size() * part / parts_; }
+  void buildAnew();
   void collectEdges();
   Totals collectEdgesOf(uint64_t row, std::vector<Edge>& edges, std::vector<Totals>& named) const;
   void beginParts(const std::vector<Totals>& named);
@@ -127,6 +132,8 @@ class TotalsIndex {
   Totals buildBlocks(size_t part, size_t end_part);
   Totals buildBlock(Step number, const Totals& before, uint32_t& edge);
   void buildAll();
+  void continueEdges(Step begin);
+  void resize(const model::Continuation& continuation, Step end_block);
   void findPeaks();
   void addEvent(Step step, Totals& totals) const;
   void fetchAhead(Step step) const;

@@ -53,6 +53,11 @@ class UniformColumn {
     append(value, count);
   }
   void clear() { *this = UniformColumn(); }
+  // Keeps the first rows.
+  void shorten(size_t rows) {
+    if (!rows_.empty()) rows_.resize(rows);
+    size_ = rows;
+  }
   // For the time when a row differs. Takes no memory before.
   void reserve(size_t rows) { reserved_ = rows; }
 

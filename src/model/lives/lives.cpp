@@ -54,31 +54,39 @@ void beginSubjects(Trace& trace, const StartedDevices& started) {
   }
 }
 
+void buildDevice(Trace& trace, Device& device, const CarriedAllocations& carried,
+                 StartedLives* started) {
+  device.gaps = findGaps(trace, device);
+  device.missing = missingActions(trace, device);
+  bool has_births = !device.missing.has(Action::kSegmentAlloc);
+  if (has_births) buildPieceLives(trace, device);
+  if (started != nullptr) {
+    started->lives.finish(trace, device, isExplained);
+  } else {
+    BlockLives lives(carried);
+    readAll(trace, device, lives);
+    lives.finish(trace, device, isExplained);
+  }
+  if (!has_births) drawProvenSegments(trace, device);
+  inferBlocks(trace, device);
+  device.knows_requests = !statesRoundedRequests(trace, device);
+  noteContradictions(trace, device);
+  noteMissing(trace, device);
+}
+
 }  // namespace
 
 void buildLives(Trace& trace, const CarriedAllocations& carried, StartedDevices started) {
   beginSubjects(trace, started);
   trace.final_segments.segment.assign(trace.final_segments.size(), SegmentId());
   trace.final_blocks.allocation.assign(trace.final_blocks.size(), AllocationId());
-  for (Device& device : trace.devices) {
-    device.gaps = findGaps(trace, device);
-    device.missing = missingActions(trace, device);
-    bool has_births = !device.missing.has(Action::kSegmentAlloc);
-    if (has_births) buildPieceLives(trace, device);
-    if (StartedLives* it = startedFor(device, started)) {
-      it->lives.finish(trace, device, isExplained);
-    } else {
-      BlockLives lives(carried);
-      readAll(trace, device, lives);
-      lives.finish(trace, device, isExplained);
-    }
-    if (!has_births) drawProvenSegments(trace, device);
-    inferBlocks(trace, device);
-    device.knows_requests = !statesRoundedRequests(trace, device);
-    noteContradictions(trace, device);
-    noteMissing(trace, device);
-  }
+  for (Device& device : trace.devices)
+    buildDevice(trace, device, carried, startedFor(device, started));
   noteOverflow(trace);
+}
+
+void buildLivesOf(Trace& trace, Device& device, const CarriedAllocations& carried) {
+  buildDevice(trace, device, carried, nullptr);
 }
 
 void keepEventsAlone(Trace& trace) {

@@ -22,6 +22,10 @@ namespace tidegauge::model {
 // `started`: devices whose events were joined while they were read; what does not fit is dropped.
 void buildLives(Trace& trace, const CarriedAllocations& carried = {}, StartedDevices started = {});
 
+// For one device alone: after those before it, with events.subject as long as the events, and
+// without rows of final_segments and final_blocks that name lives.
+void buildLivesOf(Trace& trace, Device& device, const CarriedAllocations& carried);
+
 // Instead of buildLives(), for who asks for events alone: drops the final state, whose rows name
 // their lives.
 void keepEventsAlone(Trace& trace);

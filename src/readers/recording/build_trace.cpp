@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "model/call_site.h"
@@ -26,16 +27,15 @@ constexpr int64_t kMaxMicroseconds = int64_t{1} << 53;
 class TraceBuilder {
  public:
   TraceBuilder(const RecordedTables& tables, const RecordedProcess& process, CallBook& book,
-               model::RecordedWork& work, BesideTrace& beside)
+               model::RecordedWork& work, BesideTrace& beside, TraceBook* kept)
       : tables_(tables),
         process_(process),
         book_(book),
         work_(work),
         beside_(beside),
-        rows_(book.rows()),
+        kept_(kept),
         stack_ids_(tables.stack_begin.size() - 1),
         frame_ids_(tables.frames.size()) {
-    trace_.streams.push_back({});
     trace_.pools.push_back({});
   }
 
@@ -56,14 +56,15 @@ class TraceBuilder {
     writeCarried();
     writeFinalState();
     for (model::Device& device : trace_.devices) {
-      device.known = rows_.knownOf(device.ordinal);
-      device.has_allocator = rows_.hasAllocator(device.ordinal);
-      model::PeakSlack slack = rows_.peakSlackOf(device.ordinal);
+      device.known = rows_->knownOf(device.ordinal);
+      device.has_allocator = rows_->hasAllocator(device.ordinal);
+      model::PeakSlack slack = rows_->peakSlackOf(device.ordinal);
       if (slack.moment_bytes > 0 && !has_lost_calls_) work_.peak_slacks.push_back(slack);
     }
     markLowerBounds();
     writeDriversWords();
     writeSource();
+    trace_.streams = std::move(streams_.rows);
     if (driver != nullptr) {
       DriverRows& of_driver = book_.driverRows();
       *driver = std::move(of_driver.memory());
@@ -142,7 +143,7 @@ class TraceBuilder {
     note(IssueKind::kOlderThanRecording, counts.frees_of_older + counts.host_frees_of_older, 0,
          "memory of the driver");
     note(IssueKind::kOlderThanRecording, counts.block_frees_of_older, 0, "blocks of the framework");
-    note(IssueKind::kOlderThanRecording, rows_.olderSegments(), rows_.olderBytes(),
+    note(IssueKind::kOlderThanRecording, rows_->olderSegments(), rows_->olderBytes(),
          "segments that blocks show");
     is_older_ = counts.frees_of_older + counts.block_frees_of_older + counts.older_physical > 0;
     host_is_older_ = counts.host_frees_of_older > 0;
@@ -195,12 +196,12 @@ class TraceBuilder {
   }
 
   model::StreamId streamOf(uint64_t raw) {
-    auto [at, is_new] = stream_ids_.try_emplace(raw, model::StreamId(0));
-    if (is_new && raw != 0 && trace_.streams.size() < model::StreamId::kNone) {
-      at->second = model::StreamId(static_cast<uint16_t>(trace_.streams.size()));
-      trace_.streams.push_back({raw});
+    auto [at, is_new] = streams_.ids.try_emplace(raw, model::StreamId(0));
+    if (is_new && raw != 0 && streams_.rows.size() < model::StreamId::kNone) {
+      at->second = model::StreamId(static_cast<uint16_t>(streams_.rows.size()));
+      streams_.rows.push_back({raw});
     }
-    last_stream_ = {raw, at->second};
+    streams_.last = {raw, at->second};
     return at->second;
   }
 
@@ -250,31 +251,75 @@ class TraceBuilder {
     return id;
   }
 
-  // The events of one device, before they join those of the others.
-  struct OfDevice {
-    model::Events events;
-    std::vector<bool> is_driver_block;
-    model::RecordedRefusalRows refused;
-  };
-
   void takeRows() {
+    if (kept_ != nullptr && kept_->has_trace) continueTrace();
+    passRows();
+    bool is_other = kept_ != nullptr && kept_->first_device != kNotKnown &&
+                    (!rows_->continues() || firstDevice() != kept_->first_device);
+    if (is_other) {  // what was finished before would not be so now
+      *kept_ = {};
+      streams_ = {};
+      columns_.clear();
+      trace_.allocations = {};
+      trace_.segments = {};
+      trace_.pieces = {};
+      passRows();
+    }
     // Issues of the rows come first, before those of what follows from all of them.
     trace_.issues = book_.rows().now().issues;
-    rows_.forEach(trace_.issues, [&](size_t device, const EventRow& row) {
-      if (device == columns_.size()) reserve(columns_.emplace_back());
-      takeRow(columns_[device], row);
-    });
+    for (const model::Issue& issue : rows_->guesses().all()) trace_.issues.add(issue);
   }
 
-  void takeRow(OfDevice& to, const EventRow& row) {
+  int32_t firstDevice() const {
+    std::vector<size_t> order = rows_->inOrder();
+    return order.empty() ? kNotKnown : rows_->devices()[order.front()].device;
+  }
+
+  void passRows() {
+    rows_.emplace(book_.rows(), kept_ == nullptr ? FinishedRows::State() : kept_->rows);
+    auto take = [&](size_t device, const EventRow& row) { takeRow(device, row); };
+    if (kept_ != nullptr && rows_->continues()) {
+      rows_->forEach(book_.rows().markedRows(), take);
+      keepRows();
+    }
+    rows_->forEach(book_.rows().rows().size(), take);
+  }
+
+  void continueTrace() {
+    streams_ = kept_->streams;
+    columns_ = std::move(kept_->columns);
+    columns_.resize(kept_->settled.size());
+    if (kept_->first < columns_.size())
+      columns_[kept_->first].events = std::move(kept_->trace.events);
+    for (size_t i = 0; i < columns_.size(); ++i)
+      columns_[i].shorten(kept_->settled[i].events, kept_->settled[i].refusals);
+    trace_.allocations = std::move(kept_->trace.allocations);
+    trace_.segments = std::move(kept_->trace.segments);
+    trace_.pieces = std::move(kept_->trace.pieces);
+  }
+
+  void keepRows() {
+    kept_->rows = rows_->state();
+    kept_->streams = streams_;
+    kept_->settled.clear();
+    for (const DeviceColumns& columns : columns_)
+      kept_->settled.push_back({columns.size(), columns.refused.event.size()});
+  }
+
+  void takeRow(size_t device, const EventRow& row) {
+    if (device == columns_.size()) reserve(columns_.emplace_back());
+    takeRow(columns_[device], row);
+  }
+
+  void takeRow(DeviceColumns& to, const EventRow& row) {
     model::Events& events = to.events;
     int64_t time_us = row.time_ns / 1000;
     events.action.push_back(row.action);
     events.address.push_back(row.address);
     events.size_bytes.push_back(row.size_bytes);
     events.stack.push_back(stackOf(row.stack));
-    events.stream.push_back(row.stream == last_stream_.first ? last_stream_.second
-                                                             : streamOf(row.stream));
+    events.stream.push_back(row.stream == streams_.last.first ? streams_.last.second
+                                                              : streamOf(row.stream));
     events.time_us.push_back(time_us <= kMaxMicroseconds ? time_us : model::kNoTime);
     to.is_driver_block.push_back(row.is_provisional);
     if (row.refusals <= 1) return;
@@ -284,55 +329,65 @@ class TraceBuilder {
   }
 
   void writeEvents() {
-    for (size_t index : rows_.inOrder()) {
-      OfDevice& of = columns_[index];
+    std::vector<size_t> order = rows_->inOrder();
+    for (size_t index : order) {
+      DeviceColumns& of = columns_[index];
       uint64_t begin = trace_.events.size();
       join(of, begin);
-      model::Device& device = deviceRow(rows_.devices()[index].device);
+      model::Device& device = deviceRow(rows_->devices()[index].device);
       device.event_begin = begin;
       device.event_end = trace_.events.size();
-      of = {};
+      if (kept_ == nullptr) of = {};
     }
+    if (kept_ == nullptr) return;
+    kept_->first = order.empty() ? 0 : order.front();
+    kept_->first_device = firstDevice();
+    kept_->columns = std::move(columns_);
+    // Those that are continued, and rows without a life.
+    trace_.events.subject.resize(trace_.events.size(), UINT32_MAX);
   }
 
-  void join(OfDevice& of, uint64_t begin) {
-    model::Events& events = trace_.events;
-    append(events.action, std::move(of.events.action));
-    append(events.address, std::move(of.events.address));
-    append(events.size_bytes, std::move(of.events.size_bytes));
-    append(events.stack, std::move(of.events.stack));
-    append(events.time_us, std::move(of.events.time_us));
-    append(beside_.is_driver_block, std::move(of.is_driver_block));
-    if (begin == 0) {
-      events.stream = std::move(of.events.stream);
-    } else {
-      for (size_t i = 0; i < of.events.stream.size(); ++i)
-        events.stream.push_back(of.events.stream[i]);
-    }
+  void join(DeviceColumns& of, uint64_t begin) {
     model::RecordedRefusalRows& refused = work_.refused_in_row;
     for (uint64_t event : of.refused.event) refused.event.push_back(begin + event);
-    append(refused.count, std::move(of.refused.count));
-    append(refused.first_ns, std::move(of.refused.first_ns));
+    append(refused.count, of.refused.count);
+    append(refused.first_ns, of.refused.first_ns);
+    if (begin == 0) {
+      if (kept_ == nullptr) beside_.is_driver_block = std::move(of.is_driver_block);
+      trace_.events = std::move(of.events);
+      of.events = {};
+      return;
+    }
+    model::Events& events = trace_.events;
+    append(events.action, of.events.action);
+    append(events.address, of.events.address);
+    append(events.size_bytes, of.events.size_bytes);
+    append(events.stack, of.events.stack);
+    append(events.time_us, of.events.time_us);
+    for (size_t i = 0; i < of.events.stream.size(); ++i)
+      events.stream.push_back(of.events.stream[i]);
+    append(beside_.is_driver_block, of.is_driver_block);
   }
 
   template <class Column>
-  static void append(Column& all, Column&& more) {
-    if (all.empty()) {
-      all = std::move(more);
-    } else {
-      all.insert(all.end(), more.begin(), more.end());
-    }
+  static void append(Column& all, const Column& more) {
+    all.insert(all.end(), more.begin(), more.end());
   }
 
   void writeCarried() {
-    for (const EventRow& row : rows_.carried())
+    for (const EventRow& row : rows_->carried())
       beside_.carried.push_back({row.device, row.address, stackOf(row.stack)});
     std::sort(beside_.carried.begin(), beside_.carried.end());
   }
 
-  // Address space for all rows: what is not used costs nothing.
-  void reserve(OfDevice& of) const {
+  // Address space for all rows, and for those of later readings: what is not used costs nothing.
+  void reserve(DeviceColumns& of) const {
+    constexpr size_t kTimes = 2, kLeast = 1 << 16;
     size_t count = book_.rows().rows().size();
+    if (kept_ != nullptr) {
+      count = std::max(kTimes * count, kLeast);
+      of.events.subject.reserve(count);
+    }
     of.events.action.reserve(count);
     of.events.address.reserve(count);
     of.events.size_bytes.reserve(count);
@@ -345,15 +400,15 @@ class TraceBuilder {
   // Writes the segments of one device after another, by ascending address.
   void writeFinalState() {
     std::vector<std::pair<uint64_t, const LiveSegment*>> order;
-    for (const auto& [begin, segment] : rows_.segments()) order.emplace_back(begin, &segment);
+    for (const auto& [begin, segment] : rows_->segments()) order.emplace_back(begin, &segment);
     std::stable_sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
-      return static_cast<uint32_t>(rows_.deviceOf(*a.second)) <
-             static_cast<uint32_t>(rows_.deviceOf(*b.second));
+      return static_cast<uint32_t>(rows_->deviceOf(*a.second)) <
+             static_cast<uint32_t>(rows_->deviceOf(*b.second));
     });
     model::FinalSegments& finals = trace_.final_segments;
     for (const auto& [begin, segment] : order) {
-      int32_t ordinal = rows_.deviceOf(*segment);
-      bool has_blocks = rows_.hasBlocks(segment->place);
+      int32_t ordinal = rows_->deviceOf(*segment);
+      bool has_blocks = rows_->hasBlocks(segment->place);
       bool joins = finals.size() > 0 && segment->is_expandable &&
                    finals.kind.back() == SegmentKind::kExpandable &&
                    finals.device.back() == ordinal && last_place_ == segment->place &&
@@ -396,7 +451,7 @@ class TraceBuilder {
                           : small                 ? SegmentKind::kSmall
                                                   : SegmentKind::kLarge);
     finals.small_pool.push_back(small);
-    finals.stream.push_back(streamOf(rows_.streamOf(segment)));
+    finals.stream.push_back(streamOf(rows_->streamOf(segment)));
     finals.pool.push_back(model::PoolId(0));
     finals.stack.push_back(stackOf(segment.stack));
     finals.block_begin.push_back(trace_.final_blocks.size());
@@ -408,7 +463,7 @@ class TraceBuilder {
     if (has_lost_calls_) return;
     for (const model::Device& device : trace_.devices) {
       bool of_host = device.kind == model::DeviceKind::kPinnedHost;
-      bool at_least = of_host ? host_is_older_ : rows_.sawOlder() || is_older_;
+      bool at_least = of_host ? host_is_older_ : rows_->sawOlder() || is_older_;
       at_least |= began_late_;
       if (at_least) work_.at_least.push_back(device.ordinal);
     }
@@ -416,9 +471,9 @@ class TraceBuilder {
 
   void writeDriversWords() {
     // it may not be on the device, so its sum cannot be compared with the device's total
-    if (rows_.hasManaged()) return;
+    if (rows_->hasManaged()) return;
     for (model::Device& device : trace_.devices) {
-      uint64_t total_bytes = rows_.totalBytesOf(device.ordinal);
+      uint64_t total_bytes = rows_->totalBytesOf(device.ordinal);
       if (total_bytes > 0) device.total_bytes = total_bytes;
     }
   }
@@ -429,7 +484,7 @@ class TraceBuilder {
     uint64_t at = finals.address.back();
     uint64_t end = at + finals.total_bytes.back();
     if (last_has_blocks_) {
-      const auto& blocks = rows_.blocks();
+      const auto& blocks = rows_->blocks();
       for (auto block = blocks.lower_bound(at); block != blocks.end() && block->first < end;
            ++block) {
         if (block->first > at) writeFree(at, block->first - at);
@@ -470,13 +525,13 @@ class TraceBuilder {
   model::RecordedWork& work_;
   Trace trace_;
   BesideTrace& beside_;
-  FinishedRows rows_;
-  std::vector<OfDevice> columns_;  // by index of its devices
+  TraceBook* kept_;
+  std::optional<FinishedRows> rows_;
+  std::vector<DeviceColumns> columns_;  // by index of its devices
   std::vector<model::StackId> stack_ids_;
   std::vector<model::FrameId> frames_of_stack_;  // scratch
   std::vector<model::FrameId> frame_ids_;
-  boost::unordered_flat_map<uint64_t, model::StreamId> stream_ids_;
-  std::pair<uint64_t, model::StreamId> last_stream_{0, model::StreamId(0)};
+  Streams streams_;
   uint64_t last_place_ = 0;
   bool last_has_blocks_ = false;
   bool is_older_ = false, host_is_older_ = false;  // shown by frees
@@ -487,8 +542,9 @@ class TraceBuilder {
 }  // namespace
 
 Trace buildTrace(const RecordedTables& tables, const RecordedProcess& process, CallBook& book,
-                 model::RecordedWork& work, BesideTrace& beside, bool with_driver) {
-  return TraceBuilder(tables, process, book, work, beside)
+                 model::RecordedWork& work, BesideTrace& beside, bool with_driver,
+                 TraceBook* kept) {
+  return TraceBuilder(tables, process, book, work, beside, kept)
       .run(with_driver ? &work.driver : nullptr);
 }
 

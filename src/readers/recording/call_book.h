@@ -72,6 +72,7 @@ class CallBook {
   // nullptr: no call.
   const model::ProcessLedger* ledger() const { return ledger_.get(); }
   const EventRows& rows() const { return rows_; }
+  size_t takeFirstChange() { return rows_.takeFirstChange(); }
   // May have been more than once.
   const std::vector<FirstUse>& uses() const { return uses_; }
   const std::vector<Refusal>& refusals() const { return counts_.refusals; }

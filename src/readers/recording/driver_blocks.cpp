@@ -24,8 +24,12 @@ void setBlockSizes(Trace& trace, const model::Device& device) {
 
 class Joiner {
  public:
-  Joiner(Trace& trace, const model::Device& device, const std::vector<bool>& is_driver_block)
-      : trace_(trace), device_(device), is_driver_block_(is_driver_block) {}
+  Joiner(Trace& trace, const model::Device& device, const std::vector<bool>& is_driver_block,
+         uint64_t first_event)
+      : trace_(trace),
+        device_(device),
+        is_driver_block_(is_driver_block),
+        first_event_(first_event) {}
 
   void run() {
     model::Pieces& pieces = trace_.pieces;
@@ -50,7 +54,7 @@ class Joiner {
     return (action == one || action == other) && covers(event, row);
   }
   bool isOfBlock(uint64_t row, uint64_t event, Action action) const {
-    return event < device_.event_end && is_driver_block_[event] &&
+    return event < device_.event_end && is_driver_block_[event - first_event_] &&
            trace_.events.action[event] == action && covers(event, row);
   }
   bool covers(uint64_t event, uint64_t row) const {
@@ -62,15 +66,20 @@ class Joiner {
   Trace& trace_;
   const model::Device& device_;
   const std::vector<bool>& is_driver_block_;
+  uint64_t first_event_;  // whose bit is the first one
 };
 
 }  // namespace
 
 void joinDriverBlocks(Trace& trace, const std::vector<bool>& is_driver_block) {
-  for (const model::Device& device : trace.devices) {
-    setBlockSizes(trace, device);
-    Joiner(trace, device, is_driver_block).run();
-  }
+  for (const model::Device& device : trace.devices)
+    joinDriverBlocksOf(trace, device, is_driver_block, 0);
+}
+
+void joinDriverBlocksOf(Trace& trace, const model::Device& device,
+                        const std::vector<bool>& is_driver_block, uint64_t first_event) {
+  setBlockSizes(trace, device);
+  Joiner(trace, device, is_driver_block, first_event).run();
 }
 
 }  // namespace tidegauge::readers::recording

@@ -19,5 +19,8 @@ namespace tidegauge::readers::recording {
 
 // Call it once the lives are built. `is_driver_block`, by event: an alloc or free of such memory.
 void joinDriverBlocks(model::Trace& trace, const std::vector<bool>& is_driver_block);
+// For one device; the first of these bits is that of `first_event`.
+void joinDriverBlocksOf(model::Trace& trace, const model::Device& device,
+                        const std::vector<bool>& is_driver_block, uint64_t first_event);
 
 }  // namespace tidegauge::readers::recording

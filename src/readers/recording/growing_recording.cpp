@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/lives/lives.h"
+#include "model/lives/recording_issues.h"
 #include "readers/recording/build_trace.h"
 #include "readers/recording/calls_while_reading.h"
 #include "readers/recording/driver_blocks.h"
@@ -42,6 +43,39 @@ void addUnwatched(RecordedTables& tables) {
   }
 }
 
+// False: the lives are to be built anew, together.
+bool continueLives(model::Trace& trace, const BesideTrace& beside, TraceBook& kept) {
+  kept.lives.begin(trace);
+  bool has_first = !trace.devices.empty() && trace.devices[0].steps() > 0 &&
+                   trace.devices[0].ordinal == kept.first_device;
+  if (!has_first || !beside.carried.empty()) return false;
+  trace.final_segments.segment.assign(trace.final_segments.size(), model::SegmentId());
+  trace.final_blocks.allocation.assign(trace.final_blocks.size(), model::AllocationId());
+  model::Device& first = trace.devices[0];
+  if (!kept.lives.run(trace, first, kept.columns[kept.first].is_driver_block, kept.settledSteps()))
+    return false;
+  for (size_t i = 1; i < trace.devices.size(); ++i) {
+    model::buildLivesOf(trace, trace.devices[i], beside.carried);
+    joinDriverBlocksOf(trace, trace.devices[i], beside.is_driver_block, first.steps());
+  }
+  model::noteOverflow(trace);
+  return true;
+}
+
+void buildAllLives(model::Trace& trace, BesideTrace& beside, const TraceBook* kept) {
+  if (kept != nullptr) {
+    trace.allocations = {};
+    trace.segments = {};
+    trace.pieces = {};
+    if (!kept->columns.empty()) {
+      const std::vector<bool>& first = kept->columns[kept->first].is_driver_block;
+      beside.is_driver_block.insert(beside.is_driver_block.begin(), first.begin(), first.end());
+    }
+  }
+  model::buildLives(trace, beside.carried);
+  joinDriverBlocks(trace, beside.is_driver_block);
+}
+
 }  // namespace
 
 GrowingRecording::GrowingRecording(std::string path, Wanted wanted)
@@ -54,6 +88,7 @@ GrowingRecording::~GrowingRecording() = default;
 void GrowingRecording::forget() {
   of_ = nullptr;
   books_.clear();
+  kept_.clear();
   tables_ = std::make_unique<TablesReader>();
 }
 
@@ -70,6 +105,7 @@ base::Result<std::vector<model::Trace>> GrowingRecording::read(const Progress& p
     read = readMore(opened, progress);
     takes_while_reading_ = true;
   }
+  lent_.clear();
   if (!read.ok()) {
     forget();
     return std::move(read.error());
@@ -95,21 +131,99 @@ base::Result<GrowingRecording::Traces> GrowingRecording::readMore(OpenedFile& op
       book.begin(tables, *tables.run, process);
       book.finish();
     }
-    BesideTrace beside;
-    model::Trace trace =
-        buildTrace(tables, process, book, process.work, beside, wanted_.driver_memory);
-    if (!wanted_.is_followed && i < books_.size()) books_[i] = nullptr;
-    process.work.run = tables.run;
-    process.work.process_id = process.id;
-    trace.work = std::make_shared<const model::RecordedWork>(std::move(process.work));
-    trace.source.format = formatOf(*tables.run, opened.has_writer, opened.is_open);
-    trace.source.file_bytes = trace.source.data_bytes = opened.file.fileBytes();
-    model::buildLives(trace, beside.carried);
-    joinDriverBlocks(trace, beside.is_driver_block);
-    traces.push_back(std::move(trace));
+    traces.push_back(traceOf(i, book, opened));
   }
   if (wanted_.is_followed) of_ = opened.held;
   return Traces(std::move(traces));
+}
+
+model::Trace GrowingRecording::traceOf(size_t process, CallBook& book, const OpenedFile& opened) {
+  RecordedTables& tables = tables_->tables();
+  RecordedProcess& of = tables.processes[process];
+  bool has_book = process < books_.size();
+  TraceBook* kept = has_book && wanted_.takes_back ? keptFor(process, book) : nullptr;
+  BesideTrace beside;
+  model::Trace trace = buildTrace(tables, of, book, of.work, beside, wanted_.driver_memory, kept);
+  if (!wanted_.is_followed && has_book) books_[process] = nullptr;
+  of.work.run = tables.run;
+  of.work.process_id = of.id;
+  trace.work = std::make_shared<const model::RecordedWork>(std::move(of.work));
+  trace.source.format = formatOf(*tables.run, opened.has_writer, opened.is_open);
+  trace.source.file_bytes = trace.source.data_bytes = opened.file.fileBytes();
+  if (kept != nullptr && continueLives(trace, beside, *kept)) {
+    continued_traces_ += kept->has_trace ? 1 : 0;
+    kept->continuation = kept->lives.continuation();
+    if (kept->has_trace) kept->continuation.of = kept->work;
+    kept->work = trace.work;
+    kept->has_trace = false;
+    kept->trace = {};
+    return trace;
+  }
+  buildAllLives(trace, beside, kept);
+  if (kept != nullptr) {
+    ++kept_[process].failures;
+    kept_[process].books.pop_back();
+  }
+  return trace;
+}
+
+// The book of a trace that nobody reads any more, or a new one; the last of its process. Null: its
+// lives are not continued.
+TraceBook* GrowingRecording::keptFor(size_t process, CallBook& book) {
+  constexpr size_t kMaxBooks = 4;  // three take turns in `view`; one may be read for longer
+  constexpr unsigned kMaxFailures = 3;
+  kept_.resize(std::max(kept_.size(), process + 1));
+  auto& [books, failures] = kept_[process];
+  size_t first_change = book.takeFirstChange();
+  std::erase_if(books, [&](const auto& it) { return it->rows.rows > first_change; });
+  if (failures >= kMaxFailures || book.rows().now().has_outside_blocks) {
+    books.clear();
+    return nullptr;
+  }
+  auto best = books.end();
+  for (auto it = books.begin(); it != books.end(); ++it) {
+    bool is_better = best == books.end() || (*it)->rows.rows >= (*best)->rows.rows;
+    if ((*it)->has_trace && is_better) best = it;
+  }
+  if (best != books.end()) {
+    std::rotate(best, best + 1, books.end());
+    return books.back().get();
+  }
+  std::unique_ptr<TraceBook> made = copyOfLent(books);
+  if (made == nullptr) made = std::make_unique<TraceBook>();
+  if (books.size() == kMaxBooks) books.erase(books.begin());
+  books.push_back(std::move(made));
+  return books.back().get();
+}
+
+std::unique_ptr<TraceBook> GrowingRecording::copyOfLent(
+    const std::vector<std::unique_ptr<TraceBook>>& books) const {
+  for (auto book = books.rbegin(); book != books.rend(); ++book) {
+    for (const model::Trace* trace : lent_)
+      if ((*book)->work == trace->work) return copyOf(**book, *trace);
+  }
+  return nullptr;
+}
+
+const model::Continuation* GrowingRecording::continuationOf(const model::Trace& trace) const {
+  for (const Kept& kept : kept_) {
+    for (const auto& book : kept.books) {
+      bool is_it = !book->has_trace && book->work == trace.work && book->continuation.of;
+      if (is_it) return &book->continuation;
+    }
+  }
+  return nullptr;
+}
+
+void GrowingRecording::takeBack(model::Trace&& trace) {
+  for (Kept& kept : kept_) {
+    for (auto& book : kept.books) {
+      if (book->has_trace || book->work != trace.work) continue;
+      book->trace = std::move(trace);
+      book->has_trace = true;
+      return;
+    }
+  }
 }
 
 base::Result<bool> GrowingRecording::readTables(OpenedFile& opened, const Progress& progress) {

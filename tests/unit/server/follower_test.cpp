@@ -154,6 +154,18 @@ TEST_F(Growing, IsAsIfOpenedAfresh) {
   expectAsAfresh();
 }
 
+TEST_F(Growing, ATraceThatNobodyReadsAnyMoreIsContinued) {
+  grow(0, 200);
+  start();
+  for (int i = 0; i < 7; ++i) {
+    time_ns_ += 2'000'000'000;  // so what came before is settled
+    grow(0, 300);
+    follow();
+    expectAsAfresh();
+  }
+  EXPECT_GT(follower_->continuedTraces(), 2U);
+}
+
 TEST_F(Growing, NewProcessesAreNewFilesAndOthersStay) {
   grow(0, 10);
   start();

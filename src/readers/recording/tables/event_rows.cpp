@@ -30,12 +30,31 @@ int32_t deviceOf(const Effect& effect) {
 
 EventPlace& EventRows::placeOf(uint64_t place) {
   if (place >= places_.size()) places_.resize(place + place / 2 + 1);
-  if (place < marked_.places) marked_.changed_places.emplace_back(place, places_[place]);
-  return places_[place];
+  EventPlace& it = places_[place];
+  if (place < marked_.places) marked_.changed_places.emplace_back(place, it);
+  if (!it.is_used) it.first_row = rows_.size();
+  it.is_used = true;
+  return it;
+}
+
+void EventRows::setDevice(uint64_t place, int32_t device) {
+  EventPlace& it = placeOf(place);
+  if (it.device != device) noteChange(it.first_row);  // the next row, if none names it yet
+  it.device = device;
+}
+
+// `stream`: of the first block.
+void EventRows::setBlocks(uint64_t place, uint64_t stream) {
+  EventPlace& it = placeOf(place);
+  if (it.has_blocks) return;
+  noteChange(it.first_row);
+  it.has_blocks = true;
+  it.stream = stream;
 }
 
 EventRow& EventRows::rowAt(size_t row) {
   if (row < marked_.rows) marked_.changed_rows.emplace_back(row, rows_[row]);
+  noteChange(row);
   return rows_[row];
 }
 
@@ -44,11 +63,18 @@ void EventRows::mark() { marked_ = {rows_.size(), places_.size(), now_, {}, {}};
 void EventRows::rollBack() {
   rows_.resize(marked_.rows);
   // The newest change first: the oldest has the values of mark().
-  for (size_t i = marked_.changed_rows.size(); i-- > 0;)
+  for (size_t i = marked_.changed_rows.size(); i-- > 0;) {
+    noteChange(marked_.changed_rows[i].first);
     rows_[marked_.changed_rows[i].first] = marked_.changed_rows[i].second;
+  }
   places_.resize(marked_.places);
-  for (size_t i = marked_.changed_places.size(); i-- > 0;)
-    places_[marked_.changed_places[i].first] = marked_.changed_places[i].second;
+  for (size_t i = marked_.changed_places.size(); i-- > 0;) {
+    const auto& [place, before] = marked_.changed_places[i];
+    bool is_same =
+        places_[place].device == before.device && places_[place].has_blocks == before.has_blocks;
+    if (!is_same) noteChange(places_[place].first_row);
+    places_[place] = before;
+  }
   now_ = std::move(marked_.now);
   marked_ = {};
 }
@@ -116,7 +142,7 @@ void EventRows::take(const Effect& effect) {
       onAnswered(effect);
       return;
     case What::kPlaced:
-      placeOf(effect.place).device = effect.device;
+      setDevice(effect.place, effect.device);
       return;
     case What::kOlderFreed:
       onOlderFreed(effect);
@@ -133,12 +159,8 @@ void EventRows::onReserved(const Effect& effect) {
   }
   now_.has_managed |= effect.kind == MemoryKind::kManaged;
   EventRow row = rowOf(effect, Action::kSegmentAlloc);
-  EventPlace& place = placeOf(effect.place);
-  place.device = row.device;
-  if (effect.of_framework && !place.has_blocks) {
-    place.has_blocks = true;
-    place.stream = effect.stream;
-  }
+  setDevice(effect.place, row.device);
+  if (effect.of_framework) setBlocks(effect.place, effect.stream);
   add(row, Action::kSegmentAlloc, false);
   add(row, Action::kAlloc, true);
   now_.segments[effect.address] = {effect.address + effect.size_bytes,
@@ -160,12 +182,8 @@ void EventRows::onReturned(const Effect& effect) {
 void EventRows::onMapped(const Effect& effect) {
   if (effect.is_alias) return;  // another process's, or a multicast: charged elsewhere
   EventRow row = rowOf(effect, Action::kSegmentMap);
-  EventPlace& place = placeOf(effect.place);
-  if (place.device == kNotKnown) place.device = row.device;
-  if (effect.of_framework && !place.has_blocks) {
-    place.has_blocks = true;
-    place.stream = effect.stream;
-  }
+  if (placeOf(effect.place).device == kNotKnown) setDevice(effect.place, row.device);
+  if (effect.of_framework) setBlocks(effect.place, effect.stream);
   add(row, Action::kSegmentMap, false);
   add(row, Action::kAlloc, true);
   now_.segments[effect.address] = {
@@ -208,15 +226,12 @@ void EventRows::onUnmapped(const Effect& effect) {
 }
 
 void EventRows::onBlock(const Effect& effect) {
-  EventRow row = rowOf(effect, Action::kAlloc);
-  add(row, Action::kAlloc, false);
   if (effect.place != 0) {
-    EventPlace& place = placeOf(effect.place);
-    if (!place.has_blocks) place.stream = effect.stream;
-    place.has_blocks = true;
+    setBlocks(effect.place, effect.stream);
   } else {
     now_.has_outside_blocks = true;
   }
+  add(rowOf(effect, Action::kAlloc), Action::kAlloc, false);
   // Like PyTorch: a remainder of up to 1 MiB in a large segment stays with the block.
   LiveBlock block{effect.size_bytes, model::roundedBytes(effect.size_bytes, {}), effect.stack};
   auto next = now_.blocks.upper_bound(effect.address);

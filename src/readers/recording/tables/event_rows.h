@@ -14,6 +14,7 @@
 // Cost: O(log live) per effect, 64 bytes per row; mark() and rollBack() O(live + rows since).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -68,6 +69,8 @@ struct EventPlace {
   int32_t device = kNotKnown;
   bool has_blocks = false;
   uint64_t stream = 0;  // of the first block inside
+  bool is_used = false;
+  size_t first_row = 0;  // no row before it names the place, once it is used
 };
 
 // What is true after the last row: its size does not depend on the number of rows.
@@ -94,6 +97,11 @@ class EventRows {
   std::vector<EventRow>& rows() { return rows_; }
   const std::vector<EventPlace>& places() const { return places_; }
   const RowsNow& now() const { return now_; }
+  // Rows before mark().
+  size_t markedRows() const { return marked_.rows; }
+  // The first row that was changed after it was taken, itself or by what is known of its place,
+  // since the last time that this was asked: whoever keeps what rows came down to must begin there.
+  size_t takeFirstChange() { return std::exchange(first_change_, SIZE_MAX); }
 
  private:
   EventRow rowOf(const model::Effect& effect, model::Action action) const;
@@ -112,10 +120,14 @@ class EventRows {
   // For a change; what was marked is kept.
   EventPlace& placeOf(uint64_t place);
   EventRow& rowAt(size_t row);
+  void setDevice(uint64_t place, int32_t device);
+  void setBlocks(uint64_t place, uint64_t stream);
+  void noteChange(size_t row) { first_change_ = std::min(first_change_, row); }
 
   std::vector<EventRow> rows_;
   std::vector<EventPlace> places_;
   RowsNow now_;
+  size_t first_change_ = SIZE_MAX;
 
   struct Marked {
     size_t rows = 0, places = 0;

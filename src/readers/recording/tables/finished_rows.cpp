@@ -7,26 +7,40 @@
 #include "readers/recording/tables/older_segments.h"
 
 namespace tidegauge::readers::recording {
+namespace {
+
+// Each device may be unknown; the host does not count.
+int32_t lowerOf(int32_t a, int32_t b) {
+  if (b < 0) return a;
+  return a == kNotKnown || b < a ? b : a;
+}
+
+}  // namespace
 
 using model::Action;
 using model::IssueKind;
 
-FinishedRows::FinishedRows(const EventRows& from)
-    : from_(from), segments_(from.now().segments), saw_older_(from.now().saw_older) {}
+FinishedRows::FinishedRows(const EventRows& from, State state)
+    : from_(from),
+      state_(std::move(state)),
+      segments_(from.now().segments),
+      saw_older_(from.now().saw_older) {
+  findFallback();
+}
 
 std::vector<size_t> FinishedRows::inOrder() const {
-  std::vector<size_t> order(devices_.size());
+  std::vector<size_t> order(devices().size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return static_cast<uint32_t>(devices_[a].device) < static_cast<uint32_t>(devices_[b].device);
+    return static_cast<uint32_t>(devices()[a].device) < static_cast<uint32_t>(devices()[b].device);
   });
   return order;
 }
 
 size_t FinishedRows::indexOf(int32_t device) {
   size_t index = 0;
-  while (index < devices_.size() && devices_[index].device != device) ++index;
-  if (index == devices_.size()) devices_.push_back({.device = device});
+  while (index < devices().size() && devices()[index].device != device) ++index;
+  if (index == devices().size()) state_.devices.push_back({.device = device});
   return index;
 }
 
@@ -44,14 +58,12 @@ int32_t FinishedRows::statedDevice(const EventRow& row) const {
 
 // Memory on an unknown device is most likely on the only known one.
 void FinishedRows::findFallback() {
-  fallback_ = kNotKnown;
-  for (const EventRow& row : from_.rows()) {
-    int32_t device = statedDevice(row);
-    if (device >= 0 && (fallback_ == kNotKnown || device < fallback_)) fallback_ = device;
-    if (fallback_ == 0) break;  // no device has a lower number
-  }
-  fallback_is_known_ = fallback_ != kNotKnown;
-  if (!fallback_is_known_) fallback_ = 0;
+  int32_t lowest = state_.lowest_device;
+  for (size_t row = state_.rows; row < from_.rows().size() && lowest != 0; ++row)
+    lowest = lowerOf(lowest, statedDevice(from_.rows()[row]));
+  fallback_is_known_ = lowest != kNotKnown;
+  fallback_ = fallback_is_known_ ? lowest : 0;
+  if (state_.rows == 0) state_.fallback = fallback_;
 }
 
 void FinishedRows::complete(EventRow& row, const EventPlace* place) const {
@@ -66,16 +78,18 @@ bool FinishedRows::stays(const EventRow& row, const EventPlace* place) {
   return !row.is_retried && !(row.is_provisional && has_blocks);
 }
 
-bool FinishedRows::finish(const EventRow& from, EventRow& row, model::Issues& issues) {
+bool FinishedRows::finish(const EventRow& from, EventRow& row) {
+  if (state_.lowest_device != 0)
+    state_.lowest_device = lowerOf(state_.lowest_device, statedDevice(from));
   const EventPlace* place = find(from.place);
   if (!stays(from, place)) return false;
   row = from;
   complete(row, place);
-  if (from.device == kNotKnown && statedDevice(from) == kNotKnown) noteGuess(row, issues);
+  if (from.device == kNotKnown && statedDevice(from) == kNotKnown) noteGuess(row);
   bool by_allocator = row.action <= Action::kFree && !row.is_provisional;
-  if (by_allocator && row.device != last_allocator_) {
-    last_allocator_ = row.device;
-    with_allocator_.insert(row.device);
+  if (by_allocator && row.device != state_.last_allocator) {
+    state_.last_allocator = row.device;
+    state_.with_allocator.insert(row.device);
   }
   return true;
 }
@@ -94,19 +108,20 @@ void FinishedRows::forEachOf(int32_t device, const Take& take) const {
   }
 }
 
-void FinishedRows::noteGuess(const EventRow& row, model::Issues& issues) {
+void FinishedRows::noteGuess(const EventRow& row) {
   bool gives = row.action == Action::kSegmentAlloc || row.action == Action::kSegmentMap;
   // A free alone is in no figure of a device that has others.
-  has_guesses_ |= gives || row.action == Action::kOom || !fallback_is_known_;
+  state_.has_guesses |= gives || row.action == Action::kOom || !fallback_is_known_;
   if (!gives) return;
-  issues.add({.kind = IssueKind::kDeviceUnknown, .device = fallback_, .bytes = row.size_bytes});
+  state_.guesses.add(
+      {.kind = IssueKind::kDeviceUnknown, .device = fallback_, .bytes = row.size_bytes});
 }
 
-void FinishedRows::copyRows(model::Issues& issues) {
+void FinishedRows::copyRows() {
   has_own_ = true;
   for (const EventRow& from : from_.rows()) {
     EventRow row;
-    if (finish(from, row, issues)) own_.push_back(row);
+    if (finish(from, row)) own_.push_back(row);
   }
   takeOlderSegments();
 }
@@ -146,7 +161,7 @@ int32_t FinishedRows::deviceOf(const LiveSegment& segment) const {
 }
 
 model::Known FinishedRows::knownOf(int32_t device) const {
-  if (device != fallback_ || !has_guesses_) return model::Known::kAll;
+  if (device != fallback_ || !state_.has_guesses) return model::Known::kAll;
   return fallback_is_known_ ? model::Known::kInPart : model::Known::kNothing;
 }
 
@@ -170,9 +185,9 @@ Move FinishedRows::moveOf(const EventRow& row, bool& of_block) {
 }
 
 model::PeakSlack FinishedRows::peakSlackOf(int32_t device) const {
-  auto of = std::find_if(devices_.begin(), devices_.end(),
+  auto of = std::find_if(devices().begin(), devices().end(),
                          [&](const OfDevice& it) { return it.device == device; });
-  if (of == devices_.end() || !of->has_overlap) return {.device = device};
+  if (of == devices().end() || !of->has_overlap) return {.device = device};
   auto forEachMove = [&](const auto& take) {
     forEachOf(device, [&](const EventRow& row) {
       bool of_block = false;

@@ -37,7 +37,8 @@ class GrowingFile {
   }
 
   void run(int steps) {
-    GrowingRecording recording(path(), {.is_followed = true});
+    bool takes_back = pick(2) == 0;
+    GrowingRecording recording(path(), {.is_followed = true, .takes_back = takes_back});
     for (int step = 0; step < steps; ++step) {
       SCOPED_TRACE("step " + std::to_string(step));
       for (uint64_t i = pick(40); i > 0; --i) addCall();
@@ -269,6 +270,7 @@ class GrowingFile {
       testing::expectSameTraces(now.value(), whole.value());
     }
     if (::testing::Test::HasFatalFailure()) return;
+    for (model::Trace& trace : now.value()) recording.takeBack(std::move(trace));
     // Calls are taken while later rows are read, here after each few.
     GrowingRecording early(path(), {.rows_at_once = 1 + pick(30)});
     auto in_pieces = early.read();
