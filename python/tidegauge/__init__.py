@@ -19,23 +19,26 @@ from .table import Column, Table
 from .trace import Trace
 
 if TYPE_CHECKING:
-    from .programs import command, record, wss
+    from .programs import command
+    from .recording import record
+    from .working_set import wss
 
 __all__ = ["Column", "Error", "LimitError", "MissingFeatureError", "Table", "Trace", "UnreadableError", "UsageError",
            "__version__", "command", "diff", "open", "open_all", "record", "wss"]
 
-_LATER = ("command", "record", "wss")  # they need subprocess, which takes a while to import
+# They need subprocess, which takes a while to import.
+_LATER = {"command": "programs", "record": "recording", "wss": "working_set"}
 
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
-        from . import programs
-
-        return getattr(programs, name)
-    if name == "torch":
         import importlib
 
-        return importlib.import_module(".torch", __name__)
+        return getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
+    if name in ("torch", "callbacks"):
+        import importlib
+
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module 'tidegauge' has no attribute {name!r}")
 
 

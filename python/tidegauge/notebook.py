@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
-import shutil
 import sys
-import tempfile
 from html import escape
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
-from .errors import MissingFeatureError
 from .sizes import human_bytes
 from .table import text_rows
 
 if TYPE_CHECKING:
-    from .programs import Server
+    from .server import Server
     from .table import Table
     from .trace import Trace
 
@@ -94,80 +90,44 @@ class View:
         url: Where the page is, on this machine.
     """
 
-    def __init__(self, server: "Server", name: str, height_pixels: int, folder: Optional[str]) -> None:
+    def __init__(self, server: "Server", name: str, height_pixels: int) -> None:
         self._server = server
         self._name = name
         self._height_pixels = height_pixels
-        self._folder = folder
+        self._shown = 0
         self.url = server.url
+
+    @property
+    def is_running(self) -> bool:
+        """False after stop()."""
+        return self._server.is_running
 
     def stop(self) -> None:
         """Ends the server, and removes what was written for it."""
         self._server.stop()
-        if self._folder:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = None
+
+    def _place(self) -> tuple[str, str]:
+        """Port and path of the address."""
+        _, _, address, *path = self.url.split("/")
+        return address.rsplit(":", 1)[1], "/" + "/".join(path)
 
     def _repr_html_(self) -> str:
-        _, _, address, *path = self.url.split("/")
-        port = address.rsplit(":", 1)[1]
-        return _FRAME.format(id=f"tidegauge-{port}", height=self._height_pixels, name=escape(self._name), direct=escape(self.url),
-                             direct_json=json.dumps(self.url), title_json=json.dumps(f"Tidegauge: {self._name}").replace("</", "<\\/"),
-                             port=port, path="/" + "/".join(path))
+        port, path = self._place()
+        self._shown += 1  # several cells may show it
+        return _FRAME.format(id=f"tidegauge-{port}-{self._shown}", height=self._height_pixels, name=escape(self._name),
+                             direct=escape(self.url), direct_json=json.dumps(self.url),
+                             title_json=json.dumps(f"Tidegauge: {self._name}").replace("</", "<\\/"), port=port, path=path)
 
     def _ipython_display_(self) -> None:
-        shown = importlib.import_module("IPython.display")
         if "google.colab" in sys.modules:
-            output = sys.modules["google.colab"].output
-            _, _, address, *path = self.url.split("/")
-            output.serve_kernel_port_as_iframe(int(address.rsplit(":", 1)[1]), path="/" + "/".join(path), height=self._height_pixels)
+            port, path = self._place()
+            sys.modules["google.colab"].output.serve_kernel_port_as_iframe(int(port), path=path, height=self._height_pixels)
             return
+        shown = importlib.import_module("IPython.display")
         shown.display(shown.HTML(self._repr_html_()))
 
     def __repr__(self) -> str:
         return f"<tidegauge page of {self._name} at {self.url}>"
-
-
-def view(trace: "Trace", height_pixels: int = 720) -> View:
-    """Shows the page of a trace; see Trace.view."""
-    import atexit
-
-    from .programs import Server
-
-    path, folder = _file_of(trace)
-    try:
-        server = Server([path], ["--behind-proxy"])
-    except BaseException:
-        if folder:
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
-    shown = View(server, str(trace._about["short_name"]), height_pixels, folder)
-    if folder:
-        atexit.register(shown.stop)
-    return shown
-
-
-def _file_of(trace: "Trace") -> tuple[str, Optional[str]]:
-    """A file with the trace, and the folder made for it if it came from memory."""
-    source = trace._source
-    if isinstance(source, str):
-        return source, None
-    folder = tempfile.mkdtemp(prefix="tidegauge-")
-    path = os.path.join(folder, "snapshot.pickle")
-    try:
-        with open(path, "wb") as file:
-            if isinstance(source, bytes):
-                file.write(source)
-            elif isinstance(source, (dict, list)):
-                import pickle
-
-                pickle.dump(source, file)
-            else:
-                raise MissingFeatureError("the trace was not kept as a file", advice="Open it from its path to show its page")
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    return path, folder
 
 
 # ---- %%tidegauge -----------------------------------------------------------------------------------
@@ -185,8 +145,9 @@ def tidegauge_cell(line: str, cell: str) -> Any:
         raise ValueError(f"%%tidegauge takes the name of a variable, not {name!r}")
     shell = importlib.import_module("IPython").get_ipython()
     with watched.record() as recording:
-        shell.run_cell(cell)
+        done = shell.run_cell(cell)
     shell.user_ns[name] = recording.trace
+    done.raise_error()
     return recording.trace
 
 

@@ -5,39 +5,41 @@ import builtins
 import json
 import os
 import warnings
-from typing import IO, Any, Mapping, Optional, Sequence, Union
+from typing import IO, Any, Optional, Union
 
 from . import _engine, from_json
+from .arguments import Place, device_of, place_of
 from .errors import Error, UnreadableError, UsageError
 from .results import Diff
 from .trace import Trace
 
-Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, IO[bytes], Mapping[str, Any], Sequence[Any]]
+Source = Union[str, "os.PathLike[str]", "os.PathLike[bytes]", bytes, bytearray, memoryview, IO[bytes], dict[str, Any], list[Any]]
 """A path; the bytes of a file; a binary file object; or what torch.cuda.memory._snapshot() or
 memory_snapshot() returns."""
 
 
 def open(source: Source, *, name: Optional[str] = None, pick: Optional[int] = None, pid: Optional[int] = None,
-         categories: Optional[str] = None) -> Trace:
+         categories: Optional[str] = None, keep_source: bool = True) -> Trace:
     """Opens a snapshot or a recording.
 
     Any file of `tidegauge view`: PyTorch's snapshots (pickle, JSON, HTML; plain, gzip, zstd, xz, bzip2 or zip) and
     recordings of `tidegauge record`. Nothing in it is executed. Objects of Python are taken over without a pickle;
-    that holds the GIL, about 1 µs per event, and they may be changed or freed afterwards.
+    that holds the GIL, about 1 µs per event, and they may be changed afterwards.
 
     Args:
         source: Where it is.
-        name: A name for people; None: the path, or what kind of source it is.
+        name: A name for people, of bytes and objects; a path is its own name.
         pick: Which one, from 1, if there are several snapshots or processes.
         pid: Which process of a recording.
         categories: A YAML file with rules for what memory is for; None: the built-in ones.
+        keep_source: Whether the trace keeps bytes and objects until it is closed. `Trace.view` writes them into a file.
 
     Raises:
         UnreadableError: It is damaged, or something else.
         UsageError: It has several snapshots or processes and neither `pick` nor `pid` says which.
         LimitError: It does not fit into memory.
     """
-    traces = open_all(source, name=name, categories=categories)
+    traces = open_all(source, name=name, categories=categories, keep_source=keep_source)
     if pid is not None:
         fits = [one for one in traces if _pid_of(one) == pid]
         if not fits:
@@ -55,28 +57,33 @@ def open(source: Source, *, name: Optional[str] = None, pick: Optional[int] = No
                      advice=f"Say which with pick=1 to {len(traces)}, or take tidegauge.open_all():{names}\n", file=name or _name(source))
 
 
-def open_all(source: Source, *, name: Optional[str] = None, categories: Optional[str] = None) -> list[Trace]:
+def open_all(source: Source, *, name: Optional[str] = None, categories: Optional[str] = None,
+             keep_source: bool = True) -> list[Trace]:
     """All snapshots of an archive, or all processes of a recording; see `open`."""
-    shown = name or _name(source)
+    shown = (name or _name(source)).encode(errors="replace").decode().replace("\0", "?")
     rules = "" if categories is None else _text_of(categories)
     try:
-        traces, said = _opened(source, shown, rules)
+        traces, said, kept = _opened(source, shown, rules)
     except Error as error:
         error.file = error.file or shown
         raise
     for text in said:
         warnings.warn(text, RuntimeWarning, stacklevel=3)
-    kept = os.fspath(source) if isinstance(source, os.PathLike) else source if isinstance(source, (str, bytes, dict, list)) else None
-    return [Trace(one, kept) for one in traces]
+    return [Trace(one, kept if keep_source or isinstance(kept, str) else None) for one in traces]
 
 
-def _opened(source: Source, name: str, rules: str) -> tuple[list[_engine.Trace], list[str]]:
+def _opened(source: Source, name: str, rules: str) -> tuple[list[_engine.Trace], list[str], object]:
+    """The traces, warnings, and what `Trace.view` may show."""
     if isinstance(source, (str, os.PathLike)):
-        return _engine.open_file(os.fspath(source), rules)
+        path = os.fsdecode(source)
+        if "\0" in path:
+            raise UsageError("a path has no zero bytes")
+        return *_engine.open_file(path, rules), os.path.abspath(path)
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return _engine.open_bytes(bytes(source), name, rules)
+        data = bytes(source)
+        return *_engine.open_bytes(data, name, rules), data
     if isinstance(source, (dict, list)):
-        return _engine.open_objects(source, name, rules)
+        return *_engine.open_objects(source, name, rules), source
     read = getattr(source, "read", None)
     if read is None:
         raise UsageError(f"cannot open a {type(source).__name__}",
@@ -84,7 +91,7 @@ def _opened(source: Source, name: str, rules: str) -> tuple[list[_engine.Trace],
     data = read()
     if not isinstance(data, bytes):
         raise UsageError("the file object gives text", advice="Open it in binary mode: open(path, 'rb')")
-    return _engine.open_bytes(data, name, rules)
+    return *_engine.open_bytes(data, name, rules), data
 
 
 def _text_of(path: str) -> str:
@@ -97,7 +104,7 @@ def _text_of(path: str) -> str:
 
 def _name(source: object) -> str:
     if isinstance(source, (str, os.PathLike)):
-        return os.fspath(source)
+        return os.fsdecode(source)
     known = getattr(source, "name", None)
     return known if isinstance(known, str) else f"<{type(source).__name__}>"
 
@@ -108,7 +115,7 @@ def _pid_of(trace: Trace) -> Optional[int]:
     return None
 
 
-def diff(a: Trace, b: Trace, *more: Trace, at: Optional[str] = None, at_a: Optional[str] = None, at_b: Optional[str] = None,
+def diff(a: Trace, b: Trace, *more: Trace, at: Optional[Place] = None, at_a: Optional[Place] = None, at_b: Optional[Place] = None,
          device: Optional[int] = None, device_a: Optional[int] = None, device_b: Optional[int] = None,
          by: str = "stack") -> Diff:
     """Compares two traces, or two points of one; more than two are ranks of one job. As `tidegauge diff`.
@@ -123,7 +130,9 @@ def diff(a: Trace, b: Trace, *more: Trace, at: Optional[str] = None, at_a: Optio
     Raises:
         UsageError: A trace has no such place or device.
     """
-    options = json.dumps({"at": at, "at_a": at_a, "at_b": at_b, "device": device, "device_a": device_a, "device_b": device_b, "by": by})
+    options = json.dumps({"at": place_of(at, "at"), "at_a": place_of(at_a, "at_a"), "at_b": place_of(at_b, "at_b"),
+                          "device": device_of(device, "device"), "device_a": device_of(device_a, "device_a"),
+                          "device_b": device_of(device_b, "device_b"), "by": by})
     engines = tuple(one._engine for one in (a, b, *more))
     data = json.loads(_engine.compare(engines, "diff", options))
     return from_json.diff(data, lambda: _engine.compare(engines, "diff_text", options))

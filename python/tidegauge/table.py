@@ -150,13 +150,15 @@ class Table:
         nullable = {"int64": pandas.Int64Dtype(), "uint32": pandas.UInt32Dtype()}
         arrow = self.to_arrow()
         frame = {}
-        for name, column in zip(arrow.column_names, arrow.columns):
+        for i, column in enumerate(arrow.columns):
             dtype = nullable.get(str(column.type)) if column.null_count else None
             if dtype is None:
-                frame[name] = column.to_pandas()
+                frame[i] = column.to_pandas()
             else:
-                frame[name] = column.to_pandas(types_mapper=lambda _, dtype=dtype: dtype)
-        return pandas.DataFrame(frame)
+                frame[i] = column.to_pandas(types_mapper=lambda _, dtype=dtype: dtype)
+        made = pandas.DataFrame(frame)
+        made.columns = arrow.column_names  # two columns of a query may have the same name
+        return made
 
     # ---- for people
 

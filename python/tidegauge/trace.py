@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Sequence
 from . import from_json
 from .errors import Error, UsageError
 from .results import Fragmentation, Growth, Holder, OutOfMemory, Peak, Report, Verification, WhatIf
+from .arguments import Place, place_of, texts_of
 from .sizes import Size, bytes_of, human_bytes
 from .table import Table
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from . import _engine
     from .notebook import View
     from .plot import Plot
+    from .server import Server
 
 _ALL_ROWS = (1 << 64) - 1
 
@@ -38,6 +40,7 @@ class Trace:
         self._engine = engine
         self._about: dict[str, Any] = json.loads(engine.answer("schema", "{}"))
         self._source = source
+        self._server: Optional["Server"] = None
 
     # ---- what it is
 
@@ -106,9 +109,15 @@ class Trace:
             UsageError: The SQL is wrong; byte_offset is the place in it, advice a correction.
             LimitError: It took longer.
         """
+        if not isinstance(query, str) or "\0" in query:
+            raise UsageError("the SQL is not a text without zero bytes")
+        try:
+            query.encode()
+        except UnicodeEncodeError:
+            raise UsageError("the SQL has half of a surrogate pair") from None
         if not 0.001 <= timeout_seconds <= 1e6:
             raise UsageError(f"timeout_seconds is {timeout_seconds}", advice="Give 0.001 to 1,000,000")
-        if limit is not None and limit < 1:
+        if limit is not None and not 1 <= limit < _ALL_ROWS:
             raise UsageError(f"limit is {limit}", advice="Give at least 1, or None for all rows")
         return Table(self._engine.sql(query, _ALL_ROWS if limit is None else limit, timeout_seconds), query)
 
@@ -135,24 +144,28 @@ class Trace:
             raise UsageError("the trace has no device", file=self.name)
         raise UsageError(f"the trace has {len(gpus)} devices", advice=f"Say which: device={gpus[0]}, …, {gpus[-1]}", file=self.name)
 
+    def _some_device(self, device: Optional[int]) -> Optional[int]:
+        """The device, which must exist; None: all of them."""
+        return None if device is None else self._device(device)
+
     def _of_device(self, device: Optional[int], **options: Any) -> Mapping[str, Any]:
         chosen = self._device(device)
         found: Mapping[str, Any] = self._ask("report", device=chosen, replay="none", **options)["devices"][0]
         return found
 
-    def report(self, *, device: Optional[int] = None, begin: Optional[str] = None, end: Optional[str] = None,
+    def report(self, *, device: Optional[int] = None, begin: Optional[Place] = None, end: Optional[Place] = None,
                capacity: Optional[Size] = None, replay: str = "short") -> Report:
         """What happened, why, and what helps; as `tidegauge report`.
 
         Args:
             device: None: all of them.
-            begin, end: A part of the recording, as --from and --to: "3101", "2.5s", "phase:forward".
+            begin, end: A part of the recording, as --from and --to: 3101 (a step), "2.5s", "forward" (an annotation).
             capacity: Size of the device, e.g. "80GiB".
             replay: Which recordings are replayed to prove the advice: "short" (up to 500,000 events), "all", "none".
         """
         if replay not in ("short", "all", "none"):
             raise UsageError(f"replay is {replay!r}", advice="Give 'short', 'all' or 'none'")
-        options = {"device": device, "from": begin, "to": end, "capacity_bytes": bytes_of(capacity, "capacity"), "replay": replay}
+        options = {"device": self._some_device(device), "from": place_of(begin, "begin"), "to": place_of(end, "end"), "capacity_bytes": bytes_of(capacity, "capacity"), "replay": replay}
         return from_json.report(self._ask("report", **options), self._later("report_text", **options))
 
     def _later(self, question: str, **options: Any) -> Callable[[], str]:
@@ -164,7 +177,7 @@ class Trace:
 
     def oom(self, device: Optional[int] = None, *, capacity: Optional[Size] = None) -> list[OutOfMemory]:
         """All out-of-memory events in order, with why; of all devices if `device` is None."""
-        data = self._ask("report", device=device, replay="none", capacity_bytes=bytes_of(capacity, "capacity"))
+        data = self._ask("report", device=self._some_device(device), replay="none", capacity_bytes=bytes_of(capacity, "capacity"))
         return [from_json.out_of_memory(of["device"], row) for of in data["devices"] for row in of["ooms"]]
 
     def live_at(self, step: int, device: Optional[int] = None) -> Table:
@@ -185,7 +198,7 @@ class Trace:
         names = found.column_names
         return [from_json.holder(dict(zip(names, row))) for row in found]
 
-    def fragmentation(self, *, device: Optional[int] = None, begin: Optional[str] = None, end: Optional[str] = None,
+    def fragmentation(self, *, device: Optional[int] = None, begin: Optional[Place] = None, end: Optional[Place] = None,
                       request: Optional[Size] = None, capacity: Optional[Size] = None, samples: int = 200) -> Fragmentation:
         """Free memory inside segments at the end of the recording or of a part; as `tidegauge frag`.
 
@@ -193,7 +206,9 @@ class Trace:
             request: A size; to_dict()["fit"] then says which free list would serve it.
             samples: Number of points over time in to_dict()["samples"].
         """
-        options = {"device": self._device(device), "from": begin, "to": end, "request_bytes": bytes_of(request, "request"),
+        if not 1 <= samples <= 10_000:
+            raise UsageError(f"samples is {samples}", advice="Give 1 to 10,000")
+        options = {"device": self._device(device), "from": place_of(begin, "begin"), "to": place_of(end, "end"), "request_bytes": bytes_of(request, "request"),
                    "capacity_bytes": bytes_of(capacity, "capacity"), "samples": samples}
         return from_json.fragmentation(self._ask("frag", **options)["devices"][0], self._later("frag_text", **options))
 
@@ -216,10 +231,10 @@ class Trace:
         Raises:
             UsageError: PyTorch would reject a setting, or its caching allocator does not manage this memory.
         """
-        confs = [settings] if isinstance(settings, str) else list(settings or ())
+        confs = texts_of([settings] if isinstance(settings, str) else settings or (), "settings")
         data = self._ask("whatif", device=self._device(device), settings=confs, capacity_bytes=bytes_of(capacity, "capacity"),
                          recorded_capacity_bytes=bytes_of(recorded_capacity, "recorded_capacity"),
-                         min_capacity=min_capacity, drop=list(drop), halve=list(halve))
+                         min_capacity=bool(min_capacity), drop=texts_of(drop, "drop"), halve=texts_of(halve, "halve"))
         return from_json.what_if(data["devices"][0])
 
     def verify(self, device: Optional[int] = None) -> Verification:
@@ -240,24 +255,34 @@ class Trace:
     def view(self, *, height_pixels: int = 720) -> "View":
         """The page of this trace: a notebook shows it in the cell; elsewhere open its `url`.
 
-        Starts `tidegauge view` on this machine; it ends with this Python, or with stop(). Of a trace from bytes or
-        objects, a file is written to the temporary folder and removed again.
+        Starts `tidegauge view` on this machine; it ends with this Python, or with stop(). A trace that was opened from
+        bytes or objects is written to the temporary folder for that time. The page shows the whole file, also if `pick` or
+        `pid` chose a part of it.
 
         Args:
             height_pixels: Of the frame in a notebook.
 
         Raises:
             MissingFeatureError: The program `tidegauge` is missing.
+            UsageError: The trace was opened with keep_source=False, or is closed.
         """
-        from .notebook import view
+        from .notebook import View
+        from .server import Server
 
-        return view(self, height_pixels)
+        if self._source is None:
+            raise UsageError("what the trace was opened from was not kept", advice="Open it from its path to show its page", file=self.name)
+        if self._server is None or not self._server.is_running:
+            self._server = Server(self._source)
+        return View(self._server, str(self._about["short_name"]), height_pixels)
 
     # ---- its life
 
     def close(self) -> None:
-        """Frees it. Tables and Arrow data that were taken stay valid, and keep its memory until they go."""
+        """Frees it. Tables and Arrow data that were taken stay valid, and keep its memory until they go. Its page ends."""
         self._engine.close()
+        self._source = None
+        if self._server is not None:
+            self._server.stop()
 
     @property
     def closed(self) -> bool:

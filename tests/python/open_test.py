@@ -2,6 +2,7 @@
 import collections
 import gc
 import io
+import os
 import pathlib
 import tempfile
 import unittest
@@ -75,6 +76,46 @@ class Sources(unittest.TestCase):
         trace = tidegauge.open(source)
         self.same(trace, contents(tidegauge.open(OOM)), leaving_out=("issues",))
         self.assertEqual([row[0] for row in trace.issues.select("kind")], ["unknown_key"] * 2)
+
+    def test_names_of_types_run_no_code(self):
+        class Meta(type):
+            @property
+            def __name__(cls):
+                raise AssertionError("its code ran")
+
+        class Odd(metaclass=Meta):
+            pass
+
+        source = objects(OOM)
+        source["odd"] = Odd()
+        self.assertEqual(tidegauge.open(source).events.num_rows, 37378)
+
+    def test_names_of_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in (b"caf\xe9.pickle", "naïve ☂.pickle".encode(), b"-o.pickle"):
+                path = os.path.join(os.fsencode(folder), name)
+                with open(path, "wb") as file:
+                    file.write(unpacked(TWO_GPUS))
+                trace = tidegauge.open(os.fsdecode(path))
+                self.assertEqual(trace.device_ordinals, tidegauge.open(TWO_GPUS).device_ordinals)
+                view = trace.view()
+                view.stop()
+            for bad in ("a\0b", "\0"):
+                with self.assertRaises(tidegauge.Error):
+                    tidegauge.open(bad)
+
+    def test_the_source_is_kept_for_the_page_alone(self):
+        class Kept(dict):
+            pass
+
+        source = Kept(objects(TWO_GPUS))
+        gone = weakref.ref(source)
+        trace = tidegauge.open(source, keep_source=False)
+        del source
+        gc.collect()
+        self.assertIsNone(gone())
+        with self.assertRaisesRegex(tidegauge.UsageError, "not kept"):
+            trace.view()
 
     def test_a_list_in_itself_ends(self):
         loop = []

@@ -110,8 +110,18 @@ class SameAsCommand(unittest.TestCase):
         with self.assertRaisesRegex(tidegauge.UsageError, "2 devices.*device=0"):
             trace.peak()
         self.assertNotEqual(trace.peak(0), trace.peak(1))
-        with self.assertRaisesRegex(tidegauge.UsageError, "no device 7"):
-            trace.peak(7)
+        for ask in (trace.peak, trace.oom, trace.growth, trace.verify, lambda device: trace.report(device=device),
+                    lambda device: trace.fragmentation(device=device), lambda device: tidegauge.diff(trace, trace, device=device)):
+            for device in (7, 1 << 32, (1 << 64) + 1, -2):  # no number wraps around
+                with self.assertRaises(tidegauge.UsageError):
+                    ask(device)
+        for bad in ({"begin": 1.5}, {"end": []}):
+            with self.assertRaises(tidegauge.UsageError):
+                trace.report(**bad)
+        for bad in ({"settings": [3]}, {"drop": [None]}):
+            with self.assertRaises(tidegauge.UsageError):
+                trace.whatif(device=0, **bad)
+        self.assertEqual(trace.report(begin=1, end=5).to_dict(), trace.report(begin="1", end="5").to_dict())
 
     def test_a_device_smaller_than_what_was_reserved_is_refused(self):
         with self.assertRaisesRegex(tidegauge.UsageError, "reserved"):

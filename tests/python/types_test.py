@@ -1,4 +1,5 @@
 """mypy --strict on the package, and on a user's program."""
+import doctest
 import pathlib
 import subprocess
 import sys
@@ -40,6 +41,13 @@ class Types(unittest.TestCase):
             program = pathlib.Path(folder, "program.py")
             program.write_text(USER, encoding="utf-8")
             self.clean(program)
+
+    def test_the_examples_of_the_documentation(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder, "examples.py")
+            text = (ROOT / "docs/python.md").read_text(encoding="utf-8")
+            program.write_text(doctest.script_from_examples(text), encoding="utf-8")
+            self.clean("--config-file", ROOT / "pyproject.toml", program)
 
     def test_the_package_says_that_it_has_types(self):
         self.assertTrue((ROOT / "python/tidegauge/py.typed").exists())

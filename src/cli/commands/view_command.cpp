@@ -1,7 +1,10 @@
 #include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <memory>
 #include <thread>
 
@@ -28,6 +31,7 @@ struct ViewOptions {
   uint16_t port = 0;
   bool no_browser = false;
   bool behind_proxy = false;
+  bool ends_with_stdin = false;
   std::string categories;
   std::string token;
 };
@@ -95,6 +99,18 @@ std::vector<std::shared_ptr<model::LiveSource>> liveSources(const std::vector<st
   return lives;
 }
 
+// A program that started view and was killed cannot end it; the kernel closes its end of the pipe.
+void endWithStandardInput() {
+  std::thread([] {
+    char ignored[256];
+    ssize_t size = 0;
+    do {
+      size = read(STDIN_FILENO, ignored, sizeof ignored);
+    } while (size > 0 || (size < 0 && errno == EINTR));
+    kill(getpid(), SIGTERM);
+  }).detach();
+}
+
 int run(const ViewOptions& options) {
   // The port first: a port in use is reported before a long file is read.
   auto http = server::HttpServer::listen(options.port);
@@ -118,6 +134,7 @@ int run(const ViewOptions& options) {
   server::Opening opening(gate, traces.size());
   std::atomic<int> exit_code = 0;  // once the files are open: of those that could not be read
   http.value()->stopAtSignals();
+  if (options.ends_with_stdin) endWithStandardInput();
   auto serve = [&] {
     int signal = http.value()->runUntilSignal(
         {.answer = [&](const server::Request& request,
@@ -190,6 +207,8 @@ void addViewCommand(CLI::App& app, int& exit_code) {
   command->add_flag("--behind-proxy", options->behind_proxy,
                     "Accept any host name, and allow frames: for notebooks and proxies. The secret "
                     "address is then the only protection");
+  command->add_flag("--end-with-stdin", options->ends_with_stdin,
+                    "End when standard input ends: for programs that start view");
   addCategoriesOption(*command, options->categories);
   command
       ->add_option("--token", options->token)  // instead of a random one; for tests

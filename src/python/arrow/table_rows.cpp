@@ -153,14 +153,21 @@ class TableRows : public Rows {
     std::call_once(texts.made, [&] {
       const query::Column& column = table_.columns[field];
       TextBuilder builder;
+      // Two keys may have the same text, and categories of pandas must differ.
+      boost::unordered_flat_map<std::string, int32_t> known;
       std::string scratch;
       int64_t last = kNull;
       forKeys(column, 0, table_.rows, [&](uint64_t, std::span<const int64_t> keys) {
         for (int64_t key : keys) {
           if (key == kNull || key == last) continue;
           last = key;
+          auto [place, is_new] = texts.codes.try_emplace(key, 0);
+          if (!is_new) continue;
+          std::string_view text = column.text(key, scratch);
           auto code = static_cast<int32_t>(builder.count());
-          if (texts.codes.try_emplace(key, code).second) builder.add(column.text(key, scratch));
+          auto [same, is_new_text] = known.try_emplace(text, code);
+          place->second = same->second;
+          if (is_new_text) builder.add(text);
         }
       });
       texts.texts = std::make_shared<const Column>(std::move(builder).finish());

@@ -32,6 +32,4 @@ void raise(const base::Error& error) {
   if (made) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.get())), made.get());
 }
 
-void raiseUsage(const char* what) { raise({base::ErrorKind::kUsage, what, std::nullopt, ""}); }
-
 }  // namespace tidegauge::python

@@ -37,8 +37,13 @@ PyObject* openedBy(const char* categories, const Open& open) {
 
 // open_file(path, categories)
 PyObject* openFileOf(PyObject*, PyObject* args) {
-  const char *path = nullptr, *categories = nullptr;
-  if (PyArg_ParseTuple(args, "ss:open_file", &path, &categories) == 0) return nullptr;
+  PyObject* name = nullptr;  // as bytes: a name of a file need not be UTF-8
+  const char* categories = nullptr;
+  if (PyArg_ParseTuple(args, "O&s:open_file", PyUnicode_FSConverter, &name, &categories) == 0)
+    return nullptr;
+  Ref held(name);
+  char* path = nullptr;
+  if (PyBytes_AsStringAndSize(name, &path, nullptr) != 0) return nullptr;
   return openedBy(categories, [&](const OpenWish& wish) { return openFile(path, wish); });
 }
 
@@ -83,8 +88,9 @@ PyObject* compareOf(PyObject*, PyObject* args) {
   auto text = workResult([&](std::stop_token) -> base::Result<std::string> {
     try {
       return compare(traces, question, nlohmann::json::parse(options));
-    } catch (const nlohmann::json::exception& error) {
-      return base::Error{base::ErrorKind::kUsage, error.what(), std::nullopt, ""};
+    } catch (const nlohmann::json::exception&) {
+      return base::Error{base::ErrorKind::kUsage, "an argument has the wrong type", std::nullopt,
+                         "help() of the function lists their types."};
     }
   });
   return text ? textObject(*text) : nullptr;

@@ -30,23 +30,28 @@ class Walk {
 
  private:
   struct Open {
-    PyObject* object;
+    PyObject* object;  // held by `kept`
     enum class Kind : uint8_t { kDict, kList, kTuple } kind;
     Py_ssize_t at = 0;  // the next item; of a dict, PyDict_Next's own position
     Py_ssize_t in_batch = 0;
     uint64_t identity = 0;
+    bool is_shared = false;
+    Ref kept{};
   };
 
   // Another reference may lead to it, so it is sent by its number the second time.
   static bool isShared(PyObject* object) { return Py_REFCNT(object) > 1; }
 
   void push(Open::Kind kind, PyObject* object) {
-    Open open{object, kind, 0, 0, next_identity_++};
+    Open open{object, kind, 0, 0, next_identity_++, isShared(object), {}};
+    // The collector may run code of others while an error is made, and that may drop objects.
+    Py_INCREF(object);
+    open.kept = Ref(object);
     if (kind == Open::Kind::kDict) machine_.pushEmptyDict(open.identity);
     if (kind == Open::Kind::kList) machine_.pushEmptyList(open.identity);
-    if (kind != Open::Kind::kTuple && isShared(object)) remember(object, open.identity);
+    if (kind != Open::Kind::kTuple && open.is_shared) remember(object, open.identity);
     machine_.mark();
-    open_.push_back(open);
+    open_.push_back(std::move(open));
   }
 
   void remember(PyObject* object, uint64_t identity) {
@@ -62,7 +67,7 @@ class Walk {
     if (PyUnicode_Check(object)) return plain(text(object));
     if (PyFloat_Check(object)) return plain(values_.floating(PyFloat_AsDouble(object)));
     bool is_dict = PyDict_Check(object), is_list = PyList_Check(object);
-    if (!is_dict && !is_list && !PyTuple_Check(object)) return plain(foreign(object));
+    if (!is_dict && !is_list && !PyTuple_Check(object)) return plain(foreign());
     if (auto known = slots_.find(object); known != slots_.end())
       return machine_.get(next_identity_, known->second);
     push(is_dict ? Open::Kind::kDict : is_list ? Open::Kind::kList : Open::Kind::kTuple, object);
@@ -105,12 +110,8 @@ class Walk {
     return value;
   }
 
-  Value foreign(PyObject* object) {
-    Ref name(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__name__"));
-    std::string_view known = name ? viewOf(name.get()) : std::string_view();
-    PyErr_Clear();
-    return values_.text(std::string("<") + std::string(known) + ">");
-  }
+  // Even its type's name may be made by code of others.
+  Value foreign() { return values_.text("<object>"); }
 
   // The next item of the innermost container, or its end.
   bool step() {
@@ -119,7 +120,7 @@ class Walk {
       PyObject *key = nullptr, *value = nullptr;
       if (!PyDict_Next(open.object, &open.at, &key, &value)) return end();
       bool is_plain_key = PyUnicode_Check(key) || PyLong_Check(key);
-      machine_.push(!is_plain_key ? foreign(key) : PyUnicode_Check(key) ? text(key) : integer(key));
+      machine_.push(!is_plain_key ? foreign() : PyUnicode_Check(key) ? text(key) : integer(key));
       return begin(value);
     }
     bool is_list = open.kind == Open::Kind::kList;
@@ -138,7 +139,7 @@ class Walk {
   }
 
   bool end() {
-    Open open = open_.back();
+    Open open = std::move(open_.back());
     open_.pop_back();
     switch (open.kind) {
       case Open::Kind::kDict:
@@ -147,7 +148,7 @@ class Walk {
         return machine_.appends(open.identity);
       case Open::Kind::kTuple:
         if (!machine_.tupleFromMark(open.identity)) return false;
-        if (isShared(open.object)) remember(open.object, open.identity);
+        if (open.is_shared) remember(open.object, open.identity);
         return true;
     }
     return false;

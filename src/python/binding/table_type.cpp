@@ -78,17 +78,19 @@ void freeStream(PyObject* capsule) {
 PyObject* streamOf(PyObject* self, PyObject* args) {
   PyObject* columns = nullptr;
   if (PyArg_ParseTuple(args, "O:stream", &columns) == 0) return nullptr;
-  std::vector<size_t> indexes;
-  if (!indexesOf(columns, *rowsIn(self), indexes)) return nullptr;
-  auto stream = std::make_unique<ArrowArrayStream>();
-  exportStream(rowsIn(self), std::move(indexes), stream.get());
-  PyObject* capsule = PyCapsule_New(stream.get(), "arrow_array_stream", freeStream);
-  if (capsule == nullptr) {
-    stream->release(stream.get());
-    return nullptr;
-  }
-  stream.release();
-  return capsule;
+  return guarded([&]() -> PyObject* {
+    std::vector<size_t> indexes;
+    if (!indexesOf(columns, *rowsIn(self), indexes)) return nullptr;
+    auto stream = std::make_unique<ArrowArrayStream>();
+    exportStream(rowsIn(self), std::move(indexes), stream.get());
+    PyObject* capsule = PyCapsule_New(stream.get(), "arrow_array_stream", freeStream);
+    if (capsule == nullptr) {
+      stream->release(stream.get());
+      return nullptr;
+    }
+    stream.release();
+    return capsule;
+  });
 }
 
 std::string_view textAt(const Column& texts, int64_t index) {
@@ -101,23 +103,60 @@ std::string_view textAt(const Column& texts, int64_t index) {
                         : cut(static_cast<const int32_t*>(texts.data.data));
 }
 
-PyObject* valueAt(const Field& field, const Column& column, uint64_t row) {
-  const auto* valid = static_cast<const uint8_t*>(column.valid.data);
-  if (valid != nullptr && (valid[row / 8] >> (row % 8) & 1U) == 0) Py_RETURN_NONE;
-  switch (field.type) {
-    case ArrowType::kInt64:
-      return PyLong_FromLongLong(static_cast<const int64_t*>(column.data.data)[row]);
-    case ArrowType::kUint32:
-      return PyLong_FromUnsignedLong(static_cast<const uint32_t*>(column.data.data)[row]);
-    case ArrowType::kDouble:
-      return PyFloat_FromDouble(static_cast<const double*>(column.data.data)[row]);
-    case ArrowType::kText:
-      return textObject(textAt(column, static_cast<int64_t>(row)));
-    case ArrowType::kDictionary:
-      return textObject(
-          textAt(*column.dictionary, static_cast<const int32_t*>(column.data.data)[row]));
+// Values of one column as Python's objects. A text of a dictionary is made once.
+class Values {
+ public:
+  Values(const Field& field, const Column& column)
+      : type_(field.type),
+        column_(column),
+        texts_(column.dictionary ? column.dictionary->length : 0) {}
+
+  // A new reference; null with an exception set.
+  PyObject* at(uint64_t row) {
+    const auto* valid = static_cast<const uint8_t*>(column_.valid.data);
+    if (valid != nullptr && (valid[row / 8] >> (row % 8) & 1U) == 0) Py_RETURN_NONE;
+    switch (type_) {
+      case ArrowType::kInt64:
+        return PyLong_FromLongLong(number<int64_t>(row));
+      case ArrowType::kUint32:
+        return PyLong_FromUnsignedLong(number<uint32_t>(row));
+      case ArrowType::kDouble:
+        return PyFloat_FromDouble(number<double>(row));
+      case ArrowType::kText:
+        return textObject(textAt(column_, static_cast<int64_t>(row)));
+      case ArrowType::kDictionary:
+        break;
+    }
+    auto code = number<int32_t>(row);
+    Ref& text = texts_[static_cast<size_t>(code)];
+    if (!text) text = Ref(textObject(textAt(*column_.dictionary, code)));
+    Py_XINCREF(text.get());
+    return text.get();
   }
-  Py_RETURN_NONE;
+
+ private:
+  template <class T>
+  T number(uint64_t row) const {
+    return static_cast<const T*>(column_.data.data)[row];
+  }
+
+  ArrowType type_;
+  const Column& column_;
+  std::vector<Ref> texts_;
+};
+
+// Null with an exception set; Ctrl-C ends it.
+PyObject* listOf(const Field& field, const Column& column, uint64_t begin, uint64_t count) {
+  constexpr uint64_t kBetweenLooks = 1 << 16;
+  Ref list(PyList_New(static_cast<Py_ssize_t>(count)));
+  Values values(field, column);
+  for (uint64_t i = 0; list && i < count; ++i) {
+    if (i % kBetweenLooks == 0 && PyErr_CheckSignals() != 0) return nullptr;
+    PyObject* value = values.at(begin + i);
+    if (value == nullptr) return nullptr;
+    PyList_SetItem(list.get(), static_cast<Py_ssize_t>(i), value);
+  }
+  return list.release();
 }
 
 // values(column, begin, count): a list. `begin` is rounded down to a multiple of 8 inside.
@@ -137,14 +176,9 @@ PyObject* valuesOf(PyObject* self, PyObject* args) {
     return rows->column(static_cast<size_t>(index), aligned, begin + count - aligned);
   });
   if (!column) return nullptr;
-  Ref list(PyList_New(static_cast<Py_ssize_t>(count)));
-  for (uint64_t i = 0; list && i < count; ++i) {
-    PyObject* value =
-        valueAt(rows->fields()[static_cast<size_t>(index)], *column, begin - aligned + i);
-    if (value == nullptr) return nullptr;
-    PyList_SetItem(list.get(), static_cast<Py_ssize_t>(i), value);
-  }
-  return list.release();
+  return guarded([&] {
+    return listOf(rows->fields()[static_cast<size_t>(index)], *column, begin - aligned, count);
+  });
 }
 
 PyMethodDef table_methods[] = {

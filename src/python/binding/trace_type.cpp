@@ -1,7 +1,11 @@
 #include "python/binding/trace_type.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
+#include "base/format.h"
+#include "base/memory.h"
 #include "python/arrow/result_rows.h"
 #include "python/arrow/table_rows.h"
 #include "python/binding/table_type.h"
@@ -49,8 +53,9 @@ PyObject* answerOf(PyObject* self, PyObject* args) {
   auto text = workResult([&](std::stop_token stop) -> base::Result<std::string> {
     try {
       return answer(*in.trace, question, nlohmann::json::parse(options), stop);
-    } catch (const nlohmann::json::exception& error) {
-      return base::Error{base::ErrorKind::kUsage, error.what(), std::nullopt, ""};
+    } catch (const nlohmann::json::exception&) {
+      return base::Error{base::ErrorKind::kUsage, "an argument has the wrong type", std::nullopt,
+                         "help() of the method lists their types."};
     }
   });
   return text ? textObject(*text) : nullptr;
@@ -63,7 +68,7 @@ PyObject* tableOf(PyObject* self, PyObject* args) {
   TraceIn in = traceIn(self);
   if (in.trace == nullptr) return nullptr;
   for (const query::Table& table : in.trace->database->tables())
-    if (table.name == name) return newTable(rowsOf(table, in.file), false);
+    if (table.name == name) return guarded([&] { return newTable(rowsOf(table, in.file), false); });
   raise({base::ErrorKind::kUsage, std::string("there is no table ") + name, std::nullopt,
          "Trace.tables lists them."});
   return nullptr;
@@ -84,12 +89,18 @@ PyObject* sqlOf(PyObject* self, PyObject* args) {
   auto found = workResult([&](std::stop_token stop) -> base::Result<Answer> {
     query::QueryLimits limits;
     limits.rows = limit;
-    limits.bytes = UINT64_MAX;
+    // More would not fit beside what is there.
+    limits.bytes = std::max(uint64_t{256} << 20, base::freeMemoryBytes() / 2);
     limits.milliseconds = static_cast<uint64_t>(timeout_s * 1000);
     limits.stop = std::move(stop);
     ResultCollector collector;
     TG_ASSIGN_OR_RETURN(query::QuerySummary summary,
                         in.trace->database->stream(sql, limits, collector));
+    if (summary.truncated && summary.rows < limit)
+      return base::Error{
+          base::ErrorKind::kLimit,
+          fmt::format("the rows take more than {} of memory", base::humanBytes(limits.bytes)),
+          std::nullopt, "Select fewer rows or columns, or give a limit."};
     return Answer{std::move(collector).finish(), summary.truncated};
   });
   return found ? newTable(std::move(found->rows), found->is_truncated) : nullptr;

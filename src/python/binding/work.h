@@ -25,7 +25,9 @@ bool waitFor(std::future<T>& work, std::stop_source& stop) {
   for (;;) {
     {
       WithoutGil others;
-      if (work.wait_for(50ms) == std::future_status::ready) return true;
+      std::future_status status = work.wait_for(50ms);
+      if (status == std::future_status::deferred) work.wait();
+      if (status != std::future_status::timeout) return true;
     }
     if (PyErr_CheckSignals() == 0) continue;
     stop.request_stop();
@@ -47,22 +49,23 @@ std::optional<T> workResult(const Work& work) {
       return work(stop.get_token());
     } catch (const std::bad_alloc&) {
       return base::Error{base::ErrorKind::kLimit, "not enough memory", std::nullopt, ""};
+    } catch (const std::exception& error) {
+      return base::Error{base::ErrorKind::kUnreadable, error.what(), std::nullopt, ""};
     }
   };
-  std::optional<Done> done;
+  std::future<Done> future;
   try {
-    std::future<Done> future = std::async(std::launch::async, run);
-    if (!waitFor(future, stop)) return std::nullopt;
-    done = future.get();
+    future = std::async(std::launch::async, run);
   } catch (const std::system_error&) {  // there is no thread for it
-    WithoutGil others;
-    done = run();
+    future = std::async(std::launch::deferred, run);
   }
-  if (!done->ok()) {
-    raise(done->error());
+  if (!waitFor(future, stop)) return std::nullopt;
+  Done done = future.get();
+  if (!done.ok()) {
+    raise(done.error());
     return std::nullopt;
   }
-  return std::move(*done).value();
+  return std::move(done).value();
 }
 
 }  // namespace tidegauge::python
