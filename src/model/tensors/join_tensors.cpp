@@ -73,23 +73,33 @@ class DeviceJoin {
     std::sort(asked_.begin(), asked_.end());
   }
 
-  // The allocations that hold a named address, by birth.
+  // The allocations that hold a named address and are live at the moment of some name, by birth.
   void findBlocks() {
     std::vector<uint64_t> addresses;
     for (uint32_t row : rows_) addresses.push_back(tensors_.address[row]);
-    std::sort(addresses.begin(), addresses.end());
-    addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
+    std::vector<Moment> moments;
+    for (const auto& [moment, row] : asked_) moments.push_back(moment);
+    makeSet(addresses);
+    makeSet(moments);
     const Allocations& a = trace_.allocations;
     for (uint64_t row = device_.allocation_begin; row < device_.allocation_end; ++row) {
-      auto named = std::lower_bound(addresses.begin(), addresses.end(), a.address[row]);
-      if (named == addresses.end() || *named - a.address[row] >= a.block_bytes[row]) continue;
       Moment birth = birthOf(a, row);
       Moment gone = endOf(a, row, device_);
-      if (birth >= gone) continue;
+      // Mostly all names are of the end, and few blocks are live there.
+      auto asked = std::lower_bound(moments.begin(), moments.end(), birth);
+      if (asked == moments.end() || *asked >= gone) continue;
+      auto named = std::lower_bound(addresses.begin(), addresses.end(), a.address[row]);
+      if (named == addresses.end() || *named - a.address[row] >= a.block_bytes[row]) continue;
       by_birth_.emplace_back(birth, static_cast<uint32_t>(row));
       by_end_.emplace_back(gone, static_cast<uint32_t>(row));
     }
     std::sort(by_birth_.begin(), by_birth_.end());
+  }
+
+  template <class T>
+  static void makeSet(std::vector<T>& values) {
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
   }
 
   Place placeOf(uint32_t row) const {

@@ -13,8 +13,8 @@
 // this address.
 //
 // Call it once the lives are built. Does nothing without tensors. Cost: a pass over the events'
-// times, a pass over the allocations with a binary search each, and a sort of those that hold a
-// named address.
+// times, a pass over the allocations with two binary searches each, and a sort of those that hold a
+// named address when something was named.
 #pragma once
 
 #include "model/trace.h"
