@@ -13,16 +13,9 @@
 namespace tidegauge::model {
 namespace {
 
-// Steps with one more at both ends: −1 is before the first event, and the number of events is the
-// end.
+// A step, or the number of events: the end.
 using Moment = int64_t;
-constexpr Moment kBefore = -1;
 constexpr Moment kNever = std::numeric_limits<Moment>::max();
-
-Moment birthOf(const Allocations& a, uint64_t row) {
-  bool older = a.first_step[row] == 0 && !a.has(row, kAllocSeen);
-  return older ? kBefore : Moment{a.first_step[row]};
-}
 
 // From when on it is gone.
 Moment endOf(const Allocations& a, uint64_t row, const Device& device) {
@@ -68,6 +61,8 @@ class DeviceJoin {
       while (event < device_.event_end && times[event] <= time_us) ++event;
       bool at_end = event == device_.event_end;
       Moment done = static_cast<Moment>(event - device_.event_begin);
+      // What was there before the first event is not known.
+      if (!at_end && done == 0) continue;
       asked_.emplace_back(at_end ? end : done - 1, row);
     }
     std::sort(asked_.begin(), asked_.end());
@@ -83,7 +78,7 @@ class DeviceJoin {
     makeSet(moments);
     const Allocations& a = trace_.allocations;
     for (uint64_t row = device_.allocation_begin; row < device_.allocation_end; ++row) {
-      Moment birth = birthOf(a, row);
+      Moment birth = a.first_step[row];
       Moment gone = endOf(a, row, device_);
       // Mostly all names are of the end, and few blocks are live there.
       auto asked = std::lower_bound(moments.begin(), moments.end(), birth);
@@ -103,7 +98,7 @@ class DeviceJoin {
   }
 
   Place placeOf(uint32_t row) const {
-    return {trace_.allocations.address[row], birthOf(trace_.allocations, row), row};
+    return {trace_.allocations.address[row], trace_.allocations.first_step[row], row};
   }
 
   // Moments ascend.
@@ -141,6 +136,16 @@ void orderByAllocation(Tensors& tensors) {
   std::sort(rows.begin(), rows.end(), [&](uint32_t x, uint32_t y) {
     return std::tuple(tensors.allocation[x], tensors.kind[x], x) <
            std::tuple(tensors.allocation[y], tensors.kind[y], y);
+  });
+  // The first of equal names in one allocation stays.
+  std::set<std::tuple<TensorKind, uint64_t, StringId, StringId>> met;
+  AllocationId of;
+  std::erase_if(rows, [&](uint32_t row) {
+    if (tensors.allocation[row] != of) met.clear();
+    of = tensors.allocation[row];
+    return !met.emplace(tensors.kind[row], tensors.address[row], tensors.name[row],
+                        tensors.shape[row])
+                .second;
   });
 }
 

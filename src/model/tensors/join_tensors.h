@@ -6,7 +6,8 @@
 //
 // The time is that of the latest event so far, as on the time axis. A time after the last event
 // means the end of the trace, and so does no time, of the tensor or of all events. A time before
-// the first event finds what is older than the recording.
+// the first event finds nothing: the block that was there may have gone before the recording, and
+// another may have taken its place.
 //
 // Live blocks overlap only where a file contradicts itself. Then, of those that hold any named
 // address and begin at or below this one, the last counts (by address, birth and row), if it holds

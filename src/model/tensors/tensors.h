@@ -49,7 +49,8 @@ struct Tensors {
   std::vector<int64_t> time_us;  // when it was named; kNoTime: not stated
   // Set by joinTensors. Invalid: no known block was there at that time.
   std::vector<AllocationId> allocation;
-  // Rows that have an allocation, by allocation, the main one of each first. Set by joinTensors.
+  // Rows that have an allocation, by allocation, the main one of each first. A tensor that was
+  // named again in the same one (each training step) is there once. Set by joinTensors.
   std::vector<uint32_t> by_allocation;
 
   size_t size() const { return address.size(); }

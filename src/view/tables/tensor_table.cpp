@@ -13,8 +13,12 @@ Table tensorTable(const analysis::AnalysedTrace& analysed, const analysis::Devic
   const model::Tensors& t = trace.tensors ? *trace.tensors : kNone;
   model::Step steps = device.device.steps();
   std::vector<uint32_t> rows;
+  // One that was named again in its block is there once.
+  std::vector<bool> shown(t.size());
+  for (uint32_t row : t.by_allocation) shown[row] = true;
   for (uint32_t row = 0; row < t.size(); ++row) {
-    if (t.device[row] == device.device.ordinal) rows.push_back(row);
+    bool first = shown[row] || !t.allocation[row].valid();
+    if (first && t.device[row] == device.device.ordinal) rows.push_back(row);
   }
   Table table;
   if (filter != nullptr) {

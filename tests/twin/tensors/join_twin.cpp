@@ -20,7 +20,7 @@ bool isLive(const model::Trace& trace, const model::Device& device, uint32_t row
             uint64_t events_done) {
   const model::Allocations& a = trace.allocations;
   if (events_done == device.steps()) return a.last_step[row] == device.steps();
-  if (events_done == 0) return a.first_step[row] == 0 && !a.has(row, model::kAllocSeen);
+  if (events_done == 0) return false;  // nothing is known of the time before the first event
   Step step = static_cast<Step>(events_done - 1);
   return a.first_step[row] <= step && step < a.last_step[row];
 }
@@ -55,9 +55,7 @@ AllocationId slowBlockOf(const model::Trace& trace, size_t tensor) {
     }
     if (!named || !isLive(trace, *device, row, done)) continue;
     if (trace.allocations.address[row] > t.address[tensor]) continue;
-    bool older = !trace.allocations.has(row, model::kAllocSeen);
-    int64_t birth = trace.allocations.first_step[row];
-    candidates.emplace(trace.allocations.address[row], older && birth == 0 ? -1 : birth, row);
+    candidates.emplace(trace.allocations.address[row], trace.allocations.first_step[row], row);
   }
   if (candidates.empty()) return {};
   uint32_t last = std::get<2>(*candidates.rbegin());
@@ -87,6 +85,23 @@ void nameAtRandom(model::Trace& trace, std::mt19937_64& random) {
   }
 }
 
+using Order = std::vector<std::tuple<AllocationId, TensorKind, uint32_t>>;
+
+// Each row that an earlier one of its allocation equals.
+void leaveOutRepeated(const model::Tensors& t, Order& order) {
+  Order kept;
+  for (const auto& [allocation, kind, row] : order) {
+    bool repeated = false;
+    for (const auto& [other_allocation, other_kind, other] : kept) {
+      repeated |= other_allocation == allocation && other_kind == kind &&
+                  t.address[other] == t.address[row] && t.name[other] == t.name[row] &&
+                  t.shape[other] == t.shape[row];
+    }
+    if (!repeated) kept.emplace_back(allocation, kind, row);
+  }
+  order = kept;
+}
+
 TEST(TensorsTwin, EachTensorIsInTheBlockThatASlowSearchFinds) {
   uint64_t found = 0, lost = 0;
   for (uint64_t seed = 1; seed <= 400; ++seed) {
@@ -105,7 +120,7 @@ TEST(TensorsTwin, EachTensorIsInTheBlockThatASlowSearchFinds) {
     nameAtRandom(trace, random);
     model::joinTensors(trace);
     const model::Tensors& t = *trace.tensors;
-    std::vector<std::tuple<AllocationId, TensorKind, uint32_t>> order;
+    Order order;
     for (uint32_t row = 0; row < t.size(); ++row) {
       AllocationId expected = slowBlockOf(trace, row);
       ASSERT_EQ(t.allocation[row], expected) << "seed " << seed << " row " << row;
@@ -114,6 +129,7 @@ TEST(TensorsTwin, EachTensorIsInTheBlockThatASlowSearchFinds) {
     }
     EXPECT_EQ(trace.issues.count(model::IssueKind::kTensorWithoutBlock), t.size() - order.size());
     std::sort(order.begin(), order.end());
+    leaveOutRepeated(t, order);
     ASSERT_EQ(t.by_allocation.size(), order.size());
     for (size_t i = 0; i < order.size(); ++i) EXPECT_EQ(t.by_allocation[i], std::get<2>(order[i]));
   }

@@ -56,7 +56,9 @@ TEST(JoinTensors, ATensorMayBeginInsideItsBlock) {
   EXPECT_EQ(blockOf(trace, 2), std::nullopt);
 }
 
-TEST(JoinTensors, BeforeTheFirstEventOnlyOlderMemoryIsThere) {
+// A ring buffer has lost what happened before: the named block may have gone, and another may have
+// taken its place.
+TEST(JoinTensors, BeforeTheFirstEventNothingIsKnown) {
   TraceBuilder b;
   b.time(10).alloc(0x1000, 512).free(0x3000, 512);
   b.finalSegment(0x1000, 0x10000).block(512, BlockState::kActiveAllocated, 512);
@@ -64,12 +66,13 @@ TEST(JoinTensors, BeforeTheFirstEventOnlyOlderMemoryIsThere) {
   b.tensor(0x1000, "born at step 0", kWeight, 5);
   b.tensor(0x1200, "in the final state only", kWeight, 5);
   b.tensor(0x3000, "freed in the trace", kWeight, 5);
+  b.tensor(0x1200, "named again", kWeight, 10);
+  b.tensor(0x3000, "still there", kWeight, 11);
   b.tensor(0x3000, "and gone", kWeight, 50);
   Trace trace = b.build();
-  EXPECT_EQ(blockOf(trace, 0), std::nullopt);
-  EXPECT_EQ(blockOf(trace, 1), Block(0x1200, 0));
-  EXPECT_EQ(blockOf(trace, 2), Block(0x3000, 0));
-  EXPECT_EQ(blockOf(trace, 3), std::nullopt);
+  for (uint32_t row : {0, 1, 2, 5}) EXPECT_EQ(blockOf(trace, row), std::nullopt) << row;
+  EXPECT_EQ(blockOf(trace, 3), Block(0x1200, 0));
+  EXPECT_EQ(blockOf(trace, 4), Block(0x3000, 0));
 }
 
 TEST(JoinTensors, AFileOfTheFinalStateAloneHasNames) {
@@ -93,6 +96,18 @@ TEST(JoinTensors, ABlockIsCalledByItsParameter) {
   EXPECT_EQ(std::vector<uint32_t>(all.begin(), all.end()), (std::vector<uint32_t>{1, 2, 3, 0}));
   EXPECT_EQ(mainTensor(trace, block), 1u);
   EXPECT_EQ(mainTensor(trace, AllocationId(0)), std::nullopt);
+}
+
+TEST(JoinTensors, ATensorThatIsNamedAgainIsThereOnce) {
+  Trace trace = twoLives()
+                    .tensor(0x1000, "w", kWeight, 10)  // of the first life
+                    .tensor(0x1000, "w", kWeight, 13)
+                    .tensor(0x1000, "w", kWeight, 99)
+                    .tensor(0x1000, "w", TensorKind::kOther, 99)
+                    .tensor(0x1080, "w", kWeight, 99)
+                    .build();
+  EXPECT_EQ(trace.tensors->size(), 5u);
+  EXPECT_EQ(trace.tensors->by_allocation, (std::vector<uint32_t>{0, 1, 4, 3}));
 }
 
 TEST(JoinTensors, ATraceWithoutNamesHasNone) {
