@@ -16,13 +16,16 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TARGET = ROOT / "docs" / "schema" / "report.schema.json"
-SIGNED = re.compile(r"(^|\.)device$|peak\.(\w+\.)?step$|peak_step$|grew_bytes|time_us|per_event_bytes|per_step_bytes|\.p$|rises|share"
+SIGNED = re.compile(r"(^|\.)device$|tensors\.step$|peak\.(\w+\.)?step$|peak_step$|grew_bytes|time_us|per_event_bytes|per_step_bytes|\.p$|rises|share"
                     r"|turnover|seconds|score|skill|slope|difference_(bytes|ns)")
 WORDS = {  # closed lists
     "holders_at_peak.at": ["peak", "oom", "end"], "holders_at_oom.at": ["peak", "oom"],
     "ooms[].verdict.rows[].verdict": ["fragmentation", "other_pool", "capacity", "internal_waste",
                                       "others", "cap", "flaw", "held_in_pool", "no_flush",
                                       "never_fits"],
+    "devices[].tensors.at": ["oom", "peak", "end"],
+    "devices[].tensors.rows[].kind": ["parameter", "buffer", "gradient", "optimizer_state",
+                                      "activation", "other"],
     "ooms[].verdict.from.size_class": ["small", "large"],
     "ooms[].verdict.servable[].size_class": ["small", "large"],
     "advice[].evidence[].unit": ["bytes", "count", "percent"],

@@ -85,6 +85,9 @@ constexpr Text kTexts[] = {
      "No event has a stack, as with context=None or context=\"state\" of "
      "_record_memory_history(). Memory is grouped by compiled region where the file names one. "
      "Record with context=\"all\" to see stacks."},
+    {IssueKind::kTensorWithoutBlock, "tensor_without_block",
+     "A tensor was named at an address where no known block was at that time: it is in the table "
+     "tensors, and names no memory."},
     {IssueKind::kReplayed, "replayed",
      "Not what was recorded, but what PyTorch's allocator would have made of the "
      "same program under other settings; from the step that is named on, if one is, "

@@ -43,7 +43,8 @@ enum class IssueKind : uint8_t {
   kNoDeviceHistory,   // only pinned host memory has events (record_cuda=False)
   kNoStacks,          // no event has a stack (context=None)
   kSnapshotChecksum,  // a snapshot event's total differs from the lives
-  kReplayed,          // not a recording: the result of a replay under other settings
+  kTensorWithoutBlock,  // a tensor was named where no known block was at that time
+  kReplayed,            // not a recording: the result of a replay under other settings
   // In recordings (readers/recording):
   kIncompleteRecording,  // the recorder lost records: detail says which
   kOlderThanRecording,   // a free of memory older than the recording: bytes unknown

@@ -321,6 +321,7 @@ struct Source {
 };
 
 struct RecordedWork;  // recorded_work.h
+struct Tensors;       // tensors/tensors.h
 
 struct Trace {
   Source source;
@@ -342,6 +343,8 @@ struct Trace {
   Issues issues;
   // kernels, copies, … of a recording; null for a snapshot
   std::shared_ptr<const RecordedWork> work;
+  // names that the program gave to its memory; null: none
+  std::shared_ptr<Tensors> tensors;
 
   // The device of an allocation or segment row; rows are grouped by device.
   const Device& deviceOfAllocation(AllocationId id) const;

@@ -20,6 +20,7 @@ std::vector<Table> allTables(const AnalysedTrace& trace, const Whole& whole) {
   tables.push_back(devicesTable(trace));
   tables.push_back(eventsTable(trace));
   tables.push_back(allocationsTable(trace));
+  tables.push_back(tensorsTable(trace));
   tables.push_back(segmentsTable(trace));
   tables.push_back(piecesTable(trace));
   tables.push_back(blocksTable(trace, finalBlocks(trace)));

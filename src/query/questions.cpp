@@ -25,6 +25,11 @@ const std::vector<Question>& workedQuestions() {
        "LEFT JOIN stacks AS s ON s.id = a.stack_id\n"
        "WHERE d.device = 0\n"
        "GROUP BY a.stack_id ORDER BY bytes DESC LIMIT 20"},
+      {"Which named tensors take the most memory at the peak?",
+       "SELECT t.name, t.kind, t.shape, t.dtype, a.block_bytes\n"
+       "FROM devices AS d JOIN live_at(d.device, d.peak_active_step) AS a\n"
+       "JOIN tensors AS t ON t.allocation_id = a.id AND t.is_main = 1\n"
+       "WHERE d.device = 0 ORDER BY a.block_bytes DESC LIMIT 20"},
       {"How many events of each kind are there, and how many bytes?",
        "SELECT action, count(*) AS events, sum(size_bytes) AS bytes,\n"
        "       median(size_bytes) AS median_bytes\n"

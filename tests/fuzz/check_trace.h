@@ -4,9 +4,9 @@
 #pragma once
 
 #include <cstdlib>
-#include <vector>
 
 #include "base/utf8.h"
+#include "model/tensors/tensors.h"
 #include "model/trace.h"
 
 namespace tidegauge::fuzz {
@@ -15,12 +15,12 @@ inline void require(bool condition) {
   if (!condition) std::abort();
 }
 
-template <class T>
-inline void requireRows(const std::vector<T>& column, size_t rows) {
+template <class Column>
+inline void requireRows(const Column& column, size_t rows) {
   require(column.size() == rows);
 }
-template <class T>
-inline void requireRowsOrNone(const std::vector<T>& column, size_t rows) {
+template <class Column>
+inline void requireRowsOrNone(const Column& column, size_t rows) {
   require(column.empty() || column.size() == rows);
 }
 
@@ -91,11 +91,38 @@ inline void checkLives(const model::Trace& trace) {
   }
 }
 
+inline void checkTensors(const model::Trace& trace) {
+  if (!trace.tensors) return;
+  const model::Tensors& tensors = *trace.tensors;
+  size_t rows = tensors.size();
+  require(rows > 0);
+  requireRows(tensors.device, rows);
+  requireRows(tensors.size_bytes, rows);
+  requireRows(tensors.kind, rows);
+  requireRows(tensors.time_us, rows);
+  requireRows(tensors.name, rows);
+  for (const auto* texts : {&tensors.of, &tensors.state, &tensors.shape, &tensors.dtype}) {
+    requireRows(*texts, rows);
+    for (model::StringId id : *texts) require(!id.valid() || id.index() < trace.strings.size());
+  }
+  for (model::StringId id : tensors.name) require(id.index() < trace.strings.size());
+  requireRowsOrNone(tensors.allocation, rows);  // none: the lives were not built
+  for (size_t row = 0; row < tensors.allocation.size(); ++row) {
+    model::AllocationId id = tensors.allocation[row];
+    if (!id.valid()) continue;
+    uint64_t begin = trace.allocations.address[id.index()];
+    require(begin <= tensors.address[row]);
+    require(tensors.address[row] - begin < trace.allocations.block_bytes[id.index()]);
+    require(!model::tensorsOf(trace, id).empty());
+  }
+}
+
 inline void checkTrace(const model::Trace& trace) {
   checkTables(trace);
   checkEvents(trace);
   checkFinalState(trace);
   checkLives(trace);
+  checkTensors(trace);
 }
 
 }  // namespace tidegauge::fuzz

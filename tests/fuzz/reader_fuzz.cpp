@@ -35,6 +35,19 @@ void requireSame(const model::Trace& a, const model::Trace& b) {
   }
 }
 
+// So do the names of tensors.
+void requireSameTensors(const model::Trace& a, const model::Trace& b) {
+  require((a.tensors == nullptr) == (b.tensors == nullptr));
+  if (!a.tensors) return;
+  require(a.tensors->address == b.tensors->address && a.tensors->kind == b.tensors->kind);
+  require(a.tensors->time_us == b.tensors->time_us);
+  require(a.tensors->allocation == b.tensors->allocation);
+  for (size_t row = 0; row < a.tensors->size(); ++row) {
+    require(a.strings.text(a.tensors->name[row]) == b.strings.text(b.tensors->name[row]));
+    require(a.strings.text(a.tensors->shape[row]) == b.strings.text(b.tensors->shape[row]));
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -53,6 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const model::Trace& trace = quick_traces.value()[i];
     fuzz::checkTrace(trace);
     requireSame(trace, careful_traces.value()[i]);
+    requireSameTensors(trace, careful_traces.value()[i]);
   }
   return 0;
 }

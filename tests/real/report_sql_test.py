@@ -24,6 +24,7 @@ GENERATED = {
     "oom": ["--oom", "3", "--events", "3000", "--annotations", "--capacity", "2GiB"],
     "midrun": ["--shape", "midrun", "--events", "3000", "--devices", "2"],
     "overflow": ["--shape", "overflow", "--events", "3000", "--streams", "3", "--pools", "2"],
+    "names": ["--names", "--oom", "--events", "600", "--live", "60", "--devices", "2"],
     "no_stacks": ["--stacks", "0", "--events", "1000"],
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/tensors/join_tensors.h"
+
 namespace tidegauge::testing {
 
 using namespace model;
@@ -212,9 +214,27 @@ void TraceBuilder::gatherAll() {
   gather(s.block_end, segments);
 }
 
+TraceBuilder& TraceBuilder::tensor(uint64_t address, const std::string& name, TensorKind kind,
+                                   int64_t time_us) {
+  if (!trace_.tensors) trace_.tensors = std::make_shared<Tensors>();
+  Tensors& t = *trace_.tensors;
+  t.device.push_back(devices_[current_].ordinal);
+  t.address.push_back(address);
+  t.size_bytes.push_back(64);
+  t.name.push_back(trace_.strings.intern(name));
+  t.kind.push_back(kind);
+  t.of.push_back({});
+  t.state.push_back({});
+  t.shape.push_back(trace_.strings.intern("[16]"));
+  t.dtype.push_back(trace_.strings.intern("float32"));
+  t.time_us.push_back(time_us);
+  return *this;
+}
+
 Trace TraceBuilder::build() {
   gatherAll();
   model::buildLives(trace_);
+  model::joinTensors(trace_);
   return std::move(trace_);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/lives/lives.h"
+#include "model/tensors/tensors.h"
 #include "model/trace.h"
 
 namespace tidegauge::testing {
@@ -55,6 +56,11 @@ class TraceBuilder {
   TraceBuilder& block(uint64_t size_bytes, model::BlockState state, uint64_t requested_bytes = 0);
   TraceBuilder& annotation(const std::string& name, int64_t begin_us, int64_t end_us,
                            int depth = 0);
+
+  // A name of the memory there, on the current device; without a time, at the end.
+  TraceBuilder& tensor(uint64_t address, const std::string& name,
+                       model::TensorKind kind = model::TensorKind::kParameter,
+                       int64_t time_us = model::kNoTime);
 
   model::AllocatorSettings& settings() { return trace_.settings; }
   model::Trace build();

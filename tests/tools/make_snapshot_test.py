@@ -82,6 +82,7 @@ class Dialects(unittest.TestCase):
         for protocol in (2, 3, 4, 5):
             for arguments in (PLAIN, RICH, ["--events", "1001", "--stacks", "0", "--live", "1"],
                               ["--events", "1", "--torch", "2.0"], RICH + ["--high-addresses"],
+                              RICH + ["--names"],
                               ["--events", "2500", "--torch", "2.9", "--live", "1200"]):
                 with self.subTest(protocol=protocol, arguments=arguments):
                     data, _ = make(*arguments, "--protocol", str(protocol))

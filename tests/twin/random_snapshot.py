@@ -185,6 +185,31 @@ class Maker:
             settings["nested"] = {"a": [1, 2, 3], "b": None, "c": ()}
         return settings
 
+    def tensor(self, json_safe):
+        tensor = {
+            "device": self.random.choice([0, 0, 1, 7, -1]),
+            "address": self.address(json_safe),
+            "bytes": self.number(),
+            "name": self.random.choice(NAMES[:6]) + str(self.random.randrange(40)),
+            "kind": self.random.choice("parameter buffer gradient optimizer_state activation"
+                                       " other".split()),
+            "of": self.random.choice(["", "größe"]),
+            "state": self.random.choice(["", "exp_avg"]),
+            "shape": [self.number() for _ in range(self.random.choice([0, 1, 2, 4]))],
+            "dtype": self.random.choice(["float32", "bfloat16"]),
+            "time_us": 1_700_000_000_000_000 + self.number() % 5000,
+        }
+        for key in ("bytes", "of", "state", "shape", "dtype", "time_us"):
+            if self.chance(0.1):
+                del tensor[key]
+        if self.chance(0.05):
+            tensor["colour"] = "blue"
+        return self.shuffled(tensor)
+
+    def names(self, json_safe):
+        count = self.random.choice([0, 1, 12, 1001])
+        return {"version": 1, "tensors": [self.tensor(json_safe) for _ in range(count)]}
+
     def snapshot(self, json_safe):
         options = {key: self.chance(0.7) for key in "time context metadata pool".split()}
         options["category"] = self.chance(0.1)
@@ -222,7 +247,11 @@ class Maker:
                 top.pop(key, None)
         if self.chance(0.1):
             top["extra"] = [{"action": "alloc", "addr": 1}, {"filename": "a", "name": "b"}]
-        return top["segments"] if self.chance(0.05) else top
+        if self.chance(0.05):
+            return top["segments"]
+        if self.chance(0.3):
+            top["tidegauge"] = self.names(json_safe)
+        return top
 
 
 def make(seed):

@@ -33,9 +33,10 @@ SEGMENT_KEYS = set(
 BLOCK_KEYS = set("address size requested_size state frames forward_frames history".split())
 TOP_KEYS = set(
     "segments device_traces allocator_settings external_annotations host_segments"
-    " host_traces".split()
+    " host_traces tidegauge".split()
 )
 ANNOTATION_KEYS = set("name stage device time_us".split())
+TENSOR_KEYS = set("device address bytes name kind of state shape dtype time_us".split())
 
 
 class _DataOnly(pickle.Unpickler):
@@ -204,6 +205,7 @@ class SlowReader:
                 for segment in sorted(segments, key=lambda s: address(s["address"])):
                     self.read_segment(ordinal, segment)
         self.read_annotations(top.get("external_annotations") or [], top)
+        self.read_tensors((top.get("tidegauge") or {}).get("tensors") or [])
         self.read_settings(top.get("allocator_settings"))
         for content, number in self.stacks.items():
             self.line("s", number, len(content))
@@ -302,6 +304,16 @@ class SlowReader:
                 rows.append([device, escaped(name), earliest, time_us, 0])
         for row in rows:
             self.line("a", *row)
+
+    def read_tensors(self, tensors):
+        for tensor in tensors:
+            self.count_unknown(tensor, TENSOR_KEYS)
+            texts = (tensor.get("of"), tensor.get("state"),
+                     str(tensor["shape"]) if "shape" in tensor else None, tensor.get("dtype"))
+            self.line("n", tensor["device"], address(tensor["address"]),
+                      tensor.get("bytes", EMPTY), escaped(tensor["name"]), tensor["kind"],
+                      *(escaped(text) if text else EMPTY for text in texts),
+                      tensor.get("time_us", EMPTY))
 
     def read_settings(self, settings):
         items = settings or {}

@@ -73,6 +73,8 @@ def parse(arguments):
     add("--oom", type=int, nargs="?", const=1, default=0, metavar="N", help="run out of memory")
     add("--dumps", type=int, default=0, help="earlier snapshots that left a mark in the trace")
     add("--annotations", action="store_true", help="record_function ranges, and labels from 2.10 on")
+    add("--names", action="store_true",
+        help="names of tensors, as tidegauge.torch.names() adds them (tensor_names.py)")
     add("--skip-actions", type=action_numbers, default=set(), metavar="A,B", help="not recorded")
     add("--torch", type=release, default=(2, 14), metavar="2.14",
         help="whose keys to write, 2.0 to 2.14 (default)")

@@ -6,6 +6,7 @@ new object each time it is written. Picklers need to know both; JSON needs neith
 
 from allocator import ACTIONS, ALLOC, ANNOTATE, OOM, STATES
 from event_log import NO_STACK
+from tensor_names import names
 from workload import LABELS
 
 RELEASES = ((2, 0), (2, 1), (2, 2), (2, 3), (2, 5), (2, 9), (2, 10), (2, 12), (2, 13), (2, 14))
@@ -37,6 +38,8 @@ class Schema:
         self.options = program.options
         self.torch = program.options.torch
         self.stacks = stacks
+        # They need the events, which are gone once they are written.
+        self.names = names(program, self.options.skip_actions) if self.options.names else None
         # Raw values of the streams: the default stream is 0, others are pointers.
         self.streams = [0] + [0x5581_0000_0000 + 0x1_A2B0 * i for i in range(1, 256)]
 
@@ -162,4 +165,6 @@ class Schema:
             keys.append(("external_annotations", list(self.annotations())))
         if self.torch >= (2, 13):
             keys += [("host_segments", []), ("host_traces", [])]
+        if self.names:
+            keys.append(("tidegauge", self.names))
         return keys

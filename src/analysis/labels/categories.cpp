@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "model/tensors/tensors.h"
+
 namespace tidegauge::analysis {
 namespace {
 
@@ -107,6 +109,24 @@ class PhaseRules {
   std::array<int64_t, CategoryRules::kMaxRules> open_{};
 };
 
+// What a named tensor proves of its block. An activation or another tensor says less than the rules
+// do: they distinguish attention from norms.
+std::optional<Category> categoryOf(model::TensorKind kind) {
+  switch (kind) {
+    case model::TensorKind::kParameter:
+    case model::TensorKind::kBuffer:
+      return Category::kParameters;
+    case model::TensorKind::kGradient:
+      return Category::kGradients;
+    case model::TensorKind::kOptimizerState:
+      return Category::kOptimizer;
+    case model::TensorKind::kActivation:
+    case model::TensorKind::kOther:
+      break;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string_view name(Category category) { return kNames[static_cast<size_t>(category)].name; }
@@ -161,6 +181,20 @@ void Categories::compute() const {
   }
   by_row_.resize(trace_.allocations.size());
   for (size_t d = 0; d < trace_.devices.size(); ++d) computeDevice(d, *rules, of_stack);
+  takeNames();
+}
+
+void Categories::takeNames() const {
+  if (!trace_.tensors) return;
+  const model::Tensors& tensors = *trace_.tensors;
+  for (size_t i = 0; i < tensors.by_allocation.size(); ++i) {
+    uint32_t tensor = tensors.by_allocation[i];
+    model::AllocationId id = tensors.allocation[tensor];
+    // The main one of each allocation comes first.
+    bool main = i == 0 || tensors.allocation[tensors.by_allocation[i - 1]] != id;
+    std::optional<Category> category = main ? categoryOf(tensors.kind[tensor]) : std::nullopt;
+    if (category) by_row_[id.index()] = static_cast<uint8_t>(*category);
+  }
 }
 
 void Categories::computeStacks(const CategoryRules& rules,

@@ -1,5 +1,6 @@
 // What memory is for: parameters, activations, … Editable rules derive it from the frames that
-// allocated, the phase they ran in, and the category that the file states.
+// allocated, the phase they ran in, and the category that the file states. Where the program named
+// the tensor of a block (model/tensors), its kind is the truth and comes first.
 //
 //   rules:                                       "F.py:9 scaled_dot_product_attention"  → attention
 //     - category: attention
@@ -97,6 +98,7 @@ class Categories {
   std::vector<uint64_t> rulesOfStacks(const CategoryRules& rules) const;
   void computeDevice(size_t device, const CategoryRules& rules,
                      const std::vector<uint64_t>& of_stack) const;
+  void takeNames() const;
 
   const model::Trace& trace_;
   std::vector<const std::vector<Phase>*> phases_;

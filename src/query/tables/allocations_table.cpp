@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "model/pinned_requests.h"
+#include "model/tensors/tensors.h"
 #include "query/scan/columns.h"
 #include "query/scan/stack_text.h"
 #include "query/tables/tables.h"
@@ -87,6 +88,15 @@ std::vector<std::string> categoryNames() {
   return names;
 }
 
+// The name of the tensor that a block is called by.
+Fill tensorNames(const model::Trace& trace) {
+  if (!trace.tensors) return nulls();
+  return eachRow([&trace](Row row) {
+    auto tensor = model::mainTensor(trace, model::AllocationId(static_cast<uint32_t>(row)));
+    return tensor ? keyOf(trace.tensors->name[*tensor]) : kNull;
+  });
+}
+
 }  // namespace
 
 Table allocationsTable(const AnalysedTrace& analysed) {
@@ -139,12 +149,14 @@ Table allocationsTable(const AnalysedTrace& analysed) {
           namesUpTo(Provenance::kGhost));
   addPoolText(table, "stated_category", "category that the file itself states; NULL: none",
               storedIds(a.category), trace.strings);
-  addEnum(table, "category",
-          "what the memory is for, by the category rules: parameters, activations, …",
-          eachRow([&categories = *analysed.categories](Row row) {
-            return static_cast<int64_t>(categories.of(static_cast<uint32_t>(row)));
-          }),
-          categoryNames());
+  addEnum(
+      table, "category",
+      "what the memory is for: parameters, activations, …; by the tensor that the program named, "
+      "else as stated, else by the category rules",
+      eachRow([&categories = *analysed.categories](Row row) {
+        return static_cast<int64_t>(categories.of(static_cast<uint32_t>(row)));
+      }),
+      categoryNames());
   Column& first =
       add(table, ColumnKind::kStep, "first_step",
           "live after step s: first_step <= s and s < last_step", storedSteps(a.first_step));
@@ -153,6 +165,13 @@ Table allocationsTable(const AnalysedTrace& analysed) {
   add(table, ColumnKind::kStep, "last_step",
       "step from which it is no longer live; number of events: live to the end",
       storedSteps(a.last_step));
+  Column& tensor = addPoolText(
+      table, "tensor",
+      "name of the tensor in it, if the program named one: the parameter, or else the first of "
+      "tensors; NULL: none; not part of SELECT *",
+      tensorNames(trace), trace.strings);
+  tensor.distinct = trace.tensors ? trace.tensors->by_allocation.size() + 1 : 1;
+  tensor.hidden = true;
   Column& text = addStackText(table, "stack_text", analysed, storedIds(a.stack));
   text.doc = "the stack as text, for WHERE stack_text LIKE '%…%'; not part of SELECT *";
   text.hidden = true;

@@ -18,6 +18,7 @@ using analysis::AnalysedTrace;
 // All of them refer to `analysed`, which must outlive them.
 Table eventsTable(const AnalysedTrace& analysed);
 Table allocationsTable(const AnalysedTrace& analysed);
+Table tensorsTable(const AnalysedTrace& analysed);
 Table segmentsTable(const AnalysedTrace& analysed);
 Table piecesTable(const AnalysedTrace& analysed);
 Table totalsTable(const AnalysedTrace& analysed);

@@ -74,7 +74,7 @@ model::Device& deviceRow(model::Trace& trace, int32_t ordinal) {
 }
 
 base::Status assemble(model::Trace& trace, Columns& columns, Value top) {
-  Value segments, traces, host_segments, host_traces, annotations, settings;
+  Value segments, traces, host_segments, host_traces, annotations, settings, names;
   const Values& values = columns.values();
   if (isSegmentList(values, top)) {
     segments = top;
@@ -102,6 +102,9 @@ base::Status assemble(model::Trace& trace, Columns& columns, Value top) {
           case Word::kAllocatorSettings:
             settings = value;
             break;
+          case Word::kTidegauge:
+            names = value;
+            break;
           default:
             columns.oddities().unknownKey(Place::kTopLevel, key);
             break;
@@ -123,6 +126,7 @@ base::Status assemble(model::Trace& trace, Columns& columns, Value top) {
   columns.finishForward();
   assembleSettings(trace, columns, settings);
   assembleAnnotations(trace, columns, annotations);
+  assembleTensors(trace, columns, names);
   if (values.tree().exhausted()) {
     return base::Error{
         base::ErrorKind::kLimit,

@@ -34,6 +34,8 @@ base::Status assembleSegments(model::Trace& trace, Columns& columns, Value segme
                               Value host_segments);
 void assembleAnnotations(model::Trace& trace, Columns& columns, Value list);
 void assembleSettings(model::Trace& trace, Columns& columns, Value dict);
+// Names of tensors that Tidegauge's own Python package adds to a snapshot.
+void assembleTensors(model::Trace& trace, Columns& columns, Value dict);
 
 // The row of the device with this ordinal, added if new. Ordinal −1 is pinned host memory.
 model::Device& deviceRow(model::Trace& trace, int32_t ordinal);

@@ -278,6 +278,8 @@ class Brief {
               row.name);
     }
     out.evidence(fmt::format("SELECT * FROM holders({}, {})", ordinal(), holders.place()), {});
+    SectionContext context{analysed_, summary(), 1, options_.capacity_bytes, nullptr};
+    for (const Sentence& sentence : tensorsSection(context).sentences) out.sentence(sentence);
   }
 
   void odd(LabelledPage& out, size_t most) const {

@@ -6,7 +6,7 @@
 namespace tidegauge::report {
 
 std::vector<Section> sectionsOf(const SectionContext& context) {
-  std::vector<Section> sections = {fragmentationSection(context)};
+  std::vector<Section> sections = {tensorsSection(context), fragmentationSection(context)};
   for (Section& section : growthSections(context)) sections.push_back(std::move(section));
   sections.push_back(churnSection(context));
   sections.push_back(wallSection(context));

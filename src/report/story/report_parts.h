@@ -17,6 +17,7 @@ Section fragmentationSection(const SectionContext& context);
 std::vector<Section> growthSections(const SectionContext& context);  // growth, never_freed
 Section churnSection(const SectionContext& context);
 Section wallSection(const SectionContext& context);
+Section tensorsSection(const SectionContext& context);
 Section replaySection(const SectionContext& context);
 
 // How much less of what scales with the batch would fit, found by replay. Absent: not proven, or

@@ -4,6 +4,7 @@
 
 #include "base/format.h"
 #include "model/pinned_requests.h"
+#include "model/tensors/tensors.h"
 #include "view/timeline/slots.h"
 
 namespace tidegauge::server {
@@ -32,6 +33,27 @@ json siblingsJson(OpenFile& file, uint32_t row) {
           {"bytes", totals.bytes},
           {"live_at_end_count", totals.live_at_end_count},
           {"live_at_end_bytes", totals.live_at_end_bytes}};
+}
+
+// The named tensors in it, the main one first.
+json tensorsJson(const model::Trace& trace, uint32_t row) {
+  constexpr size_t kMaxShown = 50;
+  const model::Tensors& t = *trace.tensors;
+  std::span<const uint32_t> all = model::tensorsOf(trace, model::AllocationId(row));
+  auto text = [&](model::StringId id) {
+    return id.valid() ? json(shownText(trace.strings.text(id))) : json();
+  };
+  json rows = json::array();
+  for (uint32_t tensor : all.first(std::min(all.size(), kMaxShown))) {
+    rows.push_back({{"id", tensor},
+                    {"name", text(t.name[tensor])},
+                    {"kind", model::name(t.kind[tensor])},
+                    {"of", text(t.of[tensor])},
+                    {"state", text(t.state[tensor])},
+                    {"shape", text(t.shape[tensor])},
+                    {"dtype", text(t.dtype[tensor])}});
+  }
+  return {{"count", all.size()}, {"rows", std::move(rows)}};
 }
 
 }  // namespace
@@ -77,6 +99,7 @@ json allocationJson(OpenFile& file, uint32_t row, Stacks stacks) {
             {"metadata", alloc_seen ? textOrNull(trace, trace.events.metadata, event) : json()},
             {"slot", view::stackSlot(*file.analysed, row)},
             {"siblings", siblingsJson(file, row)}};
+  if (trace.tensors) j["tensors"] = tensorsJson(trace, row);
   return j;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/ascii.h"
+#include "model/tensors/tensors.h"
 #include "view/filter/search_words.h"
 
 namespace tidegauge::view {
@@ -54,6 +55,7 @@ class WordMatch {
         word_(word),
         strings_(trace.strings, word.text) {
     if (!word.size) matchStacks();
+    if (!word.size && trace.tensors) matchTensors();
   }
 
   bool has(uint32_t row) {
@@ -62,6 +64,7 @@ class WordMatch {
     StackId stack = a_.stack[row];
     if (stack.valid() && stacks_[stack.index()]) return true;
     if (!a_.category.empty() && strings_.has(a_.category[row])) return true;
+    if (std::binary_search(named_.begin(), named_.end(), row)) return true;
     if (trace_.events.metadata.empty() || !a_.has(row, model::kAllocSeen)) return false;
     return strings_.has(trace_.events.metadata[device_.event_begin + a_.first_step[row]]);
   }
@@ -82,6 +85,13 @@ class WordMatch {
       model::FrameList frames_of = stacks.framesOf(StackId(static_cast<uint32_t>(s)));
       stacks_[s] = std::any_of(frames_of.begin(), frames_of.end(),
                                [&](model::FrameId f) { return frame_matches[f.index()]; });
+    }
+  }
+
+  void matchTensors() {
+    const model::Tensors& tensors = *trace_.tensors;
+    for (uint32_t tensor : tensors.by_allocation) {
+      if (strings_.has(tensors.name[tensor])) named_.push_back(tensors.allocation[tensor].value);
     }
   }
 
@@ -107,6 +117,7 @@ class WordMatch {
   const SearchWord& word_;
   StringMatch strings_;
   std::vector<bool> stacks_;
+  std::vector<uint32_t> named_;  // allocations that hold a tensor of that name, in order
 };
 
 std::vector<uint32_t> matchingRows(const model::Trace& trace, const model::Device& device,

@@ -1,7 +1,8 @@
 // Full-text search over allocations: by who allocated them, their names, their addresses, their
 // sizes.
 //
-//   "conv2d"             a frame's function or file, the category or the metadata contains it
+//   "conv2d"             a frame's function or file, the category or the metadata contains it, or
+//                        the name of a tensor in it
 //   "train.py:63"        a frame of that file and line
 //   "b7f0586000000_1"    that life of that address; without _1, or as hex, every block around it
 //   ">512MiB" "<=1KiB" "=20MiB"   block sizes; "=" also matches the size requested

@@ -11,6 +11,7 @@
 #include "view/tables/radix_order.h"
 #include "view/tables/stack_sums.h"
 #include "view/tables/table_columns.h"
+#include "view/tables/tensor_table.h"
 
 namespace tidegauge::view {
 namespace {
@@ -326,6 +327,7 @@ std::optional<Table> tableOf(const AnalysedTrace& analysed, const DeviceAnalysis
   if (name == "stacks") return stackTable(analysed, device, filter);
   if (name == "phases") return phaseTable(analysed, device);
   if (name == "streams") return streamTable(analysed, device, filter);
+  if (name == "tensors") return tensorTable(analysed, device, filter);
   return std::nullopt;
 }
 

@@ -1,5 +1,5 @@
-// The page's tables: allocations, segments, stacks, phases and streams of one device, sorted and
-// filtered here, so that the page only stores the rows it shows.
+// The page's tables: allocations, segments, stacks, phases, streams and named tensors of one
+// device, sorted and filtered here, so that the page only stores the rows it shows.
 //
 //   table("stacks", filter)  →  columns with a number per row (and a text if it is one)
 //   orderOf(table, "peak_bytes", descending)  →  rows in that order, cached by the caller
@@ -61,7 +61,7 @@ std::optional<Table> tableOf(const analysis::AnalysedTrace& analysed,
                              const FilterSet* filter);
 // Including those of work_tables.h.
 inline constexpr std::string_view kTableNames =
-    "allocations, segments, stacks, phases, streams, kernels, copies";
+    "allocations, segments, stacks, phases, streams, kernels, copies, tensors";
 
 // The shown rows sorted by that column; ties in order of rows, absent values last.
 std::vector<uint32_t> orderOf(const Table& table, const TableColumn& column, bool descending);

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "model/tensors/tensors.h"
 #include "readers/torch/unpack/open_snapshots.h"
 
 namespace {
@@ -41,6 +42,7 @@ class Dump {
   void write() {
     for (const model::Device& device : trace_.devices) writeDevice(device);
     writeAnnotations();
+    writeTensors();
     writeSettings();
     writeStacks();
     writeIssues();
@@ -121,6 +123,17 @@ class Dump {
     for (size_t row = 0; row < rows.size(); ++row) {
       line("a {} {} {} {} {}", rows.device[row], text(rows.name[row]), time(rows.begin_us[row]),
            time(rows.end_us[row]), rows.depth[row]);
+    }
+  }
+
+  void writeTensors() {
+    if (!trace_.tensors) return;
+    const model::Tensors& rows = *trace_.tensors;
+    for (size_t row = 0; row < rows.size(); ++row) {
+      line("n {} {} {} {} {} {} {} {} {} {}", rows.device[row], rows.address[row],
+           bytes(rows.size_bytes[row]), text(rows.name[row]), model::name(rows.kind[row]),
+           text(rows.of[row]), text(rows.state[row]), text(rows.shape[row]), text(rows.dtype[row]),
+           time(rows.time_us[row]));
     }
   }
 

@@ -46,6 +46,9 @@ model::Trace smallTrace() {
       .block(512, BlockState::kActiveAllocated, 512)
       .block((2 << 20) - 512, BlockState::kInactive);
   b.annotation("train", 5'000'001, 5'000'004);
+  b.tensor(0x900000, "head.weight").tensor(0x900080, "head.bias").device(0);
+  b.tensor(0x100000, "first.output", model::TensorKind::kActivation, 5'000'002);
+  b.tensor(0x77, "gone", model::TensorKind::kOther);
   return b.build();
 }
 
@@ -511,8 +514,19 @@ TEST_F(DatabaseTest, TheSchemaIsWhatCanBeAsked) {
   }
 }
 
+TEST_F(DatabaseTest, TensorsNameAllocations) {
+  EXPECT_EQ(ask("SELECT id, device, name, kind, shape, storage_bytes, time_us, allocation_id, "
+                "is_main FROM tensors"),
+            "0 1 head.weight parameter [16] 64 NULL 3 1; 1 1 head.bias parameter [16] 64 NULL 3 0; "
+            "2 0 first.output activation [16] 64 5000002 0 1; 3 0 gone other [16] 64 NULL NULL 0");
+  EXPECT_EQ(ask("SELECT id, tensor, category FROM allocations WHERE tensor IS NOT NULL"),
+            "0 first.output logits; 3 head.weight parameters");
+  EXPECT_EQ(ask("SELECT id FROM allocations WHERE tensor = 'head.weight'"), "3");
+  EXPECT_EQ(ask("SELECT id FROM live_at(0, 2) WHERE tensor LIKE '%output%'"), "0");
+}
+
 TEST_F(DatabaseTest, WorkedQuestionsHaveAnswers) {
-  EXPECT_EQ(workedQuestions().size(), 14U);
+  EXPECT_EQ(workedQuestions().size(), 15U);
   for (const Question& question : workedQuestions()) {
     auto result = database_.run(question.sql, {});
     ASSERT_TRUE(result.ok()) << question.title << ": " << result.error().what;

@@ -36,6 +36,12 @@ class ViewsTest : public ::testing::Test {
         testing::simulate({.seed = 3, .events = 400}).trace));
     testing::TraceBuilder empty;
     traces.push_back(std::make_unique<analysis::AnalysedTrace>(empty.build()));
+    testing::TraceBuilder named;
+    named.time(1000).segmentAlloc(0x7f0000000000, 64 * kMiB);
+    named.alloc(0x7f0000000000, 4 * kMiB).alloc(0x7f0000400000, 8 * kMiB);
+    named.tensor(0x7f0000400000, "embed.weight").tensor(0x7f0000400000, "head.weight");
+    named.tensor(0x10, "gone", model::TensorKind::kOther);
+    traces.push_back(std::make_unique<analysis::AnalysedTrace>(named.build()));
     return openSession(std::move(traces));
   }
 
@@ -344,6 +350,28 @@ TEST_F(ViewsTest, FiltersAndCategories) {
   EXPECT_EQ(categories["unknown_share"], 0);
   EXPECT_EQ(categories["rows"][3]["bytes"], 4 * kMiB);
   EXPECT_EQ(categories["rows"][3]["label"], "attention");
+}
+
+TEST_F(ViewsTest, NamedTensors) {
+  json allocation = getJson("api/allocation?file=3&id=1");
+  EXPECT_EQ(allocation["tensors"]["count"], 2);
+  EXPECT_EQ(allocation["tensors"]["rows"][0], (json{{"id", 0},
+                                                    {"name", "embed.weight"},
+                                                    {"kind", "parameter"},
+                                                    {"of", nullptr},
+                                                    {"state", nullptr},
+                                                    {"shape", "[16]"},
+                                                    {"dtype", "float32"}}));
+  EXPECT_EQ(getJson("api/allocation?file=3&id=0")["tensors"],
+            (json{{"count", 0}, {"rows", json::array()}}));
+  EXPECT_FALSE(getJson("api/allocation?id=0").contains("tensors")) << "a file without names";
+  json table = getJson("api/table?file=3&name=tensors&sort=block_bytes");
+  EXPECT_EQ(table["total"], 3);
+  EXPECT_EQ(table["rows"][0][1], "embed.weight");
+  EXPECT_EQ(table["rows"][2][1], "gone") << "no block: sorted last";
+  EXPECT_EQ(getJson("api/table?file=3&name=tensors&filter=id:1")["shown"], 2);
+  EXPECT_EQ(getJson("api/table?name=tensors")["total"], 0);
+  EXPECT_EQ(getJson("api/search?file=3&q=HEAD")["count"], 1);
 }
 
 TEST_F(ViewsTest, Tables) {

@@ -211,6 +211,8 @@ export interface Holder {
   share: number;
   slot: number;
   first_allocation_id: number | null;
+  /** the named blocks among them; null: the file has no names of tensors */
+  tensors?: { blocks: number; bytes: number; largest: string[] } | null;
 }
 
 export interface Phase {
@@ -345,6 +347,18 @@ export interface Legend {
   rows: LegendRow[];
 }
 
+export interface NamedTensor {
+  id: number;
+  name: string;
+  /** parameter, buffer, gradient, optimizer_state, activation or other */
+  kind: string;
+  /** the parameter that it belongs to */
+  of: string | null;
+  state: string | null;
+  shape: string | null;
+  dtype: string | null;
+}
+
 export interface Allocation {
   id: number;
   device: number;
@@ -377,6 +391,8 @@ export interface Allocation {
   /** "loss.py:22 cross_entropy_loss (to_dtype)": the user's frame and the operator */
   label: string;
   slot: number;
+  /** what the program named in it, the main one first; only if the file has names */
+  tensors?: { count: number; rows: NamedTensor[] };
   siblings: {
     count: number;
     bytes: number;

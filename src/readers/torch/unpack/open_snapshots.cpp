@@ -10,6 +10,7 @@
 #include "base/threads/parallel.h"
 #include "model/lives/lives.h"
 #include "model/lives/recording_issues.h"
+#include "model/tensors/join_tensors.h"
 #include "readers/torch/unpack/lives_while_reading.h"
 #include "readers/torch/unpack/memory_need.h"
 #include "readers/torch/unpack/unpack.h"
@@ -98,6 +99,7 @@ base::Result<std::vector<model::Trace>> openSnapshots(std::span<const uint8_t> b
     }
     model::buildLives(trace, {}, std::move(started[i]));
     model::noteHistory(trace);
+    model::joinTensors(trace);
   }
   return traces;
 }
@@ -109,6 +111,7 @@ base::Result<std::vector<model::Trace>> openSnapshots(const FeedObjects& feed,
   for (model::Trace& trace : traces) {
     model::buildLives(trace, {});
     model::noteHistory(trace);
+    model::joinTensors(trace);
   }
   return traces;
 }

@@ -13,7 +13,8 @@ constexpr size_t kMaxUnknownKeys = 64;
 
 std::string_view nameOf(Place place) {
   constexpr std::string_view kNames[] = {"the top level", "a trace entry", "a frame",
-                                         "a segment",     "a block",       "an annotation"};
+                                         "a segment",     "a block",       "an annotation",
+                                         "tidegauge",     "a named tensor"};
   return kNames[static_cast<size_t>(place)];
 }
 

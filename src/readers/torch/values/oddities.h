@@ -15,7 +15,17 @@
 namespace tidegauge::readers::torch {
 
 // Where a key was found.
-enum class Place : uint8_t { kTopLevel, kEvent, kFrame, kSegment, kBlock, kAnnotation, kCount };
+enum class Place : uint8_t {
+  kTopLevel,
+  kEvent,
+  kFrame,
+  kSegment,
+  kBlock,
+  kAnnotation,
+  kNames,
+  kTensor,
+  kCount
+};
 
 class Oddities {
  public:

@@ -46,6 +46,7 @@ constexpr std::array<std::string_view, static_cast<size_t>(Word::kCount)> kTexts
     "external_annotations",
     "host_segments",
     "host_traces",
+    "tidegauge",
     "device",
     "address",
     "total_size",

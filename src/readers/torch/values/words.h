@@ -59,6 +59,7 @@ enum class Word : uint8_t {
   kExternalAnnotations,
   kHostSegments,
   kHostTraces,
+  kTidegauge,
   // segment and block
   kDevice,
   kAddress,

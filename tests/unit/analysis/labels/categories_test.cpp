@@ -91,6 +91,27 @@ TEST(Categories, WhatTheFileSaysComesFirst) {
   EXPECT_EQ(analysed.categories->of(4), Category::kOther) << "stated, but none of the nine";
 }
 
+TEST(Categories, TheTensorOfABlockIsTheTruth) {
+  using model::TensorKind;
+  TraceBuilder b;
+  for (uint64_t i = 1; i <= 6; ++i) b.stack({"attention@a.py:1"}).alloc(0x1000 * i, 512);
+  b.tensor(0x1000, "w").tensor(0x2000, "b", TensorKind::kBuffer);
+  b.tensor(0x3000, "w.grad", TensorKind::kGradient);
+  b.tensor(0x4000, "w.exp_avg", TensorKind::kOptimizerState);
+  b.tensor(0x5000, "out", TensorKind::kActivation).tensor(0x5000, "x", TensorKind::kOther);
+  b.tensor(0x6000, "grad", TensorKind::kGradient).tensor(0x6000, "flat", TensorKind::kParameter);
+  model::Trace trace = b.build();
+  trace.allocations.category.resize(trace.allocations.size());
+  trace.allocations.category[0] = trace.strings.intern("OPTIMIZER_STATE");
+  AnalysedTrace analysed(std::move(trace));
+  EXPECT_EQ(analysed.categories->of(0), Category::kParameters) << "before what the file states";
+  EXPECT_EQ(analysed.categories->of(1), Category::kParameters);
+  EXPECT_EQ(analysed.categories->of(2), Category::kGradients);
+  EXPECT_EQ(analysed.categories->of(3), Category::kOptimizer);
+  EXPECT_EQ(analysed.categories->of(4), Category::kAttention) << "the rules know more";
+  EXPECT_EQ(analysed.categories->of(5), Category::kParameters) << "the main tensor";
+}
+
 TEST(Categories, BadRulesAreNamed) {
   for (const char* bad :
        {"", "[]", "rules: 1", "rules: [1]", "rules: [{category: blue, file: x}]",

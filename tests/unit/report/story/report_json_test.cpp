@@ -30,6 +30,7 @@ model::Trace everything() {
   b.annotation("forward", 1000, 1003);
   b.finalSegment(kA, 20 * kMiB).block(5 * kMiB, BlockState::kActiveAllocated, 5 * kMiB);
   b.block(15 * kMiB, BlockState::kInactive);
+  b.tensor(kA, "layers.0.weight");
   b.settings().present = true;
   b.settings().items.emplace_back("max_split_size", "-1");
   b.settings().asked.push_back({"expandable_segments", "True", "False", true});

@@ -36,6 +36,16 @@ TEST(Search, FindsFunctionsAndFilesInAnyCase) {
   EXPECT_EQ(find(trace, "nowhere"), Rows{});
 }
 
+TEST(Search, FindsNamesOfTensors) {
+  testing::TraceBuilder b;
+  b.stack({"loss@loss.py:9"}).alloc(0x1000, 512).alloc(0x2000, 512).alloc(0x3000, 512);
+  b.tensor(0x3000, "layers.0.Q_proj.weight").tensor(0x1000, "layers.0.q_proj.bias");
+  AnalysedTrace trace(b.build());
+  EXPECT_EQ(find(trace, "q_proj"), (Rows{0, 2}));
+  EXPECT_EQ(find(trace, "q_proj bias"), (Rows{0}));
+  EXPECT_EQ(find(trace, "q_proj =512"), (Rows{0, 2}));
+}
+
 TEST(Search, AllWordsMustMatch) {
   AnalysedTrace trace = fourBlocks();
   EXPECT_EQ(find(trace, "step loss"), (Rows{1, 3}));

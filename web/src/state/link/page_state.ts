@@ -23,6 +23,7 @@ export const TABLES = [
   "streams",
   "kernels",
   "copies",
+  "tensors",
 ] as const;
 export type TableName = (typeof TABLES)[number];
 /** The lists of the Growth view. */

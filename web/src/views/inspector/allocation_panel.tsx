@@ -14,6 +14,7 @@ import { Bytes, ExactBytes, Name } from "../../ui/text";
 import { PanelHead } from "./panel_head";
 import { SeeIn } from "./see_in";
 import { StackList } from "./stack_list";
+import { TensorList, tensorName } from "./tensor_list";
 
 const PROVENANCE: Record<string, string> = {
   traced: "traced",
@@ -258,9 +259,15 @@ export function AllocationPanel({ of }: { of: Allocation }) {
         <h2 class="big">
           <Bytes value={of.block_bytes} />
         </h2>
+        {tensorName(of) !== "" && (
+          <div class="id strong cut" title={visible(tensorName(of))}>
+            <Name text={tensorName(of)} />
+          </div>
+        )}
         <div class="id mono">{of.address_id}</div>
         <Elsewhere of={of} />
       </PanelHead>
+      <TensorList of={of} />
       <Life of={of} />
       <Place of={of} />
       <StackList stack={of.stack} ofFree={of.stack_is_of_free} />

@@ -76,6 +76,13 @@ function queryFor(holder: Holder): string {
   return `SELECT id\nFROM allocations\nWHERE stack_id ${which}`;
 }
 
+/** The tensors of its largest blocks; "" if most of its bytes have no name. */
+function namesOf({ tensors }: Holder): string {
+  if (!tensors || tensors.largest.length === 0) return "";
+  const more = tensors.blocks > tensors.largest.length ? " and more" : "";
+  return tensors.largest.join(", ") + more;
+}
+
 interface HolderRowProps {
   of: Holder;
   at: number;
@@ -96,6 +103,7 @@ function HolderRow({ of, at, largest, telling, alike }: HolderRowProps) {
     sql: queryFor(of),
     mark: "sql",
   });
+  const names = namesOf(of);
   return (
     <tr>
       <td class="wide">
@@ -103,6 +111,11 @@ function HolderRow({ of, at, largest, telling, alike }: HolderRowProps) {
           <a class="plain cut" href={href}>
             <FrameLabel label={of.label} caller={of.caller} telling={telling} />
           </a>
+          {names !== "" && (
+            <span class="rowtag faint cut" title={visible(names)}>
+              <Name text={names} />
+            </span>
+          )}
           {alike && (
             <span class="rowtag faint" title={`All rows of ${visible(of.label)}`}>
               <Bytes value={alike.bytes} /> in {counted(alike.rows, "row")} of this line

@@ -41,6 +41,7 @@ function filterTerm(answer: TableAnswer, row: Row): [string, string] | null {
 /** What a row selects: its allocation, or the first allocation of its stack. */
 export function selects(answer: TableAnswer, row: Row): number | null {
   if (answer.name === "allocations") return numberIn(answer, row, "id");
+  if (answer.name === "tensors") return numberIn(answer, row, "allocation");
   return answer.name === "stacks" ? numberIn(answer, row, "first_id") : null;
 }
 
@@ -54,6 +55,8 @@ function inTimeline(answer: TableAnswer, row: Row, from: PageState): Partial<Pag
     return { axis: "step", x: [begin, Math.max(begin + 1, end)], y: null, at: step("peak_step") };
   }
   if (answer.name === "streams") return { filter: filtered };
+  // a name whose block is not known is nowhere in the picture
+  if (answer.name === "tensors" && selects(answer, row) === null) return null;
   if (answer.name === "kernels" || answer.name === "copies") return null;
   const at = step("first_step") ?? step("peak_step");
   return { at, sel: selects(answer, row), filter: filtered };

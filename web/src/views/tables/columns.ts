@@ -82,12 +82,19 @@ const KNOWN: Record<string, Known> = {
     title:
       "Bytes per host time, for calls that return when the copy is done; other calls only submit it",
   },
+  shape: { head: "Shape" },
+  dtype: { head: "Type", title: "Type of its elements" },
+  of_parameter: { head: "Of", title: "The parameter that it belongs to", extra: true },
+  state: { head: "State", title: "Which part of the optimizer's state", extra: true },
+  storage_bytes: { head: "Storage", title: "Bytes of its storage, which it may share" },
+  allocation: { head: "Allocation", title: "Number of the allocation that holds it", extra: true },
   failures: { head: "Failures", title: "Calls that failed" },
 };
 
 /** Where a name means something else in one of the tables. */
 const OWN: Partial<Record<TableName, Record<string, Known>>> = {
   kernels: { name: { head: "Kernel", title: "Mangled name" } },
+  tensors: { name: { head: "Tensor", title: "As the program named it" } },
 };
 
 /** Part of others: the version belongs to the address, the caller to its label. */
@@ -108,6 +115,7 @@ const START: Record<TableName, Sort> = {
   streams: { column: "total_bytes", down: true },
   kernels: { column: "launches", down: true },
   copies: { column: "size_bytes", down: true },
+  tensors: { column: "block_bytes", down: true },
 };
 
 /** Of the process, whatever the device: a launch does not say where it runs. */

@@ -26,6 +26,7 @@ const NAMES: Record<TableName, string> = {
   streams: "Streams",
   kernels: "Kernels",
   copies: "Copies",
+  tensors: "Tensors",
 };
 
 /** Which figures the rows hold, where that is not memory and its holders. */
@@ -43,6 +44,7 @@ const NOUNS: Record<TableName, string> = {
   streams: "stream",
   kernels: "kernel",
   copies: "kind of copy",
+  tensors: "named tensor",
 };
 
 /** Where that is not the noun with an s. */
@@ -115,6 +117,18 @@ function Actions() {
   );
 }
 
+/** How a program makes rows that are missing. */
+const TO_RECORD: Partial<Record<TableName, { text: string; code: string }>> = {
+  phases: {
+    text: "Phases are annotations of the program. To record them:",
+    code: 'with torch.profiler.record_function("forward"):\n    …',
+  },
+  tensors: {
+    text: "Names come from the program. To keep them with the snapshot:",
+    code: "tidegauge.torch.names(model, optimizer)",
+  },
+};
+
 /** Launches and copies are seen by the recorder only. */
 function NoWork({ table }: { table: TableName }) {
   const recorded = file.value?.recording != null || /^recording/.test(file.value?.format ?? "");
@@ -159,18 +173,14 @@ function Nothing() {
     );
   }
   if (isOfProcess(table)) return <NoWork table={table} />;
-  const phases = table === "phases";
+  const how = TO_RECORD[table];
   return (
     <Notice
       icon="tables"
       title={`${device.value?.label ?? "This device"} has no ${NOUNS[table]}s`}
-      {...(phases ? { code: 'with torch.profiler.record_function("forward"):\n    …' } : {})}
+      {...(how ? { code: how.code } : {})}
     >
-      <p>
-        {phases
-          ? "Phases are annotations of the program. To record them:"
-          : "No rows of this type were recorded."}
-      </p>
+      <p>{how?.text ?? "No rows of this type were recorded."}</p>
     </Notice>
   );
 }

@@ -91,6 +91,7 @@ export function Tooltip() {
   const merged = (quad.flags & QuadFlag.merged) !== 0;
   const more = details.value;
   const frame = more?.stack ? more.label : "";
+  const tensor = merged ? undefined : more?.tensors?.rows[0];
   return (
     <Tip x={now.x} y={now.y}>
       <div class="t">
@@ -133,6 +134,11 @@ export function Tooltip() {
           </>
         )}
       </dl>
+      {tensor && (
+        <span class="fn cut">
+          <Name text={tensor.name} /> <span class="fi">{tensor.shape}</span>
+        </span>
+      )}
       {frame !== "" && <FrameLabel label={frame} />}
     </Tip>
   );
