@@ -18,6 +18,13 @@ def place_of(place: Optional[Place], name: str) -> Optional[str]:
     raise UsageError(f"{name} is {place!r}", advice="Give a step, or a text such as '2.5s'")
 
 
+def step_of(step: int) -> int:
+    """The step, which must be a whole number."""
+    if isinstance(step, int) and not isinstance(step, bool) and abs(step) < 1 << 62:
+        return step
+    raise UsageError(f"step is {step!r}", advice="Give a whole number; -1 is before the first event")
+
+
 def texts_of(texts: Iterable[str], name: str) -> list[str]:
     """The texts as a list. One text alone is a mistake: its letters would be taken."""
     found = [texts] if isinstance(texts, str) else list(texts)

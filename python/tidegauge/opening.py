@@ -4,13 +4,14 @@ from __future__ import annotations
 import builtins
 import json
 import os
+import stat
 import warnings
 from typing import IO, Any, Optional, Union
 
 from . import _engine, from_json
 from .arguments import Place, device_of, place_of
-from .errors import Error, UnreadableError, UsageError
-from .results import Diff
+from .errors import Error, LimitError, UnreadableError, UsageError
+from .results import Diff, Later
 from .trace import Trace
 
 Source = Union[str, "os.PathLike[str]", "os.PathLike[bytes]", bytes, bytearray, memoryview, IO[bytes], dict[str, Any], list[Any]]
@@ -78,6 +79,10 @@ def _opened(source: Source, name: str, rules: str) -> tuple[list[_engine.Trace],
         path = os.fsdecode(source)
         if "\0" in path:
             raise UsageError("a path has no zero bytes")
+        if _is_pipe(path):  # nobody may write it; Python's own open() can be interrupted
+            with builtins.open(path, "rb") as pipe:
+                data = _bytes_of(pipe)
+            return *_engine.open_bytes(data, name, rules), data
         return *_engine.open_file(path, rules), os.path.abspath(path)
     if isinstance(source, (bytes, bytearray, memoryview)):
         data = bytes(source)
@@ -88,10 +93,27 @@ def _opened(source: Source, name: str, rules: str) -> tuple[list[_engine.Trace],
     if read is None:
         raise UsageError(f"cannot open a {type(source).__name__}",
                          advice="Give a path, bytes, a binary file object, or the dict of torch.cuda.memory._snapshot()")
-    data = read()
+    data = _bytes_of(source)
+    return *_engine.open_bytes(data, name, rules), data
+
+
+def _is_pipe(path: str) -> bool:
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _bytes_of(file: Any) -> bytes:
+    try:
+        data = file.read()
+    except (OSError, ValueError) as error:
+        raise UnreadableError(str(error)) from None
+    except MemoryError:
+        raise LimitError("not enough memory to read it") from None
     if not isinstance(data, bytes):
         raise UsageError("the file object gives text", advice="Open it in binary mode: open(path, 'rb')")
-    return *_engine.open_bytes(data, name, rules), data
+    return data
 
 
 def _text_of(path: str) -> str:
@@ -133,7 +155,10 @@ def diff(a: Trace, b: Trace, *more: Trace, at: Optional[Place] = None, at_a: Opt
     options = json.dumps({"at": place_of(at, "at"), "at_a": place_of(at_a, "at_a"), "at_b": place_of(at_b, "at_b"),
                           "device": device_of(device, "device"), "device_a": device_of(device_a, "device_a"),
                           "device_b": device_of(device_b, "device_b"), "by": by})
-    engines = tuple(one._engine for one in (a, b, *more))
+    for one in (a, b, *more):
+        if not isinstance(one, Trace):
+            raise UsageError(f"{one!r} is not a trace", advice="Give what tidegauge.open() returns")
+    engines = tuple(one._engine.share() for one in (a, b, *more))
     data = json.loads(_engine.compare(engines, "diff", options))
-    return from_json.diff(data, lambda: _engine.compare(engines, "diff_text", options))
+    return from_json.diff(data, Later(lambda: _engine.compare(engines, "diff_text", options)))
 

@@ -27,6 +27,17 @@ def command() -> str:
     raise MissingFeatureError(f"the program {given or 'tidegauge'} is missing", advice="Install the wheel again: pip install --force-reinstall tidegauge")
 
 
+def _is_this_version(path: str) -> bool:
+    """Is it Tidegauge of the package's own version? Another program may have the name."""
+    from ._engine import version
+
+    try:
+        said = subprocess.run([path, "--version"], capture_output=True, timeout=10, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return said.split()[:2] == [b"tidegauge", version.encode()]
+
+
 def _candidates() -> list[Optional[str]]:
     import sysconfig
 
@@ -39,7 +50,11 @@ def _candidates() -> list[Optional[str]]:
         pass
     found.append(os.path.join(sysconfig.get_path("scripts"), "tidegauge"))
     found.append(os.path.join(os.path.dirname(sys.executable), "tidegauge"))
-    found.append(shutil.which("tidegauge"))
+    package = os.path.dirname(os.path.abspath(__file__))
+    found.append(os.path.join(os.path.dirname(package), "bin", "tidegauge"))  # pip install --target
+    other = shutil.which("tidegauge")
+    if other and _is_this_version(other):
+        found.append(other)
     return found
 
 

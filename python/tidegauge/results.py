@@ -13,6 +13,29 @@ from typing import Any, Callable, Mapping, Optional
 from .sizes import human_bytes
 
 
+class Later:
+    """A text that is made when it is asked for. Pickled, it is the text."""
+
+    def __init__(self, make: Callable[[], str]) -> None:
+        self._make = make
+
+    def __call__(self) -> str:
+        return self._make()
+
+    def __reduce__(self) -> Any:
+        return _Said, (self(),)
+
+
+class _Said:
+    """A text that was made."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __call__(self) -> str:
+        return self._text
+
+
 class _Answer:
     """Something with the JSON that it was made of."""
 

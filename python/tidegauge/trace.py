@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence
 
 from . import from_json
 from .errors import Error, UsageError
-from .results import Fragmentation, Growth, Holder, OutOfMemory, Peak, Report, Verification, WhatIf
-from .arguments import Place, place_of, texts_of
+from .results import Fragmentation, Growth, Holder, Later, OutOfMemory, Peak, Report, Verification, WhatIf
+from .arguments import Place, place_of, step_of, texts_of
 from .sizes import Size, bytes_of, human_bytes
 from .table import Table
 
@@ -134,7 +134,7 @@ class Trace:
     def _device(self, device: Optional[int]) -> int:
         known = self.device_ordinals
         if device is not None:
-            if device in known:
+            if isinstance(device, int) and device in known:
                 return device
             raise UsageError(f"there is no device {device}", advice=f"The trace has: {', '.join(map(str, known)) or 'none'}", file=self.name)
         gpus = [one for one in known if one >= 0] or list(known)
@@ -168,8 +168,9 @@ class Trace:
         options = {"device": self._some_device(device), "from": place_of(begin, "begin"), "to": place_of(end, "end"), "capacity_bytes": bytes_of(capacity, "capacity"), "replay": replay}
         return from_json.report(self._ask("report", **options), self._later("report_text", **options))
 
-    def _later(self, question: str, **options: Any) -> Callable[[], str]:
-        return lambda: str(self._ask(question, **options))
+    def _later(self, question: str, **options: Any) -> Later:
+        engine = self._engine.share()  # the text stays after close()
+        return Later(lambda: engine.answer(question, json.dumps(options)))
 
     def peak(self, device: Optional[int] = None) -> Peak:
         """The most memory that was in use."""
@@ -182,7 +183,7 @@ class Trace:
 
     def live_at(self, step: int, device: Optional[int] = None) -> Table:
         """The allocations that are live after a step; -1 is before the first event."""
-        return self.sql(f"SELECT * FROM live_at({self._device(device)}, {int(step)})")
+        return self.sql(f"SELECT * FROM live_at({self._device(device)}, {step_of(step)})")
 
     def holders(self, step: Optional[int] = None, device: Optional[int] = None) -> list[Holder]:
         """Live memory by call stack, most bytes first.
@@ -193,7 +194,7 @@ class Trace:
         chosen = self._device(device)
         if step is None:
             step = self.sql(f"SELECT peak_active_step FROM devices WHERE device = {chosen}").rows()[0][0]
-        found = self.sql(f"SELECT h.*, ifnull(s.caller, '') AS caller FROM holders({chosen}, {int(step)}) h "
+        found = self.sql(f"SELECT h.*, ifnull(s.caller, '') AS caller FROM holders({chosen}, {step_of(step)}) h "
                          "LEFT JOIN stacks s ON s.id = h.stack_id")
         names = found.column_names
         return [from_json.holder(dict(zip(names, row))) for row in found]

@@ -73,7 +73,8 @@ class Sources(unittest.TestCase):
         source = objects(OOM)
         source["own"] = Trap()
         source["more"] = {Trap(): {1, 2}, "deep": [[[[object()]]]]}
-        trace = tidegauge.open(source)
+        with self.assertWarnsRegex(RuntimeWarning, "3 objects are neither"):
+            trace = tidegauge.open(source)
         self.same(trace, contents(tidegauge.open(OOM)), leaving_out=("issues",))
         self.assertEqual([row[0] for row in trace.issues.select("kind")], ["unknown_key"] * 2)
 
@@ -88,7 +89,8 @@ class Sources(unittest.TestCase):
 
         source = objects(OOM)
         source["odd"] = Odd()
-        self.assertEqual(tidegauge.open(source).events.num_rows, 37378)
+        with self.assertWarnsRegex(RuntimeWarning, "1 object"):
+            self.assertEqual(tidegauge.open(source).events.num_rows, 37378)
 
     def test_names_of_files(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -213,6 +215,17 @@ class Life(unittest.TestCase):
         trace.close()  # twice is once
         self.assertIn("closed", repr(trace))
         self.assertEqual(len(events.rows(0, 3)), 3)  # what was taken stays
+
+    def test_answers_outlive_the_trace(self):
+        import pickle
+        with tidegauge.open(OOM) as trace:
+            answers = [trace.report(), trace.fragmentation(), trace.whatif(), tidegauge.diff(trace, trace), trace.peak(), trace.oom()[0],
+                       trace.growth(), trace.verify()]
+        for answer in answers:
+            copied = pickle.loads(pickle.dumps(answer))
+            self.assertEqual(copied, answer)
+            self.assertEqual(str(copied), str(answer))
+            self.assertEqual(copied.to_dict(), answer.to_dict())
 
     def test_collection_frees_it(self):
         trace = tidegauge.open(OOM)

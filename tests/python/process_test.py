@@ -95,6 +95,32 @@ class Interpreter(unittest.TestCase):
                 self.assertNotIn("Fatal", said)
                 self.assertEqual(code, 0, said)
 
+    def test_a_daemon_thread_in_the_engine_does_not_crash_the_end(self):
+        for work in ("t.report()", "t.whatif()", "t.fragmentation(samples=5000)", f"tidegauge.open({OOM!r})", "t.events.rows()"):
+            with self.subTest(work):
+                code, said = python(f"""
+                    import threading, time, tidegauge
+                    t = tidegauge.open({OOM!r})
+                    def forever():
+                        while True:
+                            {work}
+                    threading.Thread(target=forever, daemon=True).start()
+                    time.sleep(0.5)
+                    print("end")
+                """)
+                self.assertEqual((code, said), (0, "end\n"))
+
+    def test_a_pipe_that_nobody_writes_can_be_interrupted(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkfifo(f"{folder}/pipe")
+            child = subprocess.Popen([sys.executable, "-c", f"print('opening', flush=True)\nimport tidegauge\ntidegauge.open({folder + '/pipe'!r})"],
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            child.stdout.readline()
+            time.sleep(0.5)
+            child.send_signal(signal.SIGINT)
+            _, said = child.communicate(timeout=60)
+            self.assertIn(b"KeyboardInterrupt", said)
+
     def test_too_little_memory_is_an_error(self):
         code, said = python(f"""
             import resource, tidegauge

@@ -115,6 +115,13 @@ class SameAsCommand(unittest.TestCase):
             for device in (7, 1 << 32, (1 << 64) + 1, -2):  # no number wraps around
                 with self.assertRaises(tidegauge.UsageError):
                     ask(device)
+        for ask in (trace.live_at, trace.holders):
+            for step in ("3", 1.9, None if ask is trace.live_at else "x"):
+                with self.assertRaises(tidegauge.UsageError):
+                    ask(step, 0)
+        for bad in (None, "examples/oom.pickle.zst"):
+            with self.assertRaisesRegex(tidegauge.UsageError, "not a trace"):
+                tidegauge.diff(trace, bad)
         for bad in ({"begin": 1.5}, {"end": []}):
             with self.assertRaises(tidegauge.UsageError):
                 trace.report(**bad)

@@ -159,6 +159,12 @@ class Sql(unittest.TestCase):
                                              {"i": 2, "x": 2.0, "m": "two", "n": None, "t": None},
                                              {"i": 3, "x": None, "m": "2.5", "n": None, "t": "é"}])
 
+    def test_blobs_are_texts(self):
+        table = self.trace.sql("SELECT x'ff' AS b UNION ALL SELECT 'a'")
+        pyarrow.table(table).validate(full=True)
+        self.assertEqual(sorted(table["b"]), ["a", "\ufffd"])
+        table.to_pandas()
+
     def test_no_rows_keep_their_types(self):
         table = pyarrow.table(self.trace.sql("SELECT action, size_bytes FROM events WHERE 0"))
         self.assertEqual([str(field.type) for field in table.schema], ["string", "int64"])

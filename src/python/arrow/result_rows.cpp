@@ -4,6 +4,8 @@
 
 #include <bit>
 
+#include "base/utf8.h"
+
 namespace tidegauge::python {
 namespace {
 
@@ -60,7 +62,9 @@ struct ResultCollector::Collected {
     } else if (const auto* real = std::get_if<double>(&cell)) {
       values.push_back(std::bit_cast<int64_t>(*real));
     } else {
-      if (const auto* text = std::get_if<std::string_view>(&cell)) texts.append(*text);
+      // A blob is shown as text, and may be anything.
+      if (const auto* text = std::get_if<std::string_view>(&cell))
+        texts += base::isUtf8(*text) ? std::string(*text) : base::repairedUtf8(*text);
       values.push_back(static_cast<int64_t>(texts.size()));
     }
   }

@@ -165,7 +165,7 @@ class TableRows : public Rows {
           if (!is_new) continue;
           std::string_view text = column.text(key, scratch);
           auto code = static_cast<int32_t>(builder.count());
-          auto [same, is_new_text] = known.try_emplace(text, code);
+          auto [same, is_new_text] = known.try_emplace(std::string(text), code);
           place->second = same->second;
           if (is_new_text) builder.add(text);
         }

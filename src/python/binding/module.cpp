@@ -1,7 +1,13 @@
 // The extension module tidegauge._engine. Its functions are used by the package tidegauge alone,
 // which checks arguments and gives results their types (python/tidegauge/_engine.pyi).
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "base/format.h"
 #include "base/version.h"
 #include "python/binding/object_feed.h"
 #include "python/binding/table_type.h"
@@ -65,8 +71,17 @@ PyObject* openObjectsOf(PyObject*, PyObject* args) {
   PyObject* root = nullptr;
   const char *name = nullptr, *categories = nullptr;
   if (PyArg_ParseTuple(args, "Oss:open_objects", &root, &name, &categories) == 0) return nullptr;
-  auto feed = feedOf(root);
-  return openedBy(categories, [&](const OpenWish& wish) { return openObjects(feed, name, wish); });
+  uint64_t foreign = 0;
+  auto feed = feedOf(root, foreign);
+  return openedBy(categories, [&](const OpenWish& wish) -> FileResult {
+    TG_ASSIGN_OR_RETURN(std::shared_ptr<OpenFile> file, openObjects(feed, name, wish));
+    if (foreign > 0)
+      file->warnings.push_back(fmt::format(
+          "{} are neither a dict, list, tuple, text nor number of Python. Figures lack what they "
+          "say; convert numbers of numpy with int()",
+          base::counted(foreign, "object")));
+    return file;
+  });
 }
 
 // compare(traces, question, options as JSON)
@@ -107,6 +122,17 @@ PyMethodDef functions[] = {
 PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "_engine", nullptr, -1, functions, nullptr, nullptr, nullptr, nullptr};
 
+// What static objects were is gone soon, and a work that still runs needs them: then the process ends
+// at once. All of Python has ended by now; what was printed is written.
+void endIfWorksRun(int status, void*) {
+  if (works_running == 0) return;
+  fflush(nullptr);
+  _exit(status);
+}
+
+// Python calls it at its very end, so what it registers is called before all that was before.
+void atEndOfPython() { on_exit(endIfWorksRun, nullptr); }
+
 }  // namespace
 }  // namespace tidegauge::python
 
@@ -115,6 +141,7 @@ PyMODINIT_FUNC PyInit__engine() {
   python::Ref module(PyModule_Create(&python::definition));
   if (!module || !python::addTableType(module.get()) || !python::addTraceType(module.get()))
     return nullptr;
+  Py_AtExit(python::atEndOfPython);
   if (PyModule_AddStringConstant(module.get(), "version", base::version().data()) != 0)
     return nullptr;
   return module.release();

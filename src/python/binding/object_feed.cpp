@@ -19,6 +19,8 @@ class Walk {
  public:
   Walk(Machine& machine, Values& values) : machine_(machine), values_(values) {}
 
+  uint64_t foreignObjects() const { return foreign_; }
+
   bool run(PyObject* root, Value& top) {
     if (!begin(root)) return false;
     while (!open_.empty()) {
@@ -111,7 +113,10 @@ class Walk {
   }
 
   // Even its type's name may be made by code of others.
-  Value foreign() { return values_.text("<object>"); }
+  Value foreign() {
+    ++foreign_;
+    return values_.text("<object>");
+  }
 
   // The next item of the innermost container, or its end.
   bool step() {
@@ -159,16 +164,20 @@ class Walk {
   std::vector<Open> open_;
   boost::unordered_flat_map<PyObject*, uint64_t> slots_;
   boost::unordered_flat_map<PyObject*, Value> texts_;
+  uint64_t foreign_ = 0;
   uint64_t next_slot_ = 0;
   uint64_t next_identity_ = 1;
 };
 
 }  // namespace
 
-readers::torch::FeedObjects feedOf(PyObject* root) {
-  return [root](Machine& machine, Values& values, Value& top) {
+readers::torch::FeedObjects feedOf(PyObject* root, uint64_t& foreign) {
+  return [root, &foreign](Machine& machine, Values& values, Value& top) {
     WithGil gil;
-    return Walk(machine, values).run(root, top);
+    Walk walk(machine, values);
+    bool is_read = walk.run(root, top);
+    foreign = walk.foreignObjects();
+    return is_read;
   };
 }
 

@@ -13,6 +13,7 @@
 namespace tidegauge::python {
 
 // Takes the GIL while it walks. `root` must live as long as the feed.
-readers::torch::FeedObjects feedOf(PyObject* root);
+// `foreign`: how many objects of other types the last walk met.
+readers::torch::FeedObjects feedOf(PyObject* root, uint64_t& foreign);
 
 }  // namespace tidegauge::python

@@ -104,9 +104,9 @@ std::string_view textAt(const Column& texts, int64_t index) {
 }
 
 // Values of one column as Python's objects. A text of a dictionary is made once.
-class Values {
+class PythonValues {
  public:
-  Values(const Field& field, const Column& column)
+  PythonValues(const Field& field, const Column& column)
       : type_(field.type),
         column_(column),
         texts_(column.dictionary ? column.dictionary->length : 0) {}
@@ -149,7 +149,7 @@ class Values {
 PyObject* listOf(const Field& field, const Column& column, uint64_t begin, uint64_t count) {
   constexpr uint64_t kBetweenLooks = 1 << 16;
   Ref list(PyList_New(static_cast<Py_ssize_t>(count)));
-  Values values(field, column);
+  PythonValues values(field, column);
   for (uint64_t i = 0; list && i < count; ++i) {
     if (i % kBetweenLooks == 0 && PyErr_CheckSignals() != 0) return nullptr;
     PyObject* value = values.at(begin + i);

@@ -106,10 +106,21 @@ PyObject* sqlOf(PyObject* self, PyObject* args) {
   return found ? newTable(std::move(found->rows), found->is_truncated) : nullptr;
 }
 
+// share(): another object of the same trace, which closing this one does not close
+PyObject* shareOf(PyObject* self, PyObject*) {
+  TraceIn in = traceIn(self);
+  if (in.trace == nullptr) return nullptr;
+  return newTrace(in.file, reinterpret_cast<TraceObject*>(self)->index);
+}
+
 PyMethodDef trace_methods[] = {
-    {"answer", answerOf, METH_VARARGS, nullptr}, {"table", tableOf, METH_VARARGS, nullptr},
-    {"sql", sqlOf, METH_VARARGS, nullptr},       {"close", closeTrace, METH_NOARGS, nullptr},
-    {"closed", isClosed, METH_NOARGS, nullptr},  {nullptr, nullptr, 0, nullptr},
+    {"share", shareOf, METH_NOARGS, nullptr},
+    {"answer", answerOf, METH_VARARGS, nullptr},
+    {"table", tableOf, METH_VARARGS, nullptr},
+    {"sql", sqlOf, METH_VARARGS, nullptr},
+    {"close", closeTrace, METH_NOARGS, nullptr},
+    {"closed", isClosed, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
 };
 
 PyType_Slot trace_slots[] = {

@@ -7,6 +7,7 @@
 // thread looks every 50 ms; if a handler raised, the work is asked to stop and waited for.
 #pragma once
 
+#include <atomic>
 #include <future>
 #include <optional>
 #include <stop_token>
@@ -17,6 +18,9 @@
 #include "python/binding/objects.h"
 
 namespace tidegauge::python {
+
+// Works that have not ended. Python may end while a daemon thread waits for one.
+inline std::atomic<int> works_running = 0;
 
 // False: an exception is set, and the work has ended.
 template <class T>
@@ -45,6 +49,10 @@ std::optional<T> workResult(const Work& work) {
   using Done = std::invoke_result_t<Work, std::stop_token>;
   std::stop_source stop;
   auto run = [&]() -> Done {
+    struct Running {
+      Running() { ++works_running; }
+      ~Running() { --works_running; }
+    } running;
     try {
       return work(stop.get_token());
     } catch (const std::bad_alloc&) {

@@ -45,7 +45,7 @@ FileResult analysed(std::vector<model::Trace>&& traces, const std::string& name,
   std::string damage =
       last.work != nullptr ? report::damageOf(last, name) : report::unreadMembersOf(last, name);
   if (!damage.empty()) file->warnings.push_back(std::move(damage));
-  return std::shared_ptr<const OpenFile>(std::move(file));
+  return file;
 }
 
 readers::torch::ReadOptions readOptions(const OpenWish& wish, std::vector<std::string>& warnings) {

@@ -30,7 +30,7 @@ struct OpenFile {
   std::vector<OpenTrace> traces;      // at least one
   std::vector<std::string> warnings;  // what of the file was not read, or may not fit
 };
-using FileResult = base::Result<std::shared_ptr<const OpenFile>>;
+using FileResult = base::Result<std::shared_ptr<OpenFile>>;
 
 struct OpenWish {
   std::string categories;  // YAML, as `--categories` reads it; empty: the built-in rules
