@@ -10,10 +10,10 @@ from types import TracebackType
 from typing import ParamSpec, TypeVar
 
 from tidegauge import Error
+from tidegauge.sizes import human_bytes
 
 from . import _live
-from ._holders import Holder, holders
-from ._host import text_of_bytes
+from ._holders import LiveHolder, holders
 from ._limit import History
 from ._phase import after_step
 from ._snapshot import snapshot
@@ -36,7 +36,7 @@ class MemoryGrowth(Error):
 
     def __init__(self, device: int, bytes_per_step: float, steps: int, holders: list[str]) -> None:
         self.device, self.bytes_per_step, self.steps, self.holders = device, bytes_per_step, steps, holders
-        text = f"memory of cuda:{device} grew by {text_of_bytes(bytes_per_step)} a step over {steps} steps"
+        text = f"memory of cuda:{device} grew by {human_bytes(round(bytes_per_step))} a step over {steps} steps"
         super().__init__("\n  ".join([text + (". What grew:" if holders else ""), *holders]))
 
 
@@ -54,11 +54,11 @@ def growth_of(values: Sequence[int]) -> float:
     return max(0.0, median(slopes))
 
 
-def grown(before: list[Holder], after: list[Holder], rows: int = 3) -> list[str]:
+def grown(before: list[LiveHolder], after: list[LiveHolder], rows: int = 3) -> list[str]:
     """What holds more than before, as lines of text."""
     held = {each.label: each.bytes for each in before}
     more = sorted(((each.bytes - held.get(each.label, 0), each.label) for each in after), reverse=True)
-    return [f"+{text_of_bytes(size)}  {label}" for size, label in more[:rows] if size > 0]
+    return [f"+{human_bytes(size)}  {label}" for size, label in more[:rows] if size > 0]
 
 
 class assert_no_growth:
@@ -97,7 +97,7 @@ class assert_no_growth:
         self._end: Callable[[], None] = lambda: None
         self._seen = 0
         self._values: dict[int, list[int]] = {}
-        self._before: dict[int, list[Holder]] = {}
+        self._before: dict[int, list[LiveHolder]] = {}
         self._history = History(1, level="state")
 
     def _begin(self) -> None:
@@ -108,7 +108,7 @@ class assert_no_growth:
         if _live.torch_imported():
             self._history.begin_later()
 
-    def _holders(self) -> dict[int, list[Holder]]:
+    def _holders(self) -> dict[int, list[LiveHolder]]:
         taken = snapshot(events=False)
         return {device: holders(taken, device) for device in _live.devices()}
 

@@ -7,14 +7,16 @@ import os
 import pathlib
 import sys
 import time
-from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tidegauge.sizes import human_bytes
 
 from . import _files, _host, _live, _plan
 from ._engine import Report, report_of
-from ._holders import Holder, holders
-from ._host import text_of_bytes
+from ._holders import LiveHolder, holders
 from ._snapshot import with_names
 from ._stream import write_snapshot
 
@@ -53,7 +55,20 @@ def _base(failure: Failure, folder: pathlib.Path) -> pathlib.Path:
     return folder / f"{stem}-{number}"
 
 
-def _figures(failure: Failure, plan: _plan.Plan, history: bool, missing: list[str]) -> dict[str, Any]:
+@dataclass
+class _Found:
+    """What is known and written so far."""
+
+    history: bool
+    plan: _plan.Plan = _plan.Plan(_plan.COUNTERS, "another process of this host was writing, so only counters were "
+                                                  "written")
+    written: list[pathlib.Path] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    report: Report = field(default_factory=Report)
+    top: list[LiveHolder] = field(default_factory=list)
+
+
+def _figures(failure: Failure, found: _Found) -> dict[str, Any]:
     return {
         "version": 1, "device": failure.device, "requested_bytes": failure.requested,
         "device_total_bytes": failure.total, "device_free_bytes": failure.free, "failures_so_far": failure.ooms,
@@ -114,7 +129,7 @@ def _report(path: pathlib.Path, end: float) -> Report:
         return Report(problem="no time was left")
     # The command needs about twice the file, and less than 64 MiB beside.
     if 3 * path.stat().st_size + _plan.WRITE_BYTES > _plan.SHARE * memory.bytes:
-        return Report(problem=f"only {text_of_bytes(memory.bytes)} of host memory are left ({memory.limit})")
+        return Report(problem=f"only {human_bytes(memory.bytes)} of host memory are left ({memory.limit})")
     return report_of(path, end, int(memory.bytes * _plan.SHARE))
 
 
@@ -156,11 +171,11 @@ def _helps(report: Report, device: int) -> list[dict[str, str]]:
     return [{"text": str(each.get("text", "")), "copy": str(each.get("copy") or "")} for each in advice]
 
 
-def _holder(report: Report, device: int, top: list[Holder]) -> str:
+def _holder(report: Report, device: int, top: list[LiveHolder]) -> str:
     """The largest holder as the report has it; without a report, of the snapshot's blocks."""
     rows = _of_device(report, device, "holders_at_oom", "rows") or _of_device(report, device, "holders_at_peak", "rows")
-    found = [Holder(row["bytes"], row["blocks"], row["label"]) for row in rows[:1]] or top
-    return "".join(f"; largest holder: {text_of_bytes(each.bytes)} in {each.blocks} blocks, {each.label}"
+    found = [LiveHolder(row["bytes"], row["blocks"], row["label"]) for row in rows[:1]] or top
+    return "".join(f"; largest holder: {human_bytes(each.bytes)} in {each.blocks} blocks, {each.label}"
                    for each in found)
 
 
@@ -175,9 +190,9 @@ def lines_of(failure: Failure, written: list[pathlib.Path], missing: list[str], 
     places = " ".join(str(path) for path in written) or "nothing was written"
     return [
         f"cuda:{device} is out of memory (rank {_host.rank()}, process {os.getpid()}): requested "
-        f"{text_of_bytes(failure.requested)}, the driver had {text_of_bytes(failure.free)} free of "
-        f"{text_of_bytes(failure.total)}",
-        f"held: {text_of_bytes(held)} allocated, {text_of_bytes(reserved)} reserved{_holder(report, device, top)}",
+        f"{human_bytes(failure.requested)}, the driver had {human_bytes(failure.free)} free of "
+        f"{human_bytes(failure.total)}",
+        f"held: {human_bytes(held)} allocated, {human_bytes(reserved)} reserved{_holder(report, device, found.top)}",
         f"why: {why}",
         f"helps: {(helps[0]['copy'] or helps[0]['text']) if helps else 'no advice'}"
         + (f"; missing: {'; '.join(missing)}" if missing and _why(report, device) else ""),
