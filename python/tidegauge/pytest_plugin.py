@@ -16,7 +16,7 @@ import hashlib
 import pathlib
 import re
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
@@ -123,7 +123,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
     """Measures the test's call, without its fixtures' set-up."""
     folder = item.config.getoption("tidegauge")
     if folder is None and not any(item.get_closest_marker(name) for name in ("limit_gpu_memory", "no_gpu_leak")):
-        return (yield)
+        yield
+        return
     from .torch import _live
     from .torch._limit import History
     from .torch._peaks import PeakWatch
@@ -134,19 +135,27 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
     with contextlib.suppress(ImportError):
         history.begin_later()
     watch.start()
+    outcome = yield
     try:
-        try:
-            result = yield
-        finally:
-            watch.stop()
-            if limits.leak is not None:
-                gc.collect()
-            if folder is not None and _live.cuda_ready():
-                _write(item, pathlib.Path(folder), watch)
-        _check(limits, watch)
-        return result
+        watch.stop()
+        if limits.leak is not None:
+            gc.collect()
+        if folder is not None and _live.cuda_ready():
+            _write(item, pathlib.Path(folder), watch)
+        if outcome.excinfo is None:
+            _check(limits, watch)
+    except BaseException as error:
+        _force(outcome, error)
     finally:
         history.stop()
+
+
+def _force(outcome: Any, error: BaseException) -> None:
+    """Makes the error the outcome. A wrapper that raises would keep pytest's other wrappers from their ends."""
+    if hasattr(outcome, "force_exception"):
+        outcome.force_exception(error)
+    else:  # pluggy before 1.1
+        outcome._excinfo = (type(error), error, error.__traceback__)
 
 
 def _check(limits: _Limits, watch: Any) -> None:
