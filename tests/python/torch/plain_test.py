@@ -209,6 +209,27 @@ class Files(unittest.TestCase):
         self.assertEqual(path.read_bytes(), b"1234")
         self.assertEqual(os.listdir(self.root), ["a"])
 
+    def test_temporary_files_of_others_are_left(self):
+        """A writer that crashed, or still works, may have the same process number: in containers each has 1."""
+        path = self.root / "a"
+        before = _files.time.time_ns
+        self.addCleanup(setattr, _files.time, "time_ns", before)
+        _files.time.time_ns = lambda: 77
+        names = []
+        _files.write_whole(path, lambda file: names.append(file.name))
+        other = pathlib.Path(names[0])
+        other.write_bytes(b"theirs")
+        with self.assertRaises(FileExistsError):
+            _files.write_whole(path, lambda file: file.write(b"x"))
+        self.assertEqual(other.read_bytes(), b"theirs")
+        _files.time.time_ns = lambda: 78
+        self.assertEqual(_files.write_whole(path, lambda file: file.write(b"12")), 2)
+        self.assertEqual((path.read_bytes(), other.read_bytes()), (b"12", b"theirs"))
+
+    def test_a_stale_file_of_the_same_process_number_costs_no_snapshot(self):
+        (self.root / f".a.{os.getpid()}.tmp").write_bytes(b"stale")
+        self.assertEqual(_files.write_whole(self.root / "a", lambda file: file.write(b"12")), 2)
+
     def test_one_writer(self):
         with _files.one_writer(self.root, 0) as first, _files.one_writer(self.root, 0) as second:
             self.assertEqual((first, second), (True, False))
