@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from statistics import median
 from types import TracebackType
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from tidegauge import Error
 from tidegauge.sizes import human_bytes
@@ -38,6 +38,9 @@ class MemoryGrowth(Error):
         self.device, self.bytes_per_step, self.steps, self.holders = device, bytes_per_step, steps, holders
         text = f"memory of cuda:{device} grew by {human_bytes(round(bytes_per_step))} a step over {steps} steps"
         super().__init__("\n  ".join([text + (". What grew:" if holders else ""), *holders]))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.device, self.bytes_per_step, self.steps, self.holders), self.__dict__
 
 
 def growth_of(values: Sequence[int]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ContextDecorator
 from types import TracebackType
+from typing import Any
 
 from tidegauge import Error
 from tidegauge.errors import UsageError
