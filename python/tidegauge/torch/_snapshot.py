@@ -8,7 +8,7 @@ from typing import Any
 
 from ._files import write_whole
 from ._live import take
-from ._names import registry
+from ._names import now_us, registry
 from ._phase import missing_phases
 from ._stream import Items, write_snapshot
 
@@ -35,8 +35,9 @@ def with_names(snapshot: dict[str, Any], lazily: bool = False) -> dict[str, Any]
         snapshot: changed in place.
         lazily: the names are resolved when the snapshot is written, and are never a list in memory.
     """
+    taken_us = now_us()
     tensors = Items(_tensors_while_writing()) if lazily else list(_tensors())
-    snapshot["tidegauge"] = {"version": VERSION, "tensors": tensors}
+    snapshot["tidegauge"] = {"version": VERSION, "taken_us": taken_us, "tensors": tensors}
     missing = missing_phases(snapshot.get("external_annotations", []))
     if missing:
         snapshot["external_annotations"] = [*snapshot.get("external_annotations", []), *missing]
