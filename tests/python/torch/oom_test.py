@@ -217,7 +217,7 @@ class OutOfMemory(programs.TorchTest):
         slow = self.folder / "slow"
         slow.write_text("#!/bin/sh\nexec sleep 1000\n")
         slow.chmod(0o755)
-        for command, text in ((slow, "took too long"), (self.folder / "none", "was not found")):
+        for command, text in ((slow, "took too long"), (self.folder / "none", "is missing")):
             done = self.run_torch("import tidegauge.torch\n"
                                   "tidegauge.torch.on_oom(OUT, keep_free_bytes=0, max_delay_s=1)",
                                   EAT, "give(error=fails(eat))\n",
