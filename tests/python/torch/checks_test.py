@@ -171,6 +171,20 @@ class Growth(programs.TorchTest):
 
 
 class Periodic(programs.TorchTest):
+    def test_files_of_an_earlier_run_with_the_same_process_number_stay(self):
+        done = self.run_torch(START, """
+            os.getpid = lambda: 1  # of a container
+            kept = take(1)
+            def run():
+                with tidegauge.torch.periodic(OUT, every_steps=1, keep=2, keep_free_bytes=0) as p:
+                    for _ in range(3): tidegauge.torch.step()
+                assert p.problem == "", p.problem
+                return [path.name for path in p.files]
+            give(first=run(), second=run())
+        """)
+        self.assertEqual(len({*done["first"], *done["second"]}), 4)
+        self.assertEqual(sorted(path.name for path in self.out.iterdir()), sorted(done["first"] + done["second"]))
+
     def test_by_steps_with_rotation(self):
         done = self.run_torch(START, """
             with tidegauge.torch.periodic(OUT, every_steps=2, keep=3, keep_free_bytes=0) as p:
