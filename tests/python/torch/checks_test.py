@@ -170,6 +170,23 @@ class Growth(programs.TorchTest):
         """)
 
 
+    def test_a_decorator_that_is_called_too_seldom_leaves_no_history_on(self):
+        done = self.run_torch(START, """
+            torch.cuda.init()
+            on, inside = [], []
+            @tidegauge.torch.assert_no_growth(steps=8)
+            def stepped(fail):
+                inside.append(torch._C._cuda_isHistoryEnabled())
+                if fail: raise KeyError
+            for fail in (False, False, True, False):
+                try: stepped(fail)
+                except KeyError: pass
+                on.append(torch._C._cuda_isHistoryEnabled())
+            give(on=on, inside=inside)
+        """)
+        self.assertEqual((done["on"], done["inside"]), ([False] * 4, [True] * 4))
+
+
 class Periodic(programs.TorchTest):
     def test_files_of_an_earlier_run_with_the_same_process_number_stay(self):
         done = self.run_torch(START, """
