@@ -42,15 +42,11 @@ def _group(kind: str, name: str, of: str) -> str:
 
 
 class _Names:
-    """Names by address, of the tensors of one device that lived when the snapshot was taken.
+    """Names by address, of one device."""
 
-    Other names are of tensors that died before. A block of now may lie at their address.
-    """
-
-    def __init__(self, known: dict[str, Any], device: int) -> None:
+    def __init__(self, tensors: Iterable[dict[str, Any]], device: int) -> None:
         named = sorted((each["address"], _group(each["kind"], each["name"], each["of"]))
-                       for each in known.get("tensors", [])
-                       if each["device"] == device and each["time_us"] >= known.get("taken_us", 0))
+                       for each in tensors if each["device"] == device)
         self.addresses = [address for address, _ in named]
         self.labels = [label for _, label in named]
 
@@ -63,10 +59,10 @@ def holders(snapshot: dict[str, Any], device: int) -> list[LiveHolder]:
     """The holders of a device's active memory, the largest first.
 
     Args:
-        snapshot: as of `snapshot(events=False)`. Stacks need history, names need `names()`.
+        snapshot: as of `snapshot(events=False)`, which names only what lives. Stacks need history, names need `names()`.
         device: the ordinal.
     """
-    names = _Names(snapshot.get("tidegauge", {}), device)
+    names = _Names(snapshot.get("tidegauge", {}).get("tensors", []), device)
     sums: dict[str, tuple[int, int]] = {}
     for segment in snapshot["segments"]:
         if segment["device"] != device:

@@ -57,15 +57,6 @@ class Plain(unittest.TestCase):
         self.assertEqual(holders(snapshot, 0), [LiveHolder(1024, 2, "train.py:41 step"), LiveHolder(512, 1, "gradients")])
         self.assertEqual(holders(snapshot, 1), [LiveHolder(512, 1, "no stack recorded")])
 
-    def test_a_dead_tensor_names_no_block_of_now(self):
-        block = {"size": 512, "state": "active_allocated", "frames": []}
-        name = {"device": 0, "address": 0, "kind": "other", "of": ""}
-        snapshot = {"segments": [{"device": 0, "address": 0, "blocks": [block, block]}],
-                    "tidegauge": {"taken_us": 10, "tensors": [{**name, "name": "dead", "time_us": 9},
-                                                              {**name, "address": 512, "name": "dead", "time_us": 9},
-                                                              {**name, "address": 512, "name": "live", "time_us": 10}]}}
-        self.assertEqual(holders(snapshot, 0), [LiveHolder(512, 1, "live"), LiveHolder(512, 1, "no stack recorded")])
-
 
 class Limit(programs.TorchTest):
     def test_over_the_limit_says_by_how_much_and_what_held_it(self):

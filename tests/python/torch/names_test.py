@@ -119,10 +119,11 @@ class Names(programs.TorchTest):
             assert other.data_ptr() == address
             taken = tidegauge.torch.snapshot(events=False)
             give(alive=alive, dead=[each.label for each in tidegauge.torch.holders(taken, 0)],
-                 names=[each["name"] for each in taken["tidegauge"]["tensors"]])
+                 names=[each["name"] for each in named()[0]], now=taken["tidegauge"]["tensors"])
         """)
         self.assertEqual((done["alive"], done["dead"]), (["kv_cache.0"], ["no stack recorded"]))
         self.assertEqual(done["names"], ["kv_cache.0"])  # of its own time
+        self.assertEqual(done["now"], [])
 
     def test_an_optimizer_is_named_once(self):
         done = self.run_torch(MODEL, """

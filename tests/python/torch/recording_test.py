@@ -91,7 +91,6 @@ class Recording(programs.TorchTest):
         theirs, mine, state = (pickle.loads((self.out / name).read_bytes())
                                for name in ("theirs", "mine.pickle", "state.pickle"))
         own = mine.pop("tidegauge")
-        self.assertGreater(own.pop("taken_us"), 10**15)
         self.assertEqual(own, {"version": 1, "tensors": []})
         entry = mine["device_traces"][0].pop()
         self.assertEqual(entry["action"], "snapshot")  # of theirs
