@@ -16,7 +16,7 @@ import hashlib
 import pathlib
 import re
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
@@ -59,13 +59,13 @@ class _Summary:
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
         if config.getoption("tidegauge") is None:
             return
-        from .torch._host import text_of_bytes
+        from .sizes import human_bytes
 
         terminalreporter.section("GPU memory (tidegauge)")
         if not self.rows:
             terminalreporter.line("no test used a GPU through PyTorch")
         for size, test, report in sorted(self.rows, key=lambda row: (-row[0], row[1]))[:HUNGRIEST]:
-            terminalreporter.line(f"{text_of_bytes(size):>9}  {test}" + (f"  {report}" if report else ""))
+            terminalreporter.line(f"{human_bytes(size):>9}  {test}" + (f"  {report}" if report else ""))
 
 
 def _file_name(nodeid: str) -> str:
@@ -74,35 +74,57 @@ def _file_name(nodeid: str) -> str:
     return f"{plain}-{hashlib.sha256(nodeid.encode()).hexdigest()[:8]}"
 
 
+def _limit_gpu_memory(size: Any, device: int | None = None) -> tuple[Any, int | None]:
+    return size, device
+
+
+def _no_gpu_leak(allowed_bytes: Any = 0) -> Any:
+    return allowed_bytes
+
+
+def _given(take: Callable[..., Any], marker: pytest.Mark, usage: str) -> Any:
+    """The arguments of a marker. One that is not known must not be a limit that nobody checks."""
+    try:
+        return take(*marker.args, **marker.kwargs)
+    except TypeError:
+        raise pytest.UsageError(f"{marker.name} needs {usage}") from None
+
+
 class _Limits:
     """The markers of a test, checked before it runs."""
 
     def __init__(self, item: pytest.Item) -> None:
-        from .torch._sizes import bytes_of
+        from .torch._limit import allowed_bytes
 
         self.size: int | None = None
         self.device: int | None = None
         self.leak: int | None = None
         marker = item.get_closest_marker("limit_gpu_memory")
         if marker is not None:
-            if len(marker.args) != 1:
-                raise pytest.UsageError('limit_gpu_memory needs one size: @pytest.mark.limit_gpu_memory("2GiB")')
-            try:
-                self.size = bytes_of(marker.args[0])
-            except ValueError as error:
-                raise pytest.UsageError(f"limit_gpu_memory: {error}") from None
-            self.device = marker.kwargs.get("device")
+            size, self.device = _given(_limit_gpu_memory, marker,
+                                       'one size, perhaps a device: @pytest.mark.limit_gpu_memory("2GiB", device=0)')
+            self.size = _bytes(allowed_bytes, marker, size)
         marker = item.get_closest_marker("no_gpu_leak")
         if marker is not None:
-            self.leak = bytes_of(marker.kwargs.get("allowed_bytes", 0))
+            allowed = _given(_no_gpu_leak, marker, 'at most a size: @pytest.mark.no_gpu_leak("1MiB")')
+            self.leak = _bytes(allowed_bytes, marker, allowed)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+def _bytes(read: Callable[[Any, str], int], marker: pytest.Mark, size: Any) -> int:
+    try:
+        return read(size, f"the size of {marker.name}")
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+# hookwrapper, not wrapper: that one is new in pluggy 1.2, and the plugin is loaded with any pytest.
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
     """Measures the test's call, without its fixtures' set-up."""
     folder = item.config.getoption("tidegauge")
     if folder is None and not any(item.get_closest_marker(name) for name in ("limit_gpu_memory", "no_gpu_leak")):
-        return (yield)
+        yield
+        return
     from .torch import _live
     from .torch._limit import History
     from .torch._peaks import PeakWatch
@@ -113,24 +135,32 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     with contextlib.suppress(ImportError):
         history.begin_later()
     watch.start()
+    outcome = yield
     try:
-        try:
-            result = yield
-        finally:
-            watch.stop()
-            if limits.leak is not None:
-                gc.collect()
-            if folder is not None and _live.cuda_ready():
-                _write(item, pathlib.Path(folder), watch)
-        _check(limits, watch)
-        return result
+        watch.stop()
+        if limits.leak is not None:
+            gc.collect()
+        if folder is not None and _live.cuda_ready():
+            _write(item, pathlib.Path(folder), watch)
+        if outcome.excinfo is None:
+            _check(limits, watch)
+    except BaseException as error:
+        _force(outcome, error)
     finally:
         history.stop()
 
 
+def _force(outcome: Any, error: BaseException) -> None:
+    """Makes the error the outcome. A wrapper that raises would keep pytest's other wrappers from their ends."""
+    if hasattr(outcome, "force_exception"):
+        outcome.force_exception(error)
+    else:  # pluggy before 1.1
+        outcome._excinfo = (type(error), error, error.__traceback__)
+
+
 def _check(limits: _Limits, watch: Any) -> None:
     from .torch import _live
-    from .torch._host import text_of_bytes
+    from .sizes import human_bytes
     from .torch._limit import holders_at_peak
     from .torch._holders import holders
     from .torch._snapshot import snapshot
@@ -138,16 +168,16 @@ def _check(limits: _Limits, watch: Any) -> None:
     for device, added in sorted(watch.added_bytes().items()):
         if limits.size is not None and added > limits.size and limits.device in (None, device):
             lines = holders_at_peak(device)
-            text = (f"the test allocated {text_of_bytes(added)} on cuda:{device}, more than its limit of "
-                    f"{text_of_bytes(limits.size)}.{' At the peak:' if lines else ''}")
+            text = (f"the test allocated {human_bytes(added)} on cuda:{device}, more than its limit of "
+                    f"{human_bytes(limits.size)}.{' At the peak:' if lines else ''}")
             pytest.fail("\n  ".join([text, *lines]), pytrace=False)
         now = _live.stats(device).get("allocated_bytes.all.current", 0)
         left = now - watch.start_bytes.get(device, 0)
         if limits.leak is not None and left > limits.leak:
             held = holders(snapshot(events=False), device)[:3]
-            pytest.fail("\n  ".join([f"{text_of_bytes(left)} that the test allocated on cuda:{device} stayed. "
+            pytest.fail("\n  ".join([f"{human_bytes(left)} that the test allocated on cuda:{device} stayed. "
                                      "The largest holders now:",
-                                     *(f"{text_of_bytes(each.bytes)} in {each.blocks} blocks  {each.label}"
+                                     *(f"{human_bytes(each.bytes)} in {each.blocks} blocks  {each.label}"
                                        for each in held)]), pytrace=False)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidegauge.torch import _live
-from tidegauge.torch._holders import Holder, holders
+from tidegauge.torch._holders import LiveHolder, holders
 from tidegauge.torch._peaks import PeakWatch
 from tidegauge.torch._phase import step
 from tidegauge.torch._snapshot import snapshot
@@ -31,7 +31,7 @@ class StepLogger:
     def __init__(self, prefix: str = "gpu_memory/", *, holder_every: int = 10, device: int | None = None) -> None:
         if holder_every < 0:
             raise ValueError("holder_every must not be negative")
-        self.holder: Holder | None = None
+        self.holder: LiveHolder | None = None
         self._prefix, self._holder_every, self._device = prefix, holder_every, device
         self._count = 0
         self._watch = PeakWatch()

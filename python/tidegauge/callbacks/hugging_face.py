@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
+from types import FrameType
 from typing import Any
 
 from transformers import TrainerCallback
+from transformers.trainer_callback import CallbackHandler
 
 from ._common import Watch
 
@@ -30,7 +33,8 @@ class MemoryCallback(TrainerCallback):  # type: ignore[misc, unused-ignore]
         self._figures: dict[str, float] = {}
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Names the tensors of the trainer's model and optimizer."""
+        """Goes before the trainer's reporters, and names the tensors of its model and optimizer."""
+        _go_first(self)
         self._watch.begin(kwargs.get("model"), kwargs.get("optimizer"))
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -52,3 +56,20 @@ class MemoryCallback(TrainerCallback):  # type: ignore[misc, unused-ignore]
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Ends the measuring."""
         self._watch.end()
+
+
+def _go_first(callback: MemoryCallback) -> None:
+    """Moves a callback to the front of the trainer's list.
+
+    The trainer puts its reporters (TensorBoard, W&B) before the callbacks of its user, and hands the figures of
+    a log from one to the next. It does not hand out its list, but the list's owner is what calls here.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        handler = frame.f_locals.get("self")
+        if isinstance(handler, CallbackHandler) and any(each is callback for each in handler.callbacks):
+            # In place: the trainer is in a loop over it. Those that it has called move up by one, the rest stay.
+            others = [each for each in handler.callbacks if each is not callback]
+            handler.callbacks[:] = [callback, *others]
+            return
+        frame = frame.f_back

@@ -14,7 +14,7 @@ before the program does, but for `record()`.
 from __future__ import annotations
 
 from ._growth import MemoryGrowth, assert_no_growth
-from ._holders import Holder, holders
+from ._holders import LiveHolder, holders
 from ._limit import MemoryLimitExceeded, limit
 from ._names import forget, name, names, refresh
 from ._oom import OomHook, on_oom
@@ -24,6 +24,6 @@ from ._record import Recording, record
 from ._snapshot import save, snapshot
 
 __all__ = [
-    "Holder", "MemoryGrowth", "MemoryLimitExceeded", "OomHook", "Periodic", "Recording", "assert_no_growth", "forget",
-    "holders", "limit", "name", "names", "on_oom", "periodic", "phase", "record", "refresh", "save", "snapshot", "step",
+    "LiveHolder", "MemoryGrowth", "MemoryLimitExceeded", "OomHook", "Periodic", "Recording", "assert_no_growth",
+    "forget", "holders", "limit", "name", "names", "on_oom", "periodic", "phase", "record", "refresh", "save", "snapshot", "step",
 ]

@@ -13,6 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tidegauge.errors import Error
+from tidegauge.programs import command
+
 if TYPE_CHECKING:
     from tidegauge import Trace
 
@@ -25,15 +28,6 @@ def open_trace(snapshot: dict[str, Any]) -> Trace:
     """Opens a snapshot that is a dictionary."""
     trace: Trace = importlib.import_module("tidegauge").open(snapshot)
     return trace
-
-
-def command() -> str | None:
-    """The path of the command `tidegauge`; None if it is not installed."""
-    try:
-        found = str(importlib.import_module("tidegauge").command())
-    except Exception:  # the hook of an OOM must go without it, whatever the reason
-        return None
-    return found if os.access(found, os.X_OK) else None
 
 
 @dataclass
@@ -86,9 +80,10 @@ def report_of(path: pathlib.Path, end: float, memory_bytes: int) -> Report:
         end: of `time.monotonic()`; a run that lasts longer is killed.
         memory_bytes: the memory of its own that a run may use.
     """
-    program = command()
-    if program is None:
-        return Report(problem="the command tidegauge was not found")
+    try:
+        program = command()
+    except Error as error:
+        return Report(problem=str(error).rstrip("."))
     text, problem = _run([program, "report", str(path)], end, memory_bytes)
     if problem:
         return Report(problem=problem)

@@ -7,6 +7,7 @@ import fcntl
 import os
 import pathlib
 import shutil
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,9 +25,12 @@ def write_whole(path: pathlib.Path, write: Callable[[BinaryIO], object]) -> int:
     Raises:
         OSError: the disk is full, or the folder cannot be written. No file is left then.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    # Not the process alone: each container has a process 1, and a crash leaves its file behind.
+    writer = f"{os.getpid()}-{threading.get_ident():x}-{time.time_ns():x}"
+    temporary = path.with_name(f".{path.name}.{writer}.tmp")
+    file = open(temporary, "xb")  # outside the try: a file that is there belongs to another writer
     try:
-        with open(temporary, "xb") as file:
+        with file:
             write(file)
             file.flush()
             os.fsync(file.fileno())

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from statistics import median
 from types import TracebackType
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from tidegauge import Error
+from tidegauge.sizes import human_bytes
 
 from . import _live
-from ._holders import Holder, holders
-from ._host import text_of_bytes
+from ._holders import LiveHolder, holders
 from ._limit import History
 from ._phase import after_step
 from ._snapshot import snapshot
@@ -36,8 +36,11 @@ class MemoryGrowth(Error):
 
     def __init__(self, device: int, bytes_per_step: float, steps: int, holders: list[str]) -> None:
         self.device, self.bytes_per_step, self.steps, self.holders = device, bytes_per_step, steps, holders
-        text = f"memory of cuda:{device} grew by {text_of_bytes(bytes_per_step)} a step over {steps} steps"
+        text = f"memory of cuda:{device} grew by {human_bytes(round(bytes_per_step))} a step over {steps} steps"
         super().__init__("\n  ".join([text + (". What grew:" if holders else ""), *holders]))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.device, self.bytes_per_step, self.steps, self.holders), self.__dict__
 
 
 def growth_of(values: Sequence[int]) -> float:
@@ -54,11 +57,11 @@ def growth_of(values: Sequence[int]) -> float:
     return max(0.0, median(slopes))
 
 
-def grown(before: list[Holder], after: list[Holder], rows: int = 3) -> list[str]:
+def grown(before: list[LiveHolder], after: list[LiveHolder], rows: int = 3) -> list[str]:
     """What holds more than before, as lines of text."""
     held = {each.label: each.bytes for each in before}
     more = sorted(((each.bytes - held.get(each.label, 0), each.label) for each in after), reverse=True)
-    return [f"+{text_of_bytes(size)}  {label}" for size, label in more[:rows] if size > 0]
+    return [f"+{human_bytes(size)}  {label}" for size, label in more[:rows] if size > 0]
 
 
 class assert_no_growth:
@@ -76,7 +79,7 @@ class assert_no_growth:
         def train_step(batch): ...
 
     Reference cycles are collected at the end of each step. Stacks of live blocks are recorded meanwhile, so
-    that the error says which line grew.
+    that the error says which line grew. The decorator records them inside the calls alone.
 
     Args:
         steps: how many steps are compared, 6 or more. Later ones are not.
@@ -97,18 +100,21 @@ class assert_no_growth:
         self._end: Callable[[], None] = lambda: None
         self._seen = 0
         self._values: dict[int, list[int]] = {}
-        self._before: dict[int, list[Holder]] = {}
+        self._before: dict[int, list[LiveHolder]] = {}
         self._history = History(1, level="state")
 
     def _begin(self) -> None:
         self._seen = 0
         self._values.clear()
         self._before.clear()
+        self._record()
+
+    def _record(self) -> None:
         self._history.start()
         if _live.torch_imported():
             self._history.begin_later()
 
-    def _holders(self) -> dict[int, list[Holder]]:
+    def _holders(self) -> dict[int, list[LiveHolder]]:
         taken = snapshot(events=False)
         return {device: holders(taken, device) for device in _live.devices()}
 
@@ -165,8 +171,13 @@ class assert_no_growth:
         def stepped(*args: P.args, **kwargs: P.kwargs) -> T:
             if self._seen == 0:
                 self._begin()
-            result = function(*args, **kwargs)
-            self.step()
+            elif self._seen < self._warmup + self._steps:
+                self._record()
+            try:
+                result = function(*args, **kwargs)
+                self.step()
+            finally:
+                self._history.stop()  # nobody says which call is the last
             return result
 
         return stepped

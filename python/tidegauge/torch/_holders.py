@@ -14,7 +14,7 @@ _LIBRARIES = (f"{os.sep}torch{os.sep}", f"{os.sep}torch_", "<frozen", "<string>"
 
 
 @dataclass(frozen=True)
-class Holder:
+class LiveHolder:
     """Blocks with one name or one line of the program: their bytes, how many, and the label."""
 
     bytes: int
@@ -55,11 +55,11 @@ class _Names:
         return self.labels[at] if at >= 0 and self.addresses[at] >= address else ""
 
 
-def holders(snapshot: dict[str, Any], device: int) -> list[Holder]:
+def holders(snapshot: dict[str, Any], device: int) -> list[LiveHolder]:
     """The holders of a device's active memory, the largest first.
 
     Args:
-        snapshot: as of `snapshot(events=False)`. Stacks need history, names need `names()`.
+        snapshot: as of `snapshot(events=False)`, which names only what lives. Stacks need history, names need `names()`.
         device: the ordinal.
     """
     names = _Names(snapshot.get("tidegauge", {}).get("tensors", []), device)
@@ -74,5 +74,5 @@ def holders(snapshot: dict[str, Any], device: int) -> list[Holder]:
                 size, count = sums.get(label, (0, 0))
                 sums[label] = size + block["size"], count + 1
             address += block["size"]
-    return sorted((Holder(size, count, label) for label, (size, count) in sums.items()),
+    return sorted((LiveHolder(size, count, label) for label, (size, count) in sums.items()),
                   key=lambda each: (-each.bytes, each.label))

@@ -103,16 +103,3 @@ def host_name() -> str:
     """The host's name, with characters that are safe in the name of a file."""
     name = socket.gethostname().split(".")[0] or "host"
     return "".join(letter if letter.isalnum() or letter == "-" else "-" for letter in name)
-
-
-def text_of_bytes(count: float) -> str:
-    """Bytes for people: `1.41 GiB`, `576 MiB`, `512 B`."""
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if abs(count) < 1024:
-            break
-        count /= 1024
-    else:
-        unit = "TiB"
-    if unit == "B" or count >= 100:
-        return f"{count:.0f} {unit}"
-    return f"{count:.1f} {unit}" if count >= 10 else f"{count:.2f} {unit}"

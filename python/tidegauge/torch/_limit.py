@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from contextlib import ContextDecorator
 from types import TracebackType
+from typing import Any
 
 from tidegauge import Error
+from tidegauge.errors import UsageError
+from tidegauge.sizes import Size, bytes_of, human_bytes
 
 from . import _live
 from ._engine import open_trace
-from ._host import text_of_bytes
 from ._peaks import PeakWatch
 from ._record import RING_EVENTS
-from ._sizes import bytes_of
 from ._snapshot import snapshot
 
 
@@ -28,10 +29,27 @@ class MemoryLimitExceeded(Error):
 
     def __init__(self, device: int, peak_bytes: int, limit_bytes: int, holders: list[str]) -> None:
         self.device, self.peak_bytes, self.limit_bytes, self.holders = device, peak_bytes, limit_bytes, holders
-        over = text_of_bytes(peak_bytes - limit_bytes)
-        text = (f"cuda:{device} had {text_of_bytes(peak_bytes)} allocated at the peak, {over} more than the limit of "
-                f"{text_of_bytes(limit_bytes)}")
+        over = human_bytes(peak_bytes - limit_bytes)
+        text = (f"cuda:{device} had {human_bytes(peak_bytes)} allocated at the peak, {over} more than the limit of "
+                f"{human_bytes(limit_bytes)}")
         super().__init__("\n  ".join([text + (". At the peak:" if holders else ""), *holders]))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.device, self.peak_bytes, self.limit_bytes, self.holders), self.__dict__
+
+
+def allowed_bytes(size: Size, name: str) -> int:
+    """The bytes of a size that may also be 0: "nothing may be allocated".
+
+    Raises:
+        UsageError: it is not a size.
+    """
+    if size in (0, "0") and size is not False:
+        return 0
+    found = bytes_of(size, name)
+    if found is None:
+        raise UsageError(f"{name} is {size!r}", advice="Give a number of bytes, or a text like '80GiB'")
+    return found
 
 
 class History:
@@ -73,7 +91,7 @@ def holders_at_peak(device: int, rows: int = 3) -> list[str]:
         found = next(each for each in devices if each["device"] == device)["holders_at_peak"]["rows"]
     except (Error, OSError, LookupError, StopIteration, TypeError):
         return []  # the limit is what matters; without the engine the error has fewer lines
-    return [f"{text_of_bytes(row['bytes'])} in {row['blocks']} blocks  {row['label']}"
+    return [f"{human_bytes(row['bytes'])} in {row['blocks']} blocks  {row['label']}"
             + (f" ‹ {row['caller']}" if row.get("caller") else "") for row in found[:rows]]
 
 
@@ -86,17 +104,18 @@ class limit(ContextDecorator):
     The block runs to its end: this is a test, not a wall. An exception of the block itself wins.
 
     Args:
-        peak: the most bytes that may be allocated on a device at any time, such as "4GiB".
+        peak: the most bytes that may be allocated on a device at any time, such as "4GiB". Units are binary, as
+            everywhere in Tidegauge: "4GB" is the same.
         device: the ordinal; None checks each device.
         explain: record history inside the block, so that the error says what held memory at the peak.
             Cost: about 1.7 µs per allocation.
 
     Raises:
-        ValueError: `peak` is not a size.
+        UsageError: `peak` is not a size. It is a ValueError, too.
     """
 
-    def __init__(self, peak: int | str, *, device: int | None = None, explain: bool = True) -> None:
-        self._limit, self._device, self._explain = bytes_of(peak), device, explain
+    def __init__(self, peak: Size, *, device: int | None = None, explain: bool = True) -> None:
+        self._limit, self._device, self._explain = allowed_bytes(peak, "peak"), device, explain
         self._watch, self._history = PeakWatch(), History(RING_EVENTS)
 
     def _recreate_cm(self) -> limit:

@@ -98,8 +98,8 @@ class _Source:
     def alive(self) -> bool:
         return self.model() is not None or any(each() is not None for each in self.optimizers)
 
-    def resolve(self) -> Iterator[Named]:
-        names: dict[int, str] = {}
+    def of_model(self, names: dict[int, str]) -> Iterator[Named]:
+        """Parameters, gradients and buffers. Puts the names of parameters, by their id, into `names`."""
         model = self.model()
         if model is not None:
             for name, parameter in _parameters(model, self.prefix):
@@ -110,6 +110,9 @@ class _Source:
                         yield from entries(parameter.grad, f"{name}.grad", "gradient", of=name)
             for name, buffer in model.named_buffers(prefix=self.prefix, remove_duplicate=False):
                 yield from entries(buffer, name, "buffer")
+
+    def of_optimizers(self, names: dict[int, str]) -> Iterator[Named]:
+        """The state of the optimizers."""
         for reference in self.optimizers:
             optimizer = reference()
             if optimizer is not None:
@@ -151,8 +154,11 @@ class _Registry:
             self.sources = [each for each in self.sources if each.alive()]
             self.tensors = [each for each in self.tensors if each[0]() is not None]
             sources, tensors = list(self.sources), list(self.tensors)
+        names: dict[int, str] = {}  # of all models: an optimizer may have come without its own
         for source in sources:
-            yield from source.resolve()
+            yield from source.of_model(names)
+        for source in sources:
+            yield from source.of_optimizers(names)
         for reference, name, kind in tensors:
             tensor = reference()
             if tensor is not None:
@@ -172,7 +178,7 @@ def names(model: Any = None, *optimizers: Any, prefix: str = "") -> None:
     """Gives the blocks of a model their names: parameters, buffers, gradients and optimizer state.
 
     Call it once, after the optimizer is made. Weak references are kept. A second call with the same
-    model replaces the first.
+    model replaces the first. An optimizer belongs to the newest call that had it.
 
     Args:
         model: a `torch.nn.Module`, sharded (FSDP, DTensor) or not; None names the optimizers' state alone.
@@ -190,6 +196,9 @@ def names(model: Any = None, *optimizers: Any, prefix: str = "") -> None:
     source = _Source(model, optimizers, prefix)
     with registry.lock:
         registry.sources = [each for each in registry.sources if model is None or each.model() is not model]
+        for earlier in registry.sources:
+            earlier.optimizers = [each for each in earlier.optimizers
+                                  if not any(each() is optimizer for optimizer in optimizers)]
         registry.sources.append(source)
 
 

@@ -10,6 +10,7 @@ import threading
 from types import TracebackType
 
 from . import _files, _host, _live, _plan
+from ._names import now_us
 from ._phase import after_step
 from ._snapshot import with_names
 from ._stream import write_snapshot
@@ -31,6 +32,8 @@ class Periodic:
         self._max_bytes, self._keep_free_bytes = max_bytes, keep_free_bytes
         self._every_s, self._every_steps = every_s, every_steps
         self._count = 0
+        # In the files' names: the files of an earlier run stay, also where each container has a process 1.
+        self._start_us = now_us()
         self._lock, self._stop = threading.Lock(), threading.Event()
         self._end_steps = after_step(self._after_step) if every_steps else lambda: None
         self._thread = threading.Thread(target=self._watch, name="tidegauge periodic", daemon=True)
@@ -40,7 +43,7 @@ class Periodic:
         atexit.register(self.close)
 
     def _stem(self) -> str:
-        return f"every-{_host.host_name()}-r{_host.rank()}-p{os.getpid()}"
+        return f"every-{_host.host_name()}-r{_host.rank()}-p{os.getpid()}-t{self._start_us}"
 
     def _after_step(self, number: int) -> None:
         if (number + 1) % self._every_steps == 0:
@@ -101,16 +104,17 @@ def periodic(folder: str | os.PathLike[str], *, every_s: float = 0.0, every_step
         with tidegauge.torch.periodic("memory", every_s=600):
             train()
 
-    Files are `every-HOST-rRANK-pPID-NNNNNN.pickle`. Events are in them only if PyTorch records; see
+    Files are `every-HOST-rRANK-pPID-tSTART-NNNNNN.pickle`; START is the time of this call, in microseconds
+    since the epoch. Files of other calls and of earlier runs stay. Events are in them only if PyTorch records; see
     `record()`. Memory and disk are bounded as in `on_oom()`.
 
     Args:
         folder: made if it is missing.
         every_s: seconds between snapshots, taken by a thread; 0 for none.
         every_steps: a snapshot after this number of calls of `step()`, in the caller's thread; 0 for none.
-        keep: how many snapshots of this process stay.
+        keep: how many snapshots of this call stay.
         events: False leaves the events out where PyTorch can (2.11).
-        max_bytes: of this process's snapshots together.
+        max_bytes: of this call's snapshots together.
         keep_free_bytes: what stays free of the disk.
 
     Raises:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pathlib
 from dataclasses import dataclass
 
+from tidegauge.sizes import human_bytes
+
 from . import _files, _host, _live
 
 # Memory that the writing itself needs beyond what PyTorch needs to hand out the snapshot.
@@ -46,11 +48,11 @@ def cost_of(events: int, blocks: int) -> Cost:
 def _refusal(cost: Cost, memory: _host.Headroom, disk_bytes: int, left_s: float) -> str:
     """Why this cannot be taken; empty if it can."""
     if cost.memory_bytes > SHARE * memory.bytes:
-        return (f"it needs up to {_host.text_of_bytes(cost.memory_bytes)} of host memory, and "
-                f"{_host.text_of_bytes(memory.bytes)} are left ({memory.limit})")
+        return (f"it needs up to {human_bytes(cost.memory_bytes)} of host memory, and "
+                f"{human_bytes(memory.bytes)} are left ({memory.limit})")
     if cost.file_bytes > disk_bytes:
-        return (f"its file has up to {_host.text_of_bytes(cost.file_bytes)}, and the disk or the folder's "
-                f"budget has room for {_host.text_of_bytes(max(0, disk_bytes))}")
+        return (f"its file has up to {human_bytes(cost.file_bytes)}, and the disk or the folder's "
+                f"budget has room for {human_bytes(max(0, disk_bytes))}")
     if cost.seconds > left_s:
         return f"it takes up to {cost.seconds:.0f} s, and {max(0.0, left_s):.0f} s are left"
     return ""

@@ -15,27 +15,28 @@ from ._stream import Items, write_snapshot
 VERSION = 1
 
 
-def _tensors() -> Iterator[dict[str, Any]]:
-    for each in registry.resolve():
+def _tensors(past: bool) -> Iterator[dict[str, Any]]:
+    for each in registry.resolve() if past else registry.live():
         yield each.to_dict()
 
 
-def _tensors_while_writing() -> Iterator[dict[str, Any]]:
+def _tensors_while_writing(past: bool) -> Iterator[dict[str, Any]]:
     """Another thread may change an optimizer meanwhile. Then some names are missing, not the file."""
     try:
-        yield from _tensors()
+        yield from _tensors(past)
     except RuntimeError:
         return
 
 
-def with_names(snapshot: dict[str, Any], lazily: bool = False) -> dict[str, Any]:
+def with_names(snapshot: dict[str, Any], lazily: bool = False, past: bool = True) -> dict[str, Any]:
     """Adds the key "tidegauge", and phases to "external_annotations".
 
     Args:
         snapshot: changed in place.
         lazily: the names are resolved when the snapshot is written, and are never a list in memory.
+        past: names of tensors that died, too. Without events only a block of now could have them, wrongly.
     """
-    tensors = Items(_tensors_while_writing()) if lazily else list(_tensors())
+    tensors = Items(_tensors_while_writing(past)) if lazily else list(_tensors(past))
     snapshot["tidegauge"] = {"version": VERSION, "tensors": tensors}
     missing = missing_phases(snapshot.get("external_annotations", []))
     if missing:
@@ -59,7 +60,7 @@ def snapshot(events: bool = True) -> dict[str, Any]:
         ImportError: PyTorch is not installed.
         RuntimeError: this process has no CUDA device.
     """
-    return with_names(take(events))
+    return with_names(take(events), past=events)
 
 
 def save(path: str | pathlib.Path, events: bool = True) -> int:
@@ -75,5 +76,5 @@ def save(path: str | pathlib.Path, events: bool = True) -> int:
     Raises:
         OSError: the file could not be written.
     """
-    taken = with_names(take(events), lazily=True)
+    taken = with_names(take(events), lazily=True, past=events)
     return write_whole(pathlib.Path(path), lambda file: write_snapshot(file, taken))

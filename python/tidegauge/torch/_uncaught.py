@@ -15,8 +15,10 @@ from traceback import walk_tb
 from types import TracebackType
 from typing import Any
 
+from tidegauge.errors import UsageError
+from tidegauge.sizes import bytes_of
+
 from . import _live
-from ._sizes import bytes_of
 from ._write_oom import Stack
 
 # The first release that attaches an observer to each device.
@@ -37,8 +39,12 @@ def observers_work() -> bool:
 def figures_of(message: str) -> tuple[int, int]:
     """Device and requested bytes, as the text of an OutOfMemoryError has them; the size is rounded."""
     device, asked = _DEVICE.search(message), _ASKED.search(message)
-    unit = asked[2].replace("bytes", "B") if asked else ""
-    return int(device[1]) if device else 0, bytes_of(f"{asked[1]} {unit}") if asked else 0
+    size = f"{asked[1]} {asked[2].replace('bytes', 'B')}" if asked else None
+    try:
+        requested = bytes_of(size) or 0
+    except UsageError:  # an absurd request, above 1 PiB
+        requested = 0
+    return int(device[1]) if device else 0, requested
 
 
 def stack_of(trace: TracebackType | None) -> Stack:

@@ -7,14 +7,16 @@ import os
 import pathlib
 import sys
 import time
-from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tidegauge.sizes import human_bytes
 
 from . import _files, _host, _live, _plan
 from ._engine import Report, report_of
-from ._holders import Holder, holders
-from ._host import text_of_bytes
+from ._holders import LiveHolder, holders
 from ._snapshot import with_names
 from ._stream import write_snapshot
 
@@ -48,20 +50,34 @@ def _base(failure: Failure, folder: pathlib.Path) -> pathlib.Path:
     """A name that no other process, rank or host takes; an earlier run's files stay."""
     stem = f"oom-{_host.host_name()}-r{_host.rank()}-p{os.getpid()}"
     number = failure.number
-    while (folder / f"{stem}-{number}.json").exists():
+    while any((folder / f"{stem}-{number}{ending}").exists() for ending in (".pickle", ".txt", ".json")):
         number += 1
     return folder / f"{stem}-{number}"
 
 
-def _figures(failure: Failure, plan: _plan.Plan, history: bool, missing: list[str]) -> dict[str, Any]:
+@dataclass
+class _Found:
+    """What is known and written so far."""
+
+    history: bool
+    plan: _plan.Plan = _plan.Plan(_plan.COUNTERS, "another process of this host was writing, so only counters were "
+                                                  "written")
+    written: list[pathlib.Path] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    report: Report = field(default_factory=Report)
+    top: list[LiveHolder] = field(default_factory=list)
+
+
+def _figures(failure: Failure, found: _Found) -> dict[str, Any]:
     return {
         "version": 1, "device": failure.device, "requested_bytes": failure.requested,
         "device_total_bytes": failure.total, "device_free_bytes": failure.free, "failures_so_far": failure.ooms,
         "rank": _host.rank(), "local_rank": os.environ.get("LOCAL_RANK"), "process": os.getpid(),
         "host": _host.host_name(), "time_us": time.time_ns() // 1000, "command": sys.argv,
-        "torch": str(_live.torch_module().__version__), "history": history, "taken": plan.take,
-        "missing": missing, "stack": [list(frame) for frame in failure.stack],
+        "torch": str(_live.torch_module().__version__), "history": found.history, "taken": found.plan.take,
+        "missing": found.missing, "stack": [list(frame) for frame in failure.stack],
         "stats": {str(device): _live.stats(device) for device in _live.devices()},
+        "why": _why(found.report, failure.device), "helps": _helps(found.report, failure.device),
     }
 
 
@@ -76,36 +92,56 @@ def _missing(plan: _plan.Plan, history: bool) -> list[str]:
 
 
 def write_oom(failure: Failure, settings: Settings) -> list[pathlib.Path]:
-    """Writes what the plan allows; returns the files. Errors of the disk are reported on stderr."""
+    """Writes what the plan allows, and says five lines; returns the files.
+
+    A disk or a memory that is full in the middle costs the file that was being written. The lines say so.
+    """
     folder = pathlib.Path(settings.folder)
-    folder.mkdir(parents=True, exist_ok=True)
     end = failure.start + settings.max_delay_s
-    written: list[pathlib.Path] = []
-    report, history = Report(), _live.history_on()
-    top: list[Holder] = []
-    base = _base(failure, folder)
-    with _files.one_writer(folder, WAIT_SHARE * settings.max_delay_s) as alone:
-        plan = _plan.Plan(_plan.COUNTERS, "another process of this host was writing, so only counters were written")
-        if alone:
-            plan = _plan.plan_now(folder, PATTERN, settings.max_folder_bytes, settings.keep_free_bytes,
-                                  TAKE_SHARE * (end - time.monotonic()))
-        missing = _missing(plan, history)
-        if plan.take != _plan.COUNTERS:
-            path = base.with_suffix(".pickle")
-            taken = with_names(_live.take(plan.take == _plan.EVENTS), lazily=True)
-            _files.write_whole(path, lambda file: write_snapshot(file, taken))
-            top = holders({"segments": taken["segments"]}, failure.device)[:1]
-            del taken
-            written.append(path)
-    if written and settings.report:
-        # The lock was free between the two, so that every rank has its snapshot before the first report.
-        with _files.one_writer(folder, end - time.monotonic() - LEAST_REPORT_S) as alone:
-            report = _report(written[0], end) if alone else Report(problem="other processes of this host took the time")
-        if report.problem:
-            missing.append(f"no report: {report.problem}")
-    written += _write_texts(base, failure, plan, history, missing, report)
-    _say(lines_of(failure, written, missing, report, top))
-    return written
+    found = _Found(_live.history_on())
+    base = folder / "oom"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        base = _base(failure, folder)
+        _write_snapshot(base, failure, settings, found, end)
+    except Exception as error:
+        found.plan = _plan.Plan(_plan.COUNTERS, f"the snapshot was left out: {_text_of(error)}")
+    found.missing = _missing(found.plan, found.history)
+    if found.written and settings.report:
+        try:
+            # The lock was free between the two, so that every rank has its snapshot before the first report.
+            with _files.one_writer(folder, end - time.monotonic() - LEAST_REPORT_S) as alone:
+                found.report = (_report(found.written[0], end) if alone
+                                else Report(problem="other processes of this host took the time"))
+        except Exception as error:
+            found.report = Report(problem=_text_of(error))
+        if found.report.problem:
+            found.missing.append(f"no report: {found.report.problem}")
+    _write_texts(base, failure, found)
+    _say(lines_of(failure, found))
+    return found.written
+
+
+def _text_of(error: Exception) -> str:
+    """An error for people: that of a full memory has no text of its own."""
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _write_snapshot(base: pathlib.Path, failure: Failure, settings: Settings, found: _Found, end: float) -> None:
+    """Plans, and writes the snapshot if the plan has one."""
+    with _files.one_writer(base.parent, WAIT_SHARE * settings.max_delay_s) as alone:
+        if not alone:
+            return
+        found.plan = _plan.plan_now(base.parent, PATTERN, settings.max_folder_bytes, settings.keep_free_bytes,
+                                    TAKE_SHARE * (end - time.monotonic()))
+        if found.plan.take == _plan.COUNTERS:
+            return
+        path = base.with_suffix(".pickle")
+        taken = with_names(_live.take(found.plan.take == _plan.EVENTS), lazily=True)
+        _files.write_whole(path, lambda file: write_snapshot(file, taken))
+        found.written.append(path)
+        with suppress(Exception):  # one line has less then, the file is there
+            found.top = holders({"segments": taken["segments"]}, failure.device)[:1]
 
 
 def _report(path: pathlib.Path, end: float) -> Report:
@@ -114,25 +150,24 @@ def _report(path: pathlib.Path, end: float) -> Report:
         return Report(problem="no time was left")
     # The command needs about twice the file, and less than 64 MiB beside.
     if 3 * path.stat().st_size + _plan.WRITE_BYTES > _plan.SHARE * memory.bytes:
-        return Report(problem=f"only {text_of_bytes(memory.bytes)} of host memory are left ({memory.limit})")
+        return Report(problem=f"only {human_bytes(memory.bytes)} of host memory are left ({memory.limit})")
     return report_of(path, end, int(memory.bytes * _plan.SHARE))
 
 
-def _write_texts(base: pathlib.Path, failure: Failure, plan: _plan.Plan, history: bool, missing: list[str],
-                 report: Report) -> list[pathlib.Path]:
-    texts = {}
-    if report.text:
-        texts[base.with_suffix(".txt")] = report.text
-    figures = _figures(failure, plan, history, missing)
-    figures["why"], figures["helps"] = _why(report, failure.device), _helps(report, failure.device)
-    texts[base.with_suffix(".json")] = json.dumps(figures, indent=1) + "\n"
-    for path, text in texts.items():
-        _files.write_whole(path, partial(_write_bytes, text.encode()))
-    return list(texts)
+def _write_texts(base: pathlib.Path, failure: Failure, found: _Found) -> None:
+    """The report, and the figures: the second has what the first lacks."""
+    if found.report.text:
+        _write_text(base.with_suffix(".txt"), lambda: found.report.text, found)
+    _write_text(base.with_suffix(".json"), lambda: json.dumps(_figures(failure, found), indent=1) + "\n", found)
 
 
-def _write_bytes(data: bytes, file: BinaryIO) -> int:
-    return file.write(data)
+def _write_text(path: pathlib.Path, text: Callable[[], str], found: _Found) -> None:
+    try:
+        data = text().encode()
+        _files.write_whole(path, lambda file: file.write(data))
+        found.written.append(path)
+    except Exception as error:
+        found.missing.append(f"no {path.suffix} file: {_text_of(error)}")
 
 
 def _of_device(report: Report, device: int, *keys: str) -> list[dict[str, Any]]:
@@ -156,31 +191,30 @@ def _helps(report: Report, device: int) -> list[dict[str, str]]:
     return [{"text": str(each.get("text", "")), "copy": str(each.get("copy") or "")} for each in advice]
 
 
-def _holder(report: Report, device: int, top: list[Holder]) -> str:
+def _holder(report: Report, device: int, top: list[LiveHolder]) -> str:
     """The largest holder as the report has it; without a report, of the snapshot's blocks."""
     rows = _of_device(report, device, "holders_at_oom", "rows") or _of_device(report, device, "holders_at_peak", "rows")
-    found = [Holder(row["bytes"], row["blocks"], row["label"]) for row in rows[:1]] or top
-    return "".join(f"; largest holder: {text_of_bytes(each.bytes)} in {each.blocks} blocks, {each.label}"
+    found = [LiveHolder(row["bytes"], row["blocks"], row["label"]) for row in rows[:1]] or top
+    return "".join(f"; largest holder: {human_bytes(each.bytes)} in {each.blocks} blocks, {each.label}"
                    for each in found)
 
 
-def lines_of(failure: Failure, written: list[pathlib.Path], missing: list[str], report: Report,
-             top: list[Holder]) -> list[str]:
+def lines_of(failure: Failure, found: _Found) -> list[str]:
     """The five lines: what failed, what held memory, why, what helps, and where the files are."""
-    device, stats = failure.device, _live.stats(failure.device)
+    device, stats, report = failure.device, _live.stats(failure.device), found.report
     held = stats.get("allocated_bytes.all.current", 0)
     reserved = stats.get("reserved_bytes.all.current", 0)
     helps = _helps(report, device)
-    why = _why(report, device) or "; ".join(missing) or "see the report"
-    places = " ".join(str(path) for path in written) or "nothing was written"
+    why = _why(report, device) or "; ".join(found.missing) or "see the report"
+    places = " ".join(str(path) for path in found.written) or "nothing was written"
     return [
         f"cuda:{device} is out of memory (rank {_host.rank()}, process {os.getpid()}): requested "
-        f"{text_of_bytes(failure.requested)}, the driver had {text_of_bytes(failure.free)} free of "
-        f"{text_of_bytes(failure.total)}",
-        f"held: {text_of_bytes(held)} allocated, {text_of_bytes(reserved)} reserved{_holder(report, device, top)}",
+        f"{human_bytes(failure.requested)}, the driver had {human_bytes(failure.free)} free of "
+        f"{human_bytes(failure.total)}",
+        f"held: {human_bytes(held)} allocated, {human_bytes(reserved)} reserved{_holder(report, device, found.top)}",
         f"why: {why}",
         f"helps: {(helps[0]['copy'] or helps[0]['text']) if helps else 'no advice'}"
-        + (f"; missing: {'; '.join(missing)}" if missing and _why(report, device) else ""),
+        + (f"; missing: {'; '.join(found.missing)}" if found.missing and _why(report, device) else ""),
         f"files: {places}",
     ]
 

@@ -70,16 +70,26 @@ class HuggingFace(programs.TorchTest):
                 def forward(self, x, labels): return {"loss": (self.up(x) - labels).mean()}
             import tidegauge.torch
             from tidegauge.callbacks.hugging_face import MemoryCallback
+            from transformers.integrations import integration_utils
+            class Reporter(transformers.TrainerCallback):
+                # Stands where TensorBoard and W&B stand.
+                logs, order = [], []
+                def on_log(self, args, state, control, logs=None, **kwargs): self.logs.append(dict(logs))
+                def on_train_begin(self, args, state, control, **kwargs): self.order.append("reporter")
+            class Last(transformers.TrainerCallback):
+                def on_train_begin(self, args, state, control, **kwargs): Reporter.order.append("last")
+            integration_utils.INTEGRATION_TO_CALLBACK["tensorboard"] = Reporter
             arguments = transformers.TrainingArguments(
                 output_dir=str(OUT / "run"), per_device_train_batch_size=8, num_train_epochs=2, logging_steps=2,
-                report_to=[], save_strategy="no", disable_tqdm=True, dataloader_pin_memory=False, optim="adamw_torch",
+                report_to=["tensorboard"], save_strategy="no", disable_tqdm=True, dataloader_pin_memory=False, optim="adamw_torch",
                 max_grad_norm=0.0)
             trainer = transformers.Trainer(Model(), arguments, train_dataset=Data(),
-                                           callbacks=[MemoryCallback(OUT / "oom", history=1000)])
+                                           callbacks=[MemoryCallback(OUT / "oom", history=1000), Last()])
             trainer.train()
             tensors = tidegauge.torch.snapshot()["tidegauge"]["tensors"]
             give(skip=False, rows=trainer.state.log_history, names=sorted(each["name"] for each in tensors),
-                 armed=torch._C._cuda_isHistoryEnabled())
+                 armed=torch._C._cuda_isHistoryEnabled(), reported=Reporter.logs, order=Reporter.order,
+                 first=type(trainer.callback_handler.callbacks[0]).__name__)
         """)
         if done["skip"]:
             self.skipTest("this Python has no transformers with accelerate")
@@ -90,6 +100,9 @@ class HuggingFace(programs.TorchTest):
             self.assertGreater(row["gpu_memory/peak_bytes"], 64 * 64 * 4)
         self.assertIn("up.weight.exp_avg", done["names"])
         self.assertTrue(done["armed"])
+        self.assertEqual((done["first"], done["order"]), ("MemoryCallback", ["reporter", "last"]))
+        self.assertEqual([row["gpu_memory/peak_bytes"] for row in done["reported"] if "loss" in row],
+                         [row["gpu_memory/peak_bytes"] for row in rows])
 
 
 class Lightning(programs.TorchTest):

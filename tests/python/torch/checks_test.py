@@ -7,9 +7,10 @@ import programs
 
 if not programs.PACKAGE.joinpath("tidegauge/__init__.py").exists():
     raise unittest.SkipTest(f"no package tidegauge in {programs.PACKAGE}")
+from tidegauge import UsageError, sizes
 from tidegauge.torch._growth import growth_of, grown
-from tidegauge.torch._holders import Holder, holders
-from tidegauge.torch._sizes import bytes_of
+from tidegauge.torch._holders import LiveHolder, holders
+from tidegauge.torch._limit import allowed_bytes, limit
 
 START = """
     import tidegauge.torch
@@ -21,11 +22,15 @@ START = """
 
 class Plain(unittest.TestCase):
     def test_sizes(self):
-        self.assertEqual([bytes_of(each) for each in ("4GiB", "1.5 GB", "512k", "0", 7, " 2 MiB ", "3b")],
-                         [4 << 30, 1_500_000_000, 512 << 10, 0, 7, 2 << 20, 3])
-        for wrong in ("", "GiB", "4 gigs", "-1", -1, "1e9"):
-            with self.assertRaises(ValueError):
-                bytes_of(wrong)
+        """As everywhere in Tidegauge; 0 is a limit, too."""
+        for text in ("4GiB", "80GB", "1.5 GB", "512k", 7, " 2 MiB ", "3b"):
+            self.assertEqual(allowed_bytes(text, "peak"), sizes.bytes_of(text))
+            self.assertEqual(limit(text)._limit, sizes.bytes_of(text))
+        self.assertEqual(limit("80GB")._limit, 80 << 30)
+        self.assertEqual([allowed_bytes(each, "peak") for each in (0, "0")], [0, 0])
+        for wrong in ("", "GiB", "4 gigs", "-1", -1, "1e9", True, False, None):
+            with self.assertRaises(UsageError):
+                limit(wrong)
 
     def test_growth(self):
         self.assertEqual(growth_of([100 * at for at in range(10)]), 100)
@@ -36,8 +41,8 @@ class Plain(unittest.TestCase):
         self.assertEqual(growth_of([1]), 0)
 
     def test_what_grew(self):
-        before = [Holder(100, 1, "a"), Holder(50, 1, "b")]
-        after = [Holder(100, 1, "a"), Holder(70, 2, "b"), Holder(30, 1, "c")]
+        before = [LiveHolder(100, 1, "a"), LiveHolder(50, 1, "b")]
+        after = [LiveHolder(100, 1, "a"), LiveHolder(70, 2, "b"), LiveHolder(30, 1, "c")]
         self.assertEqual(grown(before, after), ["+30 B  c", "+20 B  b"])
 
     def test_holders_have_names_or_lines(self):
@@ -47,9 +52,10 @@ class Plain(unittest.TestCase):
         snapshot = {"segments": [
             {"device": 0, "address": 0, "blocks": [block, block, {**block, "state": "inactive"}, block]},
             {"device": 1, "address": 0, "blocks": [{**block, "frames": []}]}],
-            "tidegauge": {"tensors": [{"device": 0, "address": 1536, "name": "w.grad", "kind": "gradient", "of": "w"}]}}
-        self.assertEqual(holders(snapshot, 0), [Holder(1024, 2, "train.py:41 step"), Holder(512, 1, "gradients")])
-        self.assertEqual(holders(snapshot, 1), [Holder(512, 1, "no stack recorded")])
+            "tidegauge": {"tensors": [{"device": 0, "address": 1536, "name": "w.grad", "kind": "gradient", "of": "w",
+                                       "time_us": 5}]}}
+        self.assertEqual(holders(snapshot, 0), [LiveHolder(1024, 2, "train.py:41 step"), LiveHolder(512, 1, "gradients")])
+        self.assertEqual(holders(snapshot, 1), [LiveHolder(512, 1, "no stack recorded")])
 
 
 class Limit(programs.TorchTest):
@@ -155,7 +161,38 @@ class Growth(programs.TorchTest):
         """)
 
 
+    def test_a_decorator_that_is_called_too_seldom_leaves_no_history_on(self):
+        done = self.run_torch(START, """
+            torch.cuda.init()
+            on, inside = [], []
+            @tidegauge.torch.assert_no_growth(steps=8)
+            def stepped(fail):
+                inside.append(torch._C._cuda_isHistoryEnabled())
+                if fail: raise KeyError
+            for fail in (False, False, True, False):
+                try: stepped(fail)
+                except KeyError: pass
+                on.append(torch._C._cuda_isHistoryEnabled())
+            give(on=on, inside=inside)
+        """)
+        self.assertEqual((done["on"], done["inside"]), ([False] * 4, [True] * 4))
+
+
 class Periodic(programs.TorchTest):
+    def test_files_of_an_earlier_run_with_the_same_process_number_stay(self):
+        done = self.run_torch(START, """
+            os.getpid = lambda: 1  # of a container
+            kept = take(1)
+            def run():
+                with tidegauge.torch.periodic(OUT, every_steps=1, keep=2, keep_free_bytes=0) as p:
+                    for _ in range(3): tidegauge.torch.step()
+                assert p.problem == "", p.problem
+                return [path.name for path in p.files]
+            give(first=run(), second=run())
+        """)
+        self.assertEqual(len({*done["first"], *done["second"]}), 4)
+        self.assertEqual(sorted(path.name for path in self.out.iterdir()), sorted(done["first"] + done["second"]))
+
     def test_by_steps_with_rotation(self):
         done = self.run_torch(START, """
             with tidegauge.torch.periodic(OUT, every_steps=2, keep=3, keep_free_bytes=0) as p:

@@ -109,6 +109,47 @@ class Names(programs.TorchTest):
         self.assertEqual(len(times), 3)
         self.assertEqual(times, sorted(times))
 
+    def test_a_dead_name_is_not_that_of_a_block_at_its_address(self):
+        done = self.run_torch(MODEL, """
+            cache = tidegauge.torch.name(torch.empty(1 << 20, device="cuda"), "kv_cache.0")
+            address = cache.data_ptr()
+            alive = [each.label for each in tidegauge.torch.holders(tidegauge.torch.snapshot(events=False), 0)]
+            del cache
+            other = torch.empty(1 << 20, device="cuda")
+            assert other.data_ptr() == address
+            taken = tidegauge.torch.snapshot(events=False)
+            give(alive=alive, dead=[each.label for each in tidegauge.torch.holders(taken, 0)],
+                 names=[each["name"] for each in named()[0]], now=taken["tidegauge"]["tensors"])
+        """)
+        self.assertEqual((done["alive"], done["dead"]), (["kv_cache.0"], ["no stack recorded"]))
+        self.assertEqual(done["names"], ["kv_cache.0"])  # of its own time
+        self.assertEqual(done["now"], [])
+
+    def test_an_optimizer_is_named_once(self):
+        done = self.run_torch(MODEL, """
+            model = Net().cuda()
+            optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
+            train(model, optimizer, torch.zeros(4, 8, dtype=torch.long, device="cuda"))
+            def states():
+                return sorted(each["name"] for each in named()[0] if each["kind"] == "optimizer_state")
+            tidegauge.torch.names(None, optimizer)
+            once = states()
+            tidegauge.torch.names(None, optimizer)
+            twice = states()
+            tidegauge.torch.names(model)
+            apart = states()
+            tidegauge.torch.names(model, optimizer)
+            both = states()
+            tidegauge.torch.names(None, optimizer)
+            give(once=once, twice=twice, apart=apart, both=both, again=states())
+        """)
+        self.assertEqual(done["once"], done["twice"])
+        self.assertIn("group0.0.exp_avg", done["once"])
+        self.assertIn("layers.0.up.weight.exp_avg", done["both"])
+        self.assertEqual(len(done["both"]), len(done["once"]))
+        for key in ("apart", "again"):
+            self.assertEqual(done[key], done["both"])
+
     def test_a_model_that_moves_is_found_where_it_is(self):
         done = self.run_torch(MODEL, """
             model = Net()

@@ -112,6 +112,64 @@ class OutOfMemory(programs.TorchTest):
                 self.assertIn(text, done.err)
         self.assertEqual(len(files(self.out, "json")), 2)
 
+    def test_a_disk_or_memory_that_is_full_in_the_middle_costs_that_file_alone(self):
+        full = """
+            def full(*arguments, **options): raise {error}
+            before = tidegauge.torch._files.write_whole
+            def write_whole(path, write):
+                if path.suffix in {endings}: raise {error}
+                return before(path, write)
+            writing._files.write_whole = write_whole
+        """
+        for error, text in (("OSError(28, 'No space left on device')", "No space left on device"),
+                            ("MemoryError()", "MemoryError")):
+            for endings, left in (((".pickle",), {".json"}), ((".txt",), {".pickle", ".json"}),
+                                  ((".json",), {".pickle", ".txt"}), ((".pickle", ".txt", ".json"), set())):
+                with self.subTest(error=error, endings=endings):
+                    done = self.run_torch("""
+                        import tidegauge.torch, tidegauge.torch._write_oom as writing
+                        FOLDER = OUT / str(os.getpid())
+                        hook = tidegauge.torch.on_oom(FOLDER, history=100, keep_free_bytes=0, max_delay_s=90)
+                        """, full.format(error=error, endings=endings), EAT, """
+                        give(error=fails(eat), files=[path.name for path in hook.files],
+                             left=[path.name for path in FOLDER.iterdir() if path.suffix != ".lock"])
+                    """)
+                    self.assertEqual(done["error"], "OutOfMemoryError")
+                    lines = [line for line in done.err.splitlines() if line.startswith("tidegauge: ")]
+                    self.assertEqual(len(lines), 5, done.err)
+                    self.assertIn(text, done.err)
+                    self.assertEqual({name[name.rindex("."):] for name in done["files"]}, left)
+                    self.assertEqual(sorted(done["files"]), sorted(done["left"]))
+                    if endings == (".pickle",):
+                        figures = json.loads(next(self.out.rglob(done["files"][0])).read_text())
+                        self.assertEqual(figures["taken"], "counters")
+                        self.assertIn(text, figures["missing"][0])
+
+    def test_a_folder_that_cannot_be_written_leaves_the_five_lines(self):
+        done = self.run_torch("""
+            import tidegauge.torch
+            hook = tidegauge.torch.on_oom(OUT / "oom", history=100, keep_free_bytes=0)
+            """, EAT, """
+            torch.cuda.init()
+            (OUT / "oom").rmdir(); (OUT / "oom").write_text("a file")
+            give(error=fails(eat), files=len(hook.files))
+        """)
+        self.assertEqual((done["error"], done["files"]), ("OutOfMemoryError", 0))
+        self.assertEqual(len([line for line in done.err.splitlines() if line.startswith("tidegauge: ")]), 5, done.err)
+
+    def test_a_snapshot_of_a_run_that_died_is_not_overwritten(self):
+        self.run_torch("""
+            import tidegauge.torch
+            from tidegauge.torch import _host
+            left = OUT / f"oom-{_host.host_name()}-r{_host.rank()}-p{os.getpid()}-1.pickle"
+            left.write_text("of an earlier run")
+            tidegauge.torch.on_oom(OUT, keep_free_bytes=0, report=False)
+            """, EAT, """
+            fails(eat)
+            assert left.read_text() == "of an earlier run"
+        """)
+        self.assertEqual(len(files(self.out, "pickle")), 2)
+
     def test_without_history_the_state_is_written_and_the_lines_say_what_is_missing(self):
         done = self.run_torch("import tidegauge.torch\ntidegauge.torch.on_oom(OUT, keep_free_bytes=0)",
                               EAT, "fails(eat)\ngive(blocks=len(held))\n")
@@ -159,7 +217,7 @@ class OutOfMemory(programs.TorchTest):
         slow = self.folder / "slow"
         slow.write_text("#!/bin/sh\nexec sleep 1000\n")
         slow.chmod(0o755)
-        for command, text in ((slow, "took too long"), (self.folder / "none", "was not found")):
+        for command, text in ((slow, "took too long"), (self.folder / "none", "is missing")):
             done = self.run_torch("import tidegauge.torch\n"
                                   "tidegauge.torch.on_oom(OUT, keep_free_bytes=0, max_delay_s=1)",
                                   EAT, "give(error=fails(eat))\n",

@@ -14,6 +14,9 @@ import programs
 
 if not programs.PACKAGE.joinpath("tidegauge/__init__.py").exists():
     raise unittest.SkipTest(f"no package tidegauge in {programs.PACKAGE}")
+import tidegauge
+import tidegauge.torch
+from tidegauge.sizes import human_bytes
 from tidegauge.torch import _files, _host, _live, _plan, _stream, _uncaught
 
 
@@ -144,10 +147,6 @@ class Host(unittest.TestCase):
         os.environ["RANK"] = "3"
         self.assertEqual(_host.rank(), 3)
 
-    def test_bytes_for_people(self):
-        self.assertEqual([_host.text_of_bytes(each) for each in (0, 512, 1 << 20, 576 << 20, 3 << 29, 5 << 40)],
-                         ["0 B", "512 B", "1.00 MiB", "576 MiB", "1.50 GiB", "5.00 TiB"])
-
 
 class Plans(unittest.TestCase):
     MUCH = _host.Headroom(1 << 40, "memory.max of the cgroup")
@@ -166,7 +165,7 @@ class Plans(unittest.TestCase):
         self.assertEqual(self.plan(memory=_host.Headroom(enough, "x")).take, "events")
         short = self.plan(memory=_host.Headroom(less, "memory.max of the cgroup"))
         self.assertEqual(short.take, "state")
-        self.assertIn(f"the events were left out: it needs up to {_host.text_of_bytes(needed)} of host", short.reason)
+        self.assertIn(f"the events were left out: it needs up to {human_bytes(needed)} of host", short.reason)
         self.assertIn("(memory.max of the cgroup)", short.reason)
         self.assertEqual(self.plan(disk=2 << 20).take, "state")
         self.assertEqual(self.plan(left=1.0).take, "state")
@@ -183,7 +182,7 @@ class Uncaught(unittest.TestCase):
         begin = "CUDA out of memory. Tried to allocate"
         for text, figures in ((f"{begin} 16.00 MiB. GPU 1 has a total capacty of 79.10 GiB", (1, 16 << 20)),
                               (f"{begin} 2.50 GiB. GPU 0 has a total capacity of 79.10 GiB", (0, 5 << 29)),
-                              (f"{begin} 512 bytes. GPU 3 has", (3, 512)), ("another kind of text", (0, 0))):
+                              (f"{begin} 512 bytes. GPU 3 has", (3, 512)), (f"{begin} 4194304.00 GiB. GPU 2 has", (2, 0)), ("another kind of text", (0, 0))):
             self.assertEqual(_uncaught.figures_of(text), figures)
 
     def test_the_stack_begins_where_it_was_raised(self):
@@ -210,6 +209,27 @@ class Files(unittest.TestCase):
         self.assertEqual(path.read_bytes(), b"1234")
         self.assertEqual(os.listdir(self.root), ["a"])
 
+    def test_temporary_files_of_others_are_left(self):
+        """A writer that crashed, or still works, may have the same process number: in containers each has 1."""
+        path = self.root / "a"
+        before = _files.time.time_ns
+        self.addCleanup(setattr, _files.time, "time_ns", before)
+        _files.time.time_ns = lambda: 77
+        names = []
+        _files.write_whole(path, lambda file: names.append(file.name))
+        other = pathlib.Path(names[0])
+        other.write_bytes(b"theirs")
+        with self.assertRaises(FileExistsError):
+            _files.write_whole(path, lambda file: file.write(b"x"))
+        self.assertEqual(other.read_bytes(), b"theirs")
+        _files.time.time_ns = lambda: 78
+        self.assertEqual(_files.write_whole(path, lambda file: file.write(b"12")), 2)
+        self.assertEqual((path.read_bytes(), other.read_bytes()), (b"12", b"theirs"))
+
+    def test_a_stale_file_of_the_same_process_number_costs_no_snapshot(self):
+        (self.root / f".a.{os.getpid()}.tmp").write_bytes(b"stale")
+        self.assertEqual(_files.write_whole(self.root / "a", lambda file: file.write(b"12")), 2)
+
     def test_one_writer(self):
         with _files.one_writer(self.root, 0) as first, _files.one_writer(self.root, 0) as second:
             self.assertEqual((first, second), (True, False))
@@ -225,6 +245,27 @@ class Files(unittest.TestCase):
         removed = _files.drop_oldest(self.root, "p-*.pickle", 2)
         self.assertEqual([path.name for path in removed], ["p-0.pickle", "p-1.pickle", "p-2.pickle"])
         self.assertEqual(_files.size_of(self.root, "p-*.pickle"), (2, 7))
+
+
+class Exceptions(unittest.TestCase):
+    """Pools of processes send them from one to the other."""
+
+    def kinds(self, base=tidegauge.Error):
+        return [base, *(kind for each in base.__subclasses__() for kind in self.kinds(each))]
+
+    def test_each_can_be_pickled(self):
+        own = {tidegauge.torch.MemoryGrowth: (1, 2.5, 8, ["+1 B  a"]),
+               tidegauge.torch.MemoryLimitExceeded: (1, 5 << 20, 4 << 20, ["1 B in 1 blocks  a"])}
+        kinds = set(self.kinds())
+        self.assertLessEqual({*own, tidegauge.UsageError, tidegauge.LimitError}, kinds)
+        for kind in kinds:
+            with self.subTest(kind.__name__):
+                error = kind(*own.get(kind, ("what", 7, "advice", "file")))
+                error.more = "of the program"
+                for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+                    copy = pickle.loads(pickle.dumps(error, protocol))
+                    self.assertIs(type(copy), kind)
+                    self.assertEqual((str(copy), copy.__dict__), (str(error), error.__dict__))
 
 
 class Import(unittest.TestCase):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The pytest plugin on real PyTorch: limits, leaks, reports, and xdist."""
+import os
 import re
 import textwrap
 import unittest
@@ -43,11 +44,11 @@ TESTS = """
 
 
 class Plugin(programs.TorchTest):
-    def pytest(self, tests, *options, code=1):
+    def pytest(self, tests, *options, code=1, **env):
         path = self.folder / "test_sample.py"
         path.write_text(textwrap.dedent(tests))
         done = self.start(programs.PYTHON, "-m", "pytest", "-p", "tidegauge.pytest_plugin", "-p", "no:cacheprovider",
-                          "-rA", "--tb=short", *options, path, code=None)
+                          "-rA", "--tb=short", *options, path, code=None, **env)
         if "No module named pytest" in done.err:
             self.skipTest("this Python has no pytest")
         self.assertEqual(done.code, code, done.out + done.err)
@@ -97,9 +98,71 @@ class Plugin(programs.TorchTest):
             def test_a(): pass
             @pytest.mark.limit_gpu_memory
             def test_b(): pass
+            @pytest.mark.limit_gpu_memory(True)
+            def test_c(): pass
+            @pytest.mark.no_gpu_leak(allowed="1MiB")
+            def test_d(): pass
+            @pytest.mark.no_gpu_leak("much")
+            def test_e(): pass
+            @pytest.mark.limit_gpu_memory(0)
+            @pytest.mark.no_gpu_leak(0)
+            def test_f(): pass
         """, "--strict-markers")
-        self.assertIn("'4 gigs' is not a size", done.out)
+        self.assertIn("the size of limit_gpu_memory is '4 gigs'", done.out)
         self.assertIn("limit_gpu_memory needs one size", done.out)
+        self.assertIn("the size of limit_gpu_memory is True", done.out)
+        self.assertIn("no_gpu_leak needs at most a size", done.out)
+        self.assertIn("the size of no_gpu_leak is 'much'", done.out)
+        self.assertIn("5 failed, 1 passed", done.out)
+
+    def test_arguments_of_markers_by_place(self):
+        done = self.pytest("""
+            import pytest, torch
+            kept = []
+            def take(mib): kept.append(torch.empty(mib << 20, dtype=torch.uint8, device="cuda"))
+
+            @pytest.mark.no_gpu_leak("2MiB")
+            def test_allowed(): take(2)
+            @pytest.mark.no_gpu_leak("1MiB")
+            def test_leaks(): take(2)
+            @pytest.mark.limit_gpu_memory("1MiB", 1)
+            def test_another_device(): take(2)
+            @pytest.mark.limit_gpu_memory(size="1MiB")
+            def test_by_name(): take(2)
+        """)
+        results = dict((name, result) for result, name in re.findall(r"^(PASSED|FAILED) \S*::(\S+)", done.out, re.M))
+        self.assertEqual(results, {"test_allowed": "PASSED", "test_leaks": "FAILED", "test_another_device": "PASSED",
+                                   "test_by_name": "FAILED"})
+
+    def test_with_the_oldest_pytest(self):
+        """That of pluggy 0.13: it knows old wrappers alone, and an error of one ends the others early."""
+        folder = os.environ.get("TIDEGAUGE_OLDEST_PYTEST")
+        if not folder:
+            self.skipTest("TIDEGAUGE_OLDEST_PYTEST names no folder with requirements_oldest.txt; run.py makes it")
+        path = os.pathsep.join([str(programs.PACKAGE), folder])
+        done = self.pytest(TESTS, "-s", "--tidegauge", self.out, PYTHONPATH=path, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+        self.assert_results(done.out)
+        self.assertEqual(len(list(self.out.glob("*.txt"))), 8)
+        self.assertNotIn("INTERNALERROR", done.out + done.err)
+
+    def test_a_failed_limit_lets_other_wrappers_end(self):
+        (self.folder / "conftest.py").write_text(textwrap.dedent("""
+            import pytest
+            @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+            def pytest_runtest_call(item):
+                outcome = yield
+                print("the other wrapper saw", type(outcome.excinfo[1]).__name__)
+        """))
+        oldest = os.environ.get("TIDEGAUGE_OLDEST_PYTEST")
+        for path in filter(None, [os.environ.get("PYTHONPATH"), oldest]):
+            with self.subTest(path):
+                done = self.pytest("""
+                    import pytest, torch
+                    @pytest.mark.limit_gpu_memory("1MiB")
+                    def test_a(): torch.empty(2 << 20, dtype=torch.uint8, device="cuda")
+                """, "-s", PYTHONPATH=os.pathsep.join([str(programs.PACKAGE), path]))
+                self.assertIn("the other wrapper saw Failed", done.out)
+                self.assertNotIn("PluggyTeardownRaisedWarning", done.out + done.err)
 
     def test_without_torch_nothing_happens(self):
         done = self.pytest("""
