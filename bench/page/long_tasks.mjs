@@ -2,6 +2,7 @@
 //
 //   node bench/page/long_tasks.mjs --binary build/release/tidegauge FILE
 //   … --view timeline --steps 60 --browser /usr/bin/chromium-headless-shell
+//   … --page file:///…/bench/floors/empty_canvas.html      another page, without the program
 //
 // The picture is zoomed in by the wheel to single steps, dragged, and zoomed out, while the browser
 // traces what its main thread does. A long task takes 50 ms or more. The table has elapsed time and
@@ -13,6 +14,7 @@ const given = words({
   binary: "build/release/tidegauge",
   browser: "/usr/bin/chromium-headless-shell",
   view: "timeline",
+  page: "",
   steps: "60",
 });
 
@@ -79,7 +81,9 @@ async function act(page) {
   await page.waitForTimeout(1500);
 }
 
-const server = await startServer(given.binary, given.rest);
+const server = given.page
+  ? { address: given.page, stop: () => {} }
+  : await startServer(given.binary, given.rest);
 const browser = await startBrowser(given.browser);
 try {
   const page = await newPage(browser);
@@ -98,7 +102,7 @@ try {
         `${p99.toFixed(1).padStart(10)}\n`,
     );
   };
-  process.stdout.write(`${`${given.view}: ${tasks.length} tasks, ms`.padEnd(32)}  long      most       p99\n`);
+  process.stdout.write(`${`${given.page ? "page" : given.view}: ${tasks.length} tasks, ms`.padEnd(32)}  long      most       p99\n`);
   row("elapsed", (one) => one.ms);
   row("processor time", (one) => one.cpu);
   row("processor time of script", (one) => one.script);
