@@ -28,10 +28,20 @@ HUNGRIEST = 10
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds --tidegauge."""
-    parser.getgroup("tidegauge", "GPU memory").addoption(
-        "--tidegauge", nargs="?", const="tidegauge-report", default=None, metavar="FOLDER",
-        help="Write a GPU memory snapshot and a report per test (default folder: tidegauge-report)")
+    """Adds --tidegauge and --tidegauge-folder."""
+    group = parser.getgroup("tidegauge", "GPU memory")
+    group.addoption("--tidegauge", action="store_true", help="Write a GPU memory snapshot and a report per test")
+    # Not a value of --tidegauge: pytest would take the next test's file for it.
+    group.addoption("--tidegauge-folder", default=None, metavar="FOLDER",
+                    help="The same, into this folder (default: tidegauge-report)")
+
+
+def _folder_of(config: pytest.Config) -> str | None:
+    """Where reports go; None if none are asked for."""
+    folder: str | None = config.getoption("tidegauge_folder")
+    if folder is None and config.getoption("tidegauge"):
+        return "tidegauge-report"
+    return folder
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -57,7 +67,7 @@ class _Summary:
                     self.rows.append((int(value["added_bytes"]), report.nodeid, str(value.get("report", ""))))
 
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
-        if config.getoption("tidegauge") is None:
+        if _folder_of(config) is None:
             return
         from .sizes import human_bytes
 
@@ -121,7 +131,7 @@ def _bytes(read: Callable[[Any, str], int], marker: pytest.Mark, size: Any) -> i
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
     """Measures the test's call, without its fixtures' set-up."""
-    folder = item.config.getoption("tidegauge")
+    folder = _folder_of(item.config)
     if folder is None and not any(item.get_closest_marker(name) for name in ("limit_gpu_memory", "no_gpu_leak")):
         yield
         return

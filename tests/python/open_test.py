@@ -73,7 +73,7 @@ class Sources(unittest.TestCase):
         source = objects(OOM)
         source["own"] = Trap()
         source["more"] = {Trap(): {1, 2}, "deep": [[[[object()]]]]}
-        with self.assertWarnsRegex(RuntimeWarning, "3 objects are neither"):
+        with self.assertWarnsRegex(RuntimeWarning, "4 objects are neither"):
             trace = tidegauge.open(source)
         self.same(trace, contents(tidegauge.open(OOM)), leaving_out=("issues",))
         self.assertEqual([row[0] for row in trace.issues.select("kind")], ["unknown_key"] * 2)

@@ -47,7 +47,7 @@ class Types(unittest.TestCase):
             program = pathlib.Path(folder, "examples.py")
             text = (ROOT / "docs/python.md").read_text(encoding="utf-8")
             program.write_text(doctest.script_from_examples(text), encoding="utf-8")
-            self.clean("--config-file", ROOT / "pyproject.toml", program)
+            self.clean("--config-file", ROOT / "pyproject.toml", program)  # it names libraries without types
 
     def test_the_package_says_that_it_has_types(self):
         self.assertTrue((ROOT / "python/tidegauge/py.typed").exists())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import wraps
 from types import TracebackType
@@ -28,7 +29,8 @@ class Recording:
             train()
         print(r.trace.report())
 
-    If PyTorch records already, its ring is left as it is, and recording continues after the block.
+    If PyTorch records already, its ring is left as it is, and recording continues after the block. What happened
+    before the block is then left out by its time (PyTorch 2.2 and newer; older ones record no times).
     The snapshot is taken at the end also when the block raises.
 
     Attributes:
@@ -43,6 +45,7 @@ class Recording:
         self.snapshot: dict[str, Any] | None = None
         self._max_events, self._stacks, self._started = max_events, stacks, False
         self._trace: Trace | None = None
+        self._began_us = 0
 
     @property
     def trace(self) -> Trace:
@@ -62,16 +65,27 @@ class Recording:
         if not history_on():
             start_history(self._max_events, stacks=self._stacks)
             self._started = True
+        self._began_us = time.time_ns() // 1000
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         try:
             self.snapshot, self._trace = snapshot(), None
+            if not self._started:
+                _keep_since(self.snapshot, self._began_us, self._max_events)
         finally:
             if self._started:
                 stop_history()
                 self._started = False
+
+
+def _keep_since(snapshot: dict[str, Any], began_us: int, max_events: int) -> None:
+    """Leaves out events from before that time, and all but the newest `max_events` of each device."""
+    traces = snapshot.get("device_traces", [])
+    for i, events in enumerate(traces):
+        first = next((at for at, event in enumerate(events) if event.get("time_us", began_us) >= began_us), len(events))
+        traces[i] = events[max(first, len(events) - max_events):]
 
 
 class _Record(Recording):

@@ -71,7 +71,7 @@ class Plugin(programs.TorchTest):
         self.assertEqual([path.name for path in self.folder.glob("tidegauge-report")], [])
 
     def test_reports_and_summary(self):
-        done = self.pytest(TESTS, "--tidegauge", self.out)
+        done = self.pytest(TESTS, "--tidegauge-folder", self.out)
         self.assert_results(done.out)
         summary = done.out.split("GPU memory (tidegauge)")[1]
         sizes = re.findall(r"^ *([\d.]+) MiB +\S+::(\S+)  (\S+)$", summary, re.M)
@@ -86,7 +86,7 @@ class Plugin(programs.TorchTest):
         self.assertEqual(self.report(pickle)["devices"][0]["allocations_by_provenance"]["traced"], 1)
 
     def test_under_xdist(self):
-        done = self.pytest(TESTS, "--tidegauge", self.out, "-n", "2")
+        done = self.pytest(TESTS, "--tidegauge-folder", self.out, "-n", "2")
         self.assert_results(done.out)
         self.assertEqual(len(re.findall(r"MiB +\S+::\S+  \S+$", done.out.split("GPU memory (tidegauge)")[1], re.M)), 8)
         self.assertEqual(len(list(self.out.glob("*.txt"))), 8)
@@ -140,7 +140,7 @@ class Plugin(programs.TorchTest):
         if not folder:
             self.skipTest("TIDEGAUGE_OLDEST_PYTEST names no folder with requirements_oldest.txt; run.py makes it")
         path = os.pathsep.join([str(programs.PACKAGE), folder])
-        done = self.pytest(TESTS, "-s", "--tidegauge", self.out, PYTHONPATH=path, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+        done = self.pytest(TESTS, "-s", "--tidegauge-folder", self.out, PYTHONPATH=path, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
         self.assert_results(done.out)
         self.assertEqual(len(list(self.out.glob("*.txt"))), 8)
         self.assertNotIn("INTERNALERROR", done.out + done.err)

@@ -66,6 +66,24 @@ class Recording(programs.TorchTest):
         self.assertGreaterEqual(done["events"], 1)
         self.assertTrue(done["on"])
 
+    def test_only_the_block_counts_if_history_was_on(self):
+        done = self.run_torch("""
+            torch = no_math_libraries()
+            import tidegauge.torch
+            torch.cuda.memory._record_memory_history(max_entries=10_000)
+            before = [torch.empty(1 << 20, device="cuda") for _ in range(30)]
+            del before
+            with tidegauge.torch.record() as outer:
+                with tidegauge.torch.record(max_events=2) as inner:
+                    kept = [torch.empty(1 << 10, device="cuda") for _ in range(5)]
+            sizes = [event["size"] for event in outer.snapshot["device_traces"][0] if event["action"] == "alloc"]
+            give(outer=sizes, inner=[event["action"] for event in inner.snapshot["device_traces"][0]],
+                 live=outer.trace.holders()[0].blocks, history=tidegauge.torch._live.history_on())
+        """)
+        self.assertEqual(done["outer"], [4096] * 5)
+        self.assertEqual(done["inner"], ["alloc"] * 2)
+        self.assertTrue(done["history"])
+
     def test_arguments_are_checked(self):
         self.run_torch("""
             import tidegauge.torch
