@@ -122,8 +122,8 @@ PyMethodDef functions[] = {
 PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "_engine", nullptr, -1, functions, nullptr, nullptr, nullptr, nullptr};
 
-// What static objects were is gone soon, and a work that still runs needs them: then the process ends
-// at once. All of Python has ended by now; what was printed is written.
+// What static objects were is gone soon, and a work that still runs needs them: then the process
+// ends at once. All of Python has ended by now; what was printed is written.
 void endIfWorksRun(int status, void*) {
   if (works_running == 0) return;
   fflush(nullptr);

@@ -61,9 +61,11 @@ class Recording(programs.TorchTest):
                 with tidegauge.torch.record() as r:
                     raise KeyError("of the program")
             except KeyError:
-                give(events=len(r.snapshot["device_traces"][0]), on=torch._C._cuda_isHistoryEnabled())
+                whole = torch.cuda.memory._snapshot()["device_traces"][0]
+                give(events=len(r.snapshot["device_traces"][0]), whole=len(whole), on=torch._C._cuda_isHistoryEnabled())
         """)
-        self.assertGreaterEqual(done["events"], 1)
+        self.assertEqual(done["events"], 0)  # the block allocated nothing
+        self.assertGreaterEqual(done["whole"], 1)
         self.assertTrue(done["on"])
 
     def test_only_the_block_counts_if_history_was_on(self):
