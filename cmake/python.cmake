@@ -9,14 +9,16 @@ endif()
 
 tidegauge_library(python python tidegauge_export tidegauge_query tidegauge_readers_torch
                   tidegauge_readers_recording nlohmann_json::nlohmann_json)
-target_include_directories(tidegauge_python SYSTEM PRIVATE ${TIDEGAUGE_PYTHON_INCLUDE})
-target_compile_definitions(tidegauge_python PRIVATE Py_LIMITED_API=0x030A0000)
 
-add_library(_engine MODULE src/python/binding/module.cpp)
+# What needs an interpreter is in the module alone, so that tests of the rest need none.
+file(GLOB binding CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/python/binding/*.cpp)
+add_library(_engine MODULE ${binding})
 target_include_directories(_engine SYSTEM PRIVATE ${TIDEGAUGE_PYTHON_INCLUDE})
 target_compile_definitions(_engine PRIVATE Py_LIMITED_API=0x030A0000)
 # zlib first: the static elfutils of the wheel, of which nothing is used here, has a crc32() as well.
 target_link_libraries(_engine PRIVATE ZLIB::ZLIB tidegauge_python)
+tidegauge_precompile(_engine json)
+tidegauge_unity(_engine)
 set_target_properties(_engine PROPERTIES PREFIX "" SUFFIX ".abi3.so" OUTPUT_NAME _engine
                       LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/tidegauge)
 set(exports ${PROJECT_SOURCE_DIR}/cmake/python_exports.map)

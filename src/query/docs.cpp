@@ -24,7 +24,7 @@ views of the opened file. The SQL dialect is SQLite's.
 * SQLite's integers are signed, so addresses from 2^63 on are negative. `hex_address(address)` shows
   every address as "0x7f0586000000". The page's server returns integers beyond ±2^53 as text,
   because a browser would round them.
-* An argument of the wrong type, a device that does not exist, and a negative step are errors. If an
+* An argument of the wrong type, a device that does not exist, and a step below −1 are errors. If an
   argument is NULL, the result is empty or NULL. A step after the end means the last step.
 * `tidegauge query --device N` keeps only the rows of that device. `--from` and `--to` keep only
   the events and totals of those steps, and the allocations, segments, pieces and annotations that

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
+from ..errors import MissingFeatureError
+
 # Host memory that PyTorch needs to hand out one event, in bytes. Measured: 850 with 2.15, 720 with 2.8, 490
 # with 2.1.
 HAND_OUT_BYTES = 1100
@@ -29,9 +31,14 @@ def torch_module() -> Any:
     """The module torch. It is imported here if the program did not do it yet.
 
     Raises:
-        ImportError: PyTorch is not installed.
+        MissingFeatureError: PyTorch is not installed.
     """
-    return importlib.import_module("torch")
+    try:
+        return importlib.import_module("torch")
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise MissingFeatureError("PyTorch is not installed", advice="Run: pip install torch") from None
 
 
 def cuda_ready() -> bool:

@@ -124,7 +124,7 @@ def record(function: Callable[..., Any] | None = None, /, *, max_events: int = R
         stacks: "python", or "all" for C++ frames as well.
 
     Raises:
-        ImportError: PyTorch is not installed.
+        tidegauge.MissingFeatureError: PyTorch is not installed.
         RuntimeError: at the start: this process has no CUDA device.
         ValueError: an argument is out of its range.
     """

@@ -57,7 +57,7 @@ def snapshot(events: bool = True) -> dict[str, Any]:
         A dictionary: "segments", "device_traces", …, and "tidegauge".
 
     Raises:
-        ImportError: PyTorch is not installed.
+        tidegauge.MissingFeatureError: PyTorch is not installed.
         RuntimeError: this process has no CUDA device.
     """
     return with_names(take(events), past=events)
