@@ -174,7 +174,7 @@ void Categories::compute() const {
   std::vector<RuleBits> of_stack = rulesOfStacks(*rules);
   bool has_phases = std::any_of(phases_.begin(), phases_.end(),
                                 [](const std::vector<Phase>* phases) { return !phases->empty(); });
-  is_by_stack_ = !has_phases && trace_.allocations.category.empty();
+  is_by_stack_ = !has_phases && trace_.allocations.category.empty() && !trace_.tensors;
   if (is_by_stack_) {
     computeStacks(*rules, of_stack);
     return;
