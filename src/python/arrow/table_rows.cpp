@@ -65,30 +65,16 @@ bool storedColumn(const query::Stored& stored, T null, uint64_t begin, Column& c
   return true;
 }
 
+// T: uint32_t for a column whose vector has that width, if the file lacks it.
+template <class T>
 Column numbers(const query::Column& column, uint64_t begin, uint64_t length) {
   Column out;
   out.length = length;
-  std::vector<int64_t> values(length);
-  ValidBits valid(length);
-  forKeys(column, begin, length, [&](uint64_t at, std::span<const int64_t> keys) {
-    std::copy(keys.begin(), keys.end(), values.begin() + static_cast<ptrdiff_t>(at));
-    for (size_t i = 0; i < keys.size(); ++i)
-      if (keys[i] == kNull) valid.clear(at + i);
-  });
-  std::move(valid).finish(out);
-  out.data = ownedBuffer(std::move(values));
-  return out;
-}
-
-// 32-bit numbers of a column that the file lacks, or of which not all are as stored.
-Column narrowNumbers(const query::Column& column, uint64_t begin, uint64_t length) {
-  Column out;
-  out.length = length;
-  std::vector<uint32_t> values(length);
+  std::vector<T> values(length);
   ValidBits valid(length);
   forKeys(column, begin, length, [&](uint64_t at, std::span<const int64_t> keys) {
     for (size_t i = 0; i < keys.size(); ++i) {
-      values[at + i] = static_cast<uint32_t>(keys[i]);
+      values[at + i] = static_cast<T>(keys[i]);
       if (keys[i] == kNull) valid.clear(at + i);
     }
   });
@@ -122,8 +108,8 @@ class TableRows : public Rows {
     out.length = length;
     if (isAsStored(column.stored, begin, out)) return out;
     if (column.stored.width == query::Stored::Width::kUint32)
-      return narrowNumbers(column, begin, length);
-    return numbers(column, begin, length);
+      return numbers<uint32_t>(column, begin, length);
+    return numbers<int64_t>(column, begin, length);
   }
 
  private:

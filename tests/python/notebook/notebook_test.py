@@ -3,7 +3,6 @@
 
     tests/python/notebook/notebook_test.py --build build/dev [--screenshots FOLDER]"""
 import argparse
-import hashlib
 import json
 import os
 import pathlib
@@ -15,24 +14,14 @@ import tempfile
 import time
 import unittest
 import urllib.request
-import venv
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
+sys.path.insert(0, str(HERE.parent))
+from environment import python_with  # noqa: E402
+
 CELLS = ["import tidegauge\nt = tidegauge.open(EXAMPLE)\nt", "t.view(height_pixels=500)", "t.events"]
 options = None
-
-
-def environment():
-    folder = ROOT / "build/notebook-tests"
-    wanted = (HERE / "requirements.txt").read_bytes()
-    stamp = folder / hashlib.sha256(wanted + sys.version.encode()).hexdigest()[:16]
-    python = folder / "bin/python"
-    if not stamp.exists():
-        venv.create(folder, clear=True, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", HERE / "requirements.txt"], check=True)
-        stamp.touch()
-    return python
 
 
 def free_port():
@@ -55,7 +44,7 @@ class Lab:
         words = ["-m", "jupyterlab", "--no-browser", f"--port={self.port}", f"--ServerApp.base_url={base}", "--IdentityProvider.token=",
                  "--ServerApp.password=", "--allow-root", "--LabApp.expose_app_in_browser=True",
                  f"--ServerApp.jpserver_extensions={{'jupyter_server_proxy': {proxy}}}", f"--ServerApp.root_dir={folder}"]
-        self.process = subprocess.Popen([environment(), *words], cwd=folder, stdout=self.log, stderr=self.log, env=os.environ | {
+        self.process = subprocess.Popen([python_with(ROOT / "build/notebook-tests", HERE / "requirements.txt"), *words], cwd=folder, stdout=self.log, stderr=self.log, env=os.environ | {
             "PYTHONPATH": str(options.build / "python"), "TIDEGAUGE_COMMAND": str(options.build / "tidegauge"), "HOME": str(folder),
             "JUPYTER_CONFIG_DIR": str(folder / "config"), "IPYTHONDIR": str(folder / "ipython")})
 

