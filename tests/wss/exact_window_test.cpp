@@ -154,7 +154,10 @@ TEST(ExactWindow, IsWhatTheProcessCounted) {
   Noting& noted = *noting;
   ExactWindow backend(std::move(noting));
   cli::RealClock clock;
+  // A busy machine may leave a thread no time in one window of 20 ms, but not in all of them.
+  constexpr int kRows = 5, kMostRows = 200;
   int rows = 0;
+  uint64_t all_counted = 0, all_began = 0;
   auto onRow = [&](const Row& row) {
     rows += 1;
     EXPECT_EQ(noted.before_clear, noted.after_clear);
@@ -166,19 +169,21 @@ TEST(ExactWindow, IsWhatTheProcessCounted) {
     uint64_t read = touchedIn(row, shared()->pages, kBytes);
     EXPECT_LE(read, counted + kThreads);
     EXPECT_LE(counted, read + kThreads);
-    EXPECT_GT(counted, 0U);
-    EXPECT_GT(noted.before_read.back(), noted.after_clear.back());  // it ran, and began threads
+    all_counted += counted;
+    all_began += noted.before_read.back() - noted.after_clear.back();
     EXPECT_LE(row.window.least_ns, row.window.mean_ns);
     EXPECT_LE(row.window.mean_ns, row.window.most_ns);
     EXPECT_GE(row.window.most_ns, row.slept_ns);
     for (const Window& window : row.windows) EXPECT_EQ(window.mean_ns, row.window.mean_ns);
     EXPECT_GT(row.cost.stopped_ns, 0);
-    return rows < 5;
+    return rows < kRows || (all_began == 0 && rows < kMostRows);
   };
   Plan plan{.course = Course::kSnapshots, .duration_ns = 20'000'000};
   base::Status status = measure(process, backend, plan, clock, onRow);
   ASSERT_TRUE(status.ok()) << status.error().what;
-  EXPECT_EQ(rows, 5);
+  EXPECT_GE(rows, kRows);
+  EXPECT_GT(all_counted, 0U);
+  EXPECT_GT(all_began, 0U);
 }
 
 TEST(ExactWindow, TheTimeOfReadingsIsNotPartOfLongerWindows) {

@@ -18,23 +18,29 @@ void Stacks::widen() {
 
 StackId Stacks::add(std::span<const FrameId> frames) {
   StackId id(static_cast<uint32_t>(size()));
-  if (!isWide()) {
-    uint32_t widest = 0;
-    for (FrameId frame : frames) widest = std::max(widest, frame.value);
-    size_t begin = narrow_.size();
-    if (widest > kWidestNarrow) {
-      widen();
-    } else {
-      narrow_.resize(begin + frames.size());
-      for (size_t i = 0; i < frames.size(); ++i)
-        narrow_[begin + i] = static_cast<uint16_t>(frames[i].value);
-      begin_.push_back(narrow_.size());
-      return id;
-    }
+  if (!isWide() && !addNarrow(frames)) widen();
+  if (isWide()) {
+    for (FrameId frame : frames) wide_.push_back(frame.value);
+    begin_.push_back(wide_.size());
+  } else {
+    begin_.push_back(narrow_.size());
   }
-  for (FrameId frame : frames) wide_.push_back(frame.value);
-  begin_.push_back(wide_.size());
   return id;
+}
+
+// Adds nothing if a frame does not fit. Without a branch per frame.
+bool Stacks::addNarrow(std::span<const FrameId> frames) {
+  size_t begin = narrow_.size();
+  narrow_.resize(begin + frames.size());
+  uint16_t* to = narrow_.data() + begin;
+  uint32_t bits = 0;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    bits |= frames[i].value;
+    to[i] = static_cast<uint16_t>(frames[i].value);
+  }
+  if (bits <= kWidestNarrow) return true;
+  narrow_.resize(begin);
+  return false;
 }
 
 void Stacks::setFrame(StackId id, size_t place, FrameId frame) {

@@ -119,6 +119,7 @@ class Stacks {
 
  private:
   bool isWide() const { return !wide_.empty(); }
+  bool addNarrow(std::span<const FrameId> frames);
   void widen();
 
   std::vector<uint64_t> begin_{0};

@@ -48,34 +48,13 @@ model::FrameId FrameTable::intern(const FrameRow& row) {
   return place->second;
 }
 
-bool StackTable::holds(const Slot& slot, uint32_t hash,
-                       std::span<const model::FrameId> frames) const {
-  return slot.hash == hash && stacks_.equals(slot.id, frames);
-}
-
 model::StackId StackTable::intern(std::span<const model::FrameId> frames) {
   if (frames.empty()) return {};
-  auto hash = static_cast<uint32_t>(XXH3_64bits(frames.data(), frames.size_bytes()));
-  size_t at = hash & (slots_.size() - 1);
-  for (; slots_[at].id.valid(); at = (at + 1) & (slots_.size() - 1)) {
-    if (holds(slots_[at], hash, frames)) return slots_[at].id;
-  }
+  List list{static_cast<uint32_t>(XXH3_64bits(frames.data(), frames.size_bytes())), frames};
+  if (auto found = known_.find(list); found != known_.end()) return found->id;
   model::StackId id = stacks_.add(frames);
-  slots_[at] = {hash, id};
-  if (stacks_.size() * 2 > slots_.size()) grow();
+  known_.insert({list.hash, id});
   return id;
-}
-
-void StackTable::grow() {
-  std::vector<Slot> grown(slots_.size() * 2);
-  size_t mask = grown.size() - 1;
-  for (const Slot& slot : slots_) {
-    if (!slot.id.valid()) continue;
-    size_t at = slot.hash & mask;
-    while (grown[at].id.valid()) at = (at + 1) & mask;
-    grown[at] = slot;
-  }
-  slots_ = std::move(grown);
 }
 
 }  // namespace tidegauge::readers::torch

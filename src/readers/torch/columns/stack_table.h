@@ -6,6 +6,7 @@
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -41,24 +42,39 @@ class FrameTable {
 
 class StackTable {
  public:
-  explicit StackTable(model::Stacks& stacks) : stacks_(stacks), slots_(kFirstSlots) {}
+  explicit StackTable(model::Stacks& stacks) : stacks_(stacks), known_(0, {}, Same{&stacks}) {}
   // Returns an invalid id for an empty list.
   model::StackId intern(std::span<const model::FrameId> frames);
 
  private:
-  // An open-addressing table of eight-byte slots: one cache line decides most lookups, and nearly
-  // every allocation of a file needs a lookup.
-  struct Slot {
-    uint32_t hash = 0;  // its lower bits are the start of the search
-    model::StackId id;  // invalid: free
+  struct Known {
+    uint32_t hash = 0;
+    model::StackId id;
   };
-  static constexpr size_t kFirstSlots = 1024;  // always a power of two
-
-  bool holds(const Slot& slot, uint32_t hash, std::span<const model::FrameId> frames) const;
-  void grow();
+  struct List {
+    uint32_t hash = 0;
+    std::span<const model::FrameId> frames;
+  };
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(const Known& stack) const { return stack.hash; }
+    size_t operator()(const List& list) const { return list.hash; }
+  };
+  struct Same {
+    using is_transparent = void;
+    const model::Stacks* stacks;
+    bool operator()(const List& list, const Known& stack) const {
+      return list.hash == stack.hash && stacks->equals(stack.id, list.frames);
+    }
+    bool operator()(const Known& stack, const List& list) const { return (*this)(list, stack); }
+    bool operator()(const Known& a, const Known& b) const { return a.id == b.id; }
+  };
 
   model::Stacks& stacks_;
-  std::vector<Slot> slots_;
+  // Most lists that come here are new. This table says so by one byte per stack, which the
+  // processor's cache holds for a million stacks; one that has to look at the hashes waits for
+  // memory at each.
+  boost::unordered_flat_set<Known, Hash, Same> known_;
 };
 
 model::FrameKind frameKindOf(std::string_view file, std::string_view function);

@@ -1,27 +1,59 @@
 #include "readers/torch/pickle/stack_scanner.h"
 
 #include <algorithm>
+#include <array>
 
 #include "readers/torch/pickle/scan.h"
 
 namespace tidegauge::readers::torch {
 
+namespace {
+
+constexpr size_t kBytesOfLong = 5;  // LONG_BINGET and the number of the slot
+
+// Are these two LONG_BINGET, one after the other?
+bool areTwoLong(const uint8_t* at) {
+  constexpr uint64_t kOpcodes = 0x0000ff00000000ff;
+  constexpr uint64_t kTwo = uint64_t{opcode::kLongBinGet} << 40 | opcode::kLongBinGet;
+  return (loadAt<uint64_t>(at) & kOpcodes) == kTwo;
+}
+
+}  // namespace
+
 // Reads references to frames until something else follows; at least kLookAhead bytes are left then.
 // Near the end of the input, the machine continues.
 bool StackScanner::scanFrames(const uint8_t*& place, uint64_t first_slot, size_t& count) {
   if (end_ - place <= kLookAhead) return false;
-  // This number of references certainly fits, so the loop need not check for the end of the input.
-  size_t most = std::min<size_t>(kMaxFrames, static_cast<size_t>(end_ - place - kLookAhead) / 5);
+  // This number of references certainly fits, so the loops need not check for the end of the input.
+  size_t most =
+      std::min<size_t>(kMaxFrames, static_cast<size_t>(end_ - place - kLookAhead) / kBytesOfLong);
   const uint8_t* at = place;
-  unsigned others = 0;  // not 0 if a value was not a frame
+  std::span<const Memo::Entry> entries = memo_.all();
+  model::FrameId* frames = frames_.data();
+  Memo::Entry others = 0;  // has bits of a kind if a value was not a frame
   size_t found = 0;
-  for (; found < most; ++found) {
+  auto take = [&](uint64_t slot) {
+    others |= Memo::unlikeFrame(entries[slot]);
+    frames[found++] = model::FrameId(Memo::indexOf(entries[slot]));
+  };
+  while (found < most) {
+    // C++ frames are mostly long runs of the longer kind of reference: four need one check.
+    if (found + 4 <= most && areTwoLong(at) && areTwoLong(at + 2 * kBytesOfLong)) {
+      auto slotAt = [&](size_t i) { return loadAt<uint32_t>(at + i * kBytesOfLong + 1); };
+      if (std::max({slotAt(0), slotAt(1), slotAt(2), slotAt(3)}) >= first_slot) return false;
+      take(slotAt(0));
+      take(slotAt(1));
+      take(slotAt(2));
+      take(slotAt(3));
+      at += 4 * kBytesOfLong;
+      continue;
+    }
     // Two branches, not one computed length: the processor predicts runs of either kind well, and
     // need not wait for this reference's bytes before it looks at the next.
     uint64_t slot = 0;
     if (*at == opcode::kLongBinGet) {
       slot = loadAt<uint32_t>(at + 1);
-      at += 5;
+      at += kBytesOfLong;
     } else if (*at == opcode::kBinGet) {
       slot = at[1];
       at += 2;
@@ -29,13 +61,11 @@ bool StackScanner::scanFrames(const uint8_t*& place, uint64_t first_slot, size_t
       break;
     }
     if (slot >= first_slot) return false;
-    Memo::Entry entry = memo_.entryAt(slot);
-    others |= !Memo::isFrame(entry);
-    frames_[found] = model::FrameId(Memo::indexOf(entry));
+    take(slot);
   }
   place = at;
   count = found;
-  return found < most && others == 0;
+  return found < most && Memo::isLikeFrame(others);
 }
 
 bool StackScanner::scanLikely(const uint8_t*& at, model::StackId& stack) {

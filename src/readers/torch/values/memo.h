@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <span>
 #include <vector>
 
 #include "base/byte_buffer.h"
@@ -31,7 +32,12 @@ class Memo {
   // Nothing for an empty slot.
   Value at(uint64_t slot) const { return valueOf(entries()[slot]); }
   Entry entryAt(uint64_t slot) const { return entries()[slot]; }
+  // All of them, until one is added.
+  std::span<const Entry> all() const { return {entries(), size_}; }
   static bool isFrame(Entry entry) { return entry >> kPayloadBits == kFrame; }
+  // Of many entries at once: the bits that differ from a frame's, put together by "or".
+  static Entry unlikeFrame(Entry entry) { return entry ^ kFrame << kPayloadBits; }
+  static bool isLikeFrame(Entry differences) { return differences >> kPayloadBits == 0; }
   static bool isStack(Entry entry) { return entry >> kPayloadBits == kStack; }
   static bool isEvent(Entry entry) { return entry >> kPayloadBits == kEvent; }
   // The entry must be a frame, a stack or an event.
