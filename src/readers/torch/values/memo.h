@@ -35,7 +35,7 @@ class Memo {
   // All of them, until one is added.
   std::span<const Entry> all() const { return {entries(), size_}; }
   static bool isFrame(Entry entry) { return entry >> kPayloadBits == kFrame; }
-  // Of many entries at once: the bits that differ from a frame's, put together by "or".
+  // The bits in which an entry differs from a frame. Those of many entries may be joined by "or".
   static Entry unlikeFrame(Entry entry) { return entry ^ kFrame << kPayloadBits; }
   static bool isLikeFrame(Entry differences) { return differences >> kPayloadBits == 0; }
   static bool isStack(Entry entry) { return entry >> kPayloadBits == kStack; }
