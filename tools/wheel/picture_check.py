@@ -1,6 +1,7 @@
 """Checks that a PNG is whole, has a size and shows something; with Python's own library alone.
 
     python3 picture_check.py FILE WIDTH HEIGHT  →  exit code 0, or 1 and what is wrong
+    python3 picture_check.py --self-test        proves that bad pictures are found
 
 It runs in the systems of tries.py. Every part's sum is compared and every line is decoded: 3 seconds for 1200 × 1080."""
 import struct
@@ -63,7 +64,36 @@ def check(data, width, height):
         raise ValueError(f"{len(colours)} colours, fewer than {LEAST_COLOURS}")
 
 
+def example(lines):
+    """A PNG of 8 × 8 pixels."""
+    out = SIGNATURE
+    for name, content in ((b"IHDR", struct.pack(">IIBBBBB", 8, 8, 8, 2, 0, 0, 0)), (b"IDAT", zlib.compress(lines)), (b"IEND", b"")):
+        out += struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+    return out
+
+
+def self_test():
+    # The same differences mean another line by each filter.
+    good = example(b"".join(bytes([y % 5, *range(24)]) for y in range(8)))
+    check(good, 8, 8)
+    for kind, expected in ((0, [1, 2, 3, 4]), (1, [1, 2, 4, 6]), (2, [11, 22, 13, 24]), (3, [6, 12, 11, 20]), (4, [11, 22, 14, 26])):
+        found = list(decoded(kind, [1, 2, 3, 4], [10, 20, 10, 20], 2))
+        assert found == expected, (kind, found)
+    bad = {"colours": example((b"\0" + b"\xff" * 24) * 8), "bytes of pixels": example(b"\0" * 9), "the sum": good.replace(b"IDAT", b"IDAX"),
+           "the end": good[:-12], "not a PNG": b"<svg>", "not 8 × 9": good}
+    for words, data in bad.items():
+        try:
+            check(data, 8, 9 if words == "not 8 × 9" else 8)
+        except ValueError as wrong:
+            assert words in str(wrong), (words, wrong)
+        else:
+            raise AssertionError(f"not found: {words}")
+    print(f"{len(bad)} kinds of bad pictures found")
+
+
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--self-test"]:
+        sys.exit(self_test())
     try:
         with open(sys.argv[1], "rb") as file:
             check(file.read(), int(sys.argv[2]), int(sys.argv[3]))
