@@ -12,6 +12,9 @@ import shutil
 import subprocess
 
 RELEASE = "bookworm"
+# Debian's changelog of these versions names no fix that upstream's own lacks, so that one will do where a mirror
+# has no file of Debian's changes. Read the changelog before you put a newer version here.
+PLAIN = {("pixman", "0.42.2-1")}
 KEY = "/usr/share/keyrings/debian-archive-keyring.gpg"
 SUITES = {RELEASE: RELEASE, f"{RELEASE}-updates": f"{RELEASE}-updates", f"{RELEASE}-security": f"{RELEASE}-security"}
 
@@ -65,7 +68,8 @@ def fetch(names, folder):
         versions = by_age(re.findall(r"^Version: (\S+)$", shown, re.MULTILINE))
         if not versions:
             raise SystemExit(f"wheel: Debian's {RELEASE} has no source package {name}")
-        ways = [(version, is_patched) for is_patched in (True, False) for version in versions]
+        ways = [(version, True) for version in versions]
+        ways += [(version, False) for version in versions if (name, version) in PLAIN]
         found[name] = next((source for way in ways if (source := unpacked(apt, folder, name, *way))), None)
         if found[name] is None:
             raise SystemExit(f"wheel: no version of Debian's source package {name} can be fetched: {versions}")
