@@ -2,8 +2,8 @@
 
     build(toolchain, FOLDER)  →  FOLDER/prefix with include/ and lib/, and what is in it: [Library, …]
 
-elfutils is under the LGPL: all sources are open, and `./dev wheel` links the program anew with another
-one. Whatever was built stays, by version of the source and of the compiler."""
+elfutils and cairo are under the LGPL: all sources are open, and `./dev wheel` links the program anew with
+another one. Whatever was built stays, by version of the source and of the compiler."""
 import dataclasses
 import hashlib
 import inspect
@@ -52,6 +52,12 @@ class Build:
     def install(self, part, *files):
         for file in files:
             shutil.copy(self.work / file, self.prefix / part)
+
+    def needs_all(self, *names):
+        """Static: whoever links these needs what they need as well."""
+        for name in names:
+            file = self.prefix / f"lib/pkgconfig/{name}.pc"
+            file.write_text(file.read_text().replace("Requires.private:", "Requires:"))
 
     def cmake(self, *options):
         self.run("cmake", *CMAKE, f"-DCMAKE_INSTALL_PREFIX={self.prefix}", "-DCMAKE_INSTALL_LIBDIR=lib", *options, "-B", "out")
@@ -137,16 +143,38 @@ def elfutils(build):
         build.install("include" if part == "libelf" or header == "dwarf.h" else "include/elfutils", f"{part}/{header}")
     build.install("include/elfutils", "libelf/elf-knowledge.h", "version.h")
     build.install("lib/pkgconfig", "config/libelf.pc", "config/libdw.pc")
-    for name in ("libelf", "libdw"):  # static: whoever links them needs these as well
-        file = build.prefix / f"lib/pkgconfig/{name}.pc"
-        file.write_text(file.read_text().replace("Requires.private:", "Requires:"))
+    build.needs_all("libelf", "libdw")
 
 
 def libbpf(build):
     build.run("make", "-C", "src", f"-j{JOBS}", "BUILD_STATIC_ONLY=1", f"PREFIX={build.prefix}",
               f"LIBDIR={build.prefix}/lib", "install", EXTRA_CFLAGS=f"-I{build.prefix}/include -O2 -fPIC")
-    file = build.prefix / "lib/pkgconfig/libbpf.pc"  # static: whoever links it needs these as well
-    file.write_text(file.read_text().replace("Requires.private:", "Requires:"))
+    build.needs_all("libbpf")
+
+
+def libpng(build):
+    build.run("./configure", f"--prefix={build.prefix}", *STATIC)
+    build.run("make", f"-j{JOBS}", "libpng16.la")
+    build.run("make", "install-libLTLIBRARIES", "install-pkgincludeHEADERS", "install-nodist_pkgincludeHEADERS",
+              "install-header-links", "install-pkgconfigDATA", "install-libpng-pc")
+
+
+def pixman(build):
+    build.run("./configure", f"--prefix={build.prefix}", *STATIC, "--disable-gtk", "--disable-libpng", "--disable-openmp")
+    build.run("make", "-C", "pixman", f"-j{JOBS}", "install")
+    build.run("make", "install-pkgconfigDATA")
+
+
+def cairo(build):
+    # Pictures in memory, its built-in font and PNG: none of the surfaces and fonts of a desktop.
+    off = ("xlib", "xcb", "ft", "fc", "ps", "pdf", "svg", "script", "tee", "xml", "gobject", "trace", "interpreter",
+           "symbol-lookup", "gtk-doc")
+    build.run("./configure", f"--prefix={build.prefix}", *STATIC, *(f"--enable-{one}=no" for one in off),
+              "ax_cv_c_float_words_bigendian=no")  # it cannot see this through zig
+    # Debian's patches are newer than `configure`; none of them changes what it asks.
+    old = [f"{one}=:" for one in ("ACLOCAL", "AUTOCONF", "AUTOHEADER", "AUTOMAKE")]
+    build.run("make", "-C", "src", f"-j{JOBS}", *old, "CFLAGS=-O2 -fPIC -w", "install")
+    build.needs_all("libpng16", "cairo")
 
 
 # By licence; in the order of what needs what.
@@ -154,7 +182,8 @@ RECIPES = {"zlib": (zlib, "Zlib"), "bzip2": (bzip2, "bzip2-1.0.6"), "xz-utils": 
            "libzstd": (libzstd, "BSD-3-Clause"), "xxhash": (xxhash, "BSD-2-Clause"), "fmtlib": (fmtlib, "MIT"),
            "re2": (re2, "BSD-3-Clause"), "yaml-cpp": (yaml_cpp, "MIT"), "sqlite3": (sqlite3, "blessing"),
            "elfutils": (elfutils, "LGPL-3.0-or-later OR GPL-2.0-or-later"),
-           "libbpf": (libbpf, "LGPL-2.1-only OR BSD-2-Clause")}
+           "libbpf": (libbpf, "LGPL-2.1-only OR BSD-2-Clause"), "libpng1.6": (libpng, "libpng-2.0"),
+           "pixman": (pixman, "MIT"), "cairo": (cairo, "LGPL-2.1-only OR MPL-1.1")}
 
 
 # Headers alone, as this machine's packages have them: their folder, what else CMake needs, licence.
@@ -202,7 +231,7 @@ def build(toolchain, folder, again=False):
     prefix = folder / "prefix"
     found = sources.fetch(RECIPES, folder / "sources")
     words = [toolchain.version(), GLIBC, PROCESSOR, *CMAKE, *STATIC]
-    words += [f"{name} {source.version} {inspect.getsource(RECIPES[name][0])}" for name, source in found.items()]
+    words += [f"{name} {source.folder.name} {inspect.getsource(RECIPES[name][0])}" for name, source in found.items()]
     stamp = prefix / f".built-{hashlib.sha256(' '.join(words).encode()).hexdigest()[:16]}"
     if again or not stamp.exists():
         shutil.rmtree(prefix, ignore_errors=True)
@@ -212,8 +241,8 @@ def build(toolchain, folder, again=False):
             print(f"building {name} {source.version}", flush=True)
             RECIPES[name][0](Build(toolchain, source, folder / "work" / name, prefix))
         stamp.touch()
-    built = [Library(name, source.version, RECIPES[name][1], source.folder / "debian/copyright")
-             for name, source in found.items()]
+    built = [Library(name, source.version if source.is_patched else source.version.rsplit("-", 1)[0], RECIPES[name][1],
+                     source.copyright, "debian" if source.is_patched else "generic") for name, source in found.items()]
     return built + copy_headers(prefix)
 
 

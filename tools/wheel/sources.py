@@ -12,6 +12,9 @@ import shutil
 import subprocess
 
 RELEASE = "bookworm"
+# Debian's changelog of these versions names no fix that upstream's own lacks, so that one will do where a mirror
+# has no file of Debian's changes. Read the changelog before you put a newer version here.
+PLAIN = {("pixman", "0.42.2-1")}
 KEY = "/usr/share/keyrings/debian-archive-keyring.gpg"
 SUITES = {RELEASE: RELEASE, f"{RELEASE}-updates": f"{RELEASE}-updates", f"{RELEASE}-security": f"{RELEASE}-security"}
 
@@ -20,6 +23,12 @@ SUITES = {RELEASE: RELEASE, f"{RELEASE}-updates": f"{RELEASE}-updates", f"{RELEA
 class Source:
     version: str         # Debian's
     folder: pathlib.Path
+    is_patched: bool = True   # False: upstream's own, of which Debian's changes cannot be fetched
+
+    @property
+    def copyright(self):
+        names = ["debian/copyright", "COPYING", "LICENSE"]
+        return next(self.folder / name for name in names if (self.folder / name).exists())
 
 
 def sites():
@@ -59,29 +68,37 @@ def fetch(names, folder):
         versions = by_age(re.findall(r"^Version: (\S+)$", shown, re.MULTILINE))
         if not versions:
             raise SystemExit(f"wheel: Debian's {RELEASE} has no source package {name}")
-        found[name] = next((source for version in versions if (source := unpacked(apt, folder, name, version))), None)
+        ways = [(version, True) for version in versions]
+        ways += [(version, False) for version in versions if (name, version) in PLAIN]
+        found[name] = next((source for way in ways if (source := unpacked(apt, folder, name, *way))), None)
         if found[name] is None:
             raise SystemExit(f"wheel: no version of Debian's source package {name} can be fetched: {versions}")
         if found[name].version != versions[0]:
             print(f"careful: {name} {versions[0]} cannot be fetched; {found[name].version} is built", flush=True)
+        if not found[name].is_patched:
+            print(f"careful: Debian's changes to {name} cannot be fetched; it is built without them", flush=True)
     return found
 
 
-def unpacked(apt, folder, name, version):
+def unpacked(apt, folder, name, version, is_patched):
     """That version, unpacked in `folder`; None if it cannot be fetched."""
-    place = folder / f"{name}_{version.replace(':', '_')}"
+    place = folder / f"{name}_{version.replace(':', '_')}{'' if is_patched else '.upstream'}"
     if not place.exists():
         part = place.with_name(place.name + ".part")
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
-        if subprocess.run(["apt-get", "-qq", *apt, "source", f"{name}={version}"], cwd=part, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL).returncode:
+        more = [] if is_patched else ["--tar-only"]
+        if subprocess.run(["apt-get", "-qq", *apt, *more, "source", f"{name}={version}"], cwd=part,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
             shutil.rmtree(part)
             return None
+        if not is_patched:
+            file, = part.glob("*.orig.tar.*")
+            subprocess.run(["tar", "-xf", file], cwd=part, check=True)
         tree, = (one for one in part.iterdir() if one.is_dir())
         tree.rename(place)
         shutil.rmtree(part)
-    return Source(version, place)
+    return Source(version, place, is_patched)
 
 
 def by_age(versions):

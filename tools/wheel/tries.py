@@ -1,7 +1,7 @@
 """Tries the wheel where a user would install it: each system by debootstrap, each Python that is there.
 
-    system      Python   installs   module   --version   report, page   seconds
-    Debian 11   3.9      unpacked   too old  yes         yes                2.1
+    system      Python   installs   module   --version   report, page   PNG   seconds
+    Debian 11   3.9      unpacked   too old  yes         yes            yes       2.1
 
 What has no Python that is new enough gets the command alone: the wheel is unpacked there."""
 import dataclasses
@@ -26,10 +26,11 @@ class Try:
     says: str = "-"
     opens: str = "-"
     imports: str = "-"
+    draws: str = "-"
     seconds: float = 0
 
     def passed(self):
-        words = (self.installs, self.says, self.opens, self.imports)
+        words = (self.installs, self.says, self.opens, self.imports, self.draws)
         return all(word in ("yes", "unpacked", "too old") for word in words)
 
 
@@ -57,6 +58,9 @@ CHECKS = MODULE + """
 /try/env/bin/tidegauge report /try/example.pickle.zst | grep -q "out of memory\\|Out of memory" || exit 12
 /try/env/bin/tidegauge export /try/example.pickle.zst --to html -o /try/page.html --force && grep -q "<title>" /try/page.html || exit 12
 /try/env/bin/tidegauge doctor >/try/doctor.txt 2>&1; [ $? -lt 120 ] || exit 12
+rm -f /try/picture.png
+/try/env/bin/tidegauge frag /try/example.pickle.zst --plot /try/picture.png >/dev/null || exit 14
+$1 /try/picture_check.py /try/picture.png 1200 1080 || exit 14
 """
 
 
@@ -83,7 +87,8 @@ def attempt(one, way, words, run):
     one.installs = "no" if code == 10 else way
     one.imports = "-" if code == 10 else "no" if code == 13 else "yes" if way == "yes" else "too old"
     one.says = "no" if code == 11 else "yes" if code not in (10, 13) else "-"
-    one.opens = "yes" if code == 0 else "no" if code == 12 else "-"
+    one.opens = "yes" if code in (0, 14) else "no" if code == 12 else "-"
+    one.draws = "yes" if code == 0 else "no" if code == 14 else "-"
     return one
 
 
@@ -126,6 +131,7 @@ def prepare(folder, wheel, example):
         old.unlink()
     shutil.copy(wheel, folder)
     shutil.copy(example, folder / "example.pickle.zst")
+    shutil.copy(pathlib.Path(__file__).with_name("picture_check.py"), folder)
 
 
 def run(project, work, wheel):
@@ -143,9 +149,9 @@ def run(project, work, wheel):
                                check=True, text=True, capture_output=True).stdout.strip()
         way = "yes" if tuple(map(int, asked.split("."))) >= OLDEST else "unpacked"
         done.append(attempt(Try(system, asked), way, ["python3"], in_root(root)))
-    print(f"{'system':14} {'Python':8} {'installs':10} {'module':8} {'--version':10} {'report, page':13} seconds")
+    print(f"{'system':14} {'Python':8} {'installs':10} {'module':8} {'--version':10} {'report, page':13} {'PNG':4} seconds")
     for one in done:
-        print(f"{one.system:14} {one.python:8} {one.installs:10} {one.imports:8} {one.says:10} {one.opens:13} {one.seconds:7.1f}")
+        print(f"{one.system:14} {one.python:8} {one.installs:10} {one.imports:8} {one.says:10} {one.opens:13} {one.draws:4} {one.seconds:7.1f}")
     if not may:
         print("skipped: Debian 11, 12 and 13: needs root and debootstrap (apt-get install debootstrap)")
     failed = [one for one in done if not one.passed()]

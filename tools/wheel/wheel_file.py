@@ -46,6 +46,8 @@ def purl(one):
     """Its name among packages, as the purl specification writes it."""
     if one.registry == "npm":
         return f"pkg:npm/{one.name.replace('@', '%40')}@{one.version}"
+    if one.registry == "generic":
+        return f"pkg:generic/{one.name}@{one.version}"
     return f"pkg:deb/debian/{one.name}@{one.version}?arch=source"
 
 
@@ -78,6 +80,14 @@ def sbom(version, libraries, toolchain):
                                        "licenses": [{"expression": "Apache-2.0"}]}}, "components": parts}
 
 
+def copy_licences(libraries, folder):
+    """What each library says, and the long texts that Debian's files only name."""
+    for one in libraries:
+        shutil.copy(one.copyright, folder / f"{one.name.replace('/', '_')}.txt")
+        for name in re.findall(r"/usr/share/common-licenses/([\w.-]*\w)", one.copyright.read_text(errors="replace")):
+            shutil.copy(f"/usr/share/common-licenses/{name}", folder / f"{name}.txt")
+
+
 def copy_package(root, tree, module):
     """The files of the package that git has, and the module."""
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "python/tidegauge"], cwd=root, check=True,
@@ -108,8 +118,7 @@ def assemble(root, work, program, module, libraries, toolchain, out):
         subprocess.run(["strip", "--strip-unneeded", binary], check=True)
         check(binary, GLIBC)
     libraries = [*libraries, *of_page(root / "web")]
-    for one in libraries:
-        shutil.copy(one.copyright, info / "licenses" / f"{one.name.replace('/', '_')}.txt")
+    copy_licences(libraries, info / "licenses")
     for part in ("libcxx", "libunwind"):  # linked in by zig
         shutil.copy(toolchain.source_of(part) / "LICENSE.TXT", info / "licenses" / f"{part}.txt")
     (info / "sboms/tidegauge.cdx.json").write_text(json.dumps(sbom(version, libraries, toolchain), indent=1) + "\n")
