@@ -177,7 +177,7 @@ class Turns {
     double begin_s = processorSeconds();
     if (shown_.size() > 1) takeOldest();
     if (!shown_.empty())
-      for (const auto& shown : shown_.back()) recording_.lend(shown->trace);
+      for (const auto& shown : shown_.back().traces) recording_.lend(shown->trace);
     auto read = must(recording_.read());
     double read_s = processorSeconds() - begin_s;
     size_t events = 0;
@@ -190,7 +190,6 @@ class Turns {
       next.push_back(
           std::make_unique<analysis::AnalysedTrace>(std::move(trace), nullptr, std::move(before)));
     }
-    shown_.push_back(std::move(next));
     double all_s = processorSeconds() - begin_s;
     std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
     std::printf(
@@ -199,12 +198,22 @@ class Turns {
         what, read_s, all_s - read_s, elapsed.count(), events,
         all_s * 1e6 / static_cast<double>(calls),
         static_cast<size_t>(recording_.continuedTraces()));
+    begin_s = processorSeconds();
+    const analysis::AnalysedTrace& first = *next.front();
+    const model::Continuation* it = recording_.continuationOf(first.trace);
+    const model::RecordedWork* of = it == nullptr ? nullptr : it->of.get();
+    auto map = view::AddressMap::following(first, *first.devices.front(), false,
+                                           std::move(maps_[of]), it ? *it : model::Continuation());
+    std::printf("         map %.3f s, %s\n", processorSeconds() - begin_s,
+                map->isContinued() ? "continued" : "built anew");
     std::fflush(stdout);
+    maps_.clear();
+    shown_.push_back({std::move(next), std::move(map)});
   }
 
   // What the views of the newest reading compute, of its first process.
   void askViews() const {
-    const analysis::AnalysedTrace& analysed = *shown_.back().front();
+    const analysis::AnalysedTrace& analysed = *shown_.back().traces.front();
     const analysis::DeviceAnalysis& device = *analysed.devices.front();
     model::Step steps = device.totals.steps();
     time("tile of everything",
@@ -223,7 +232,6 @@ class Turns {
       return analysis::flameOf(analysed, weights, {});
     });
     time("names of stacks", [&] { return analysed.names.of(model::StackId(0)); });
-    time("map", [&] { return view::AddressMap(analysed, device); });
     time("growth", [&] { return analysis::findGrowth(analysed, device); });
     time("identities", [&] { return analysis::identitiesOf(analysed, device); });
   }
@@ -231,7 +239,8 @@ class Turns {
  private:
   void takeOldest() {
     indexes_.clear();
-    for (auto& old : shown_.front()) {
+    maps_[shown_.front().traces.front()->trace.work.get()] = std::move(shown_.front().map);
+    for (auto& old : shown_.front().traces) {
       const model::RecordedWork* work = old->trace.work.get();
       recording_.takeBack(std::move(old->trace));
       indexes_[work] = std::move(old);
@@ -258,7 +267,12 @@ class Turns {
   }
 
   readers::recording::GrowingRecording& recording_;
-  std::vector<Analysed> shown_;  // the newest last
+  struct Reading {
+    Analysed traces;
+    std::shared_ptr<view::AddressMap> map;  // of the first process
+  };
+  std::vector<Reading> shown_;  // the newest last
+  std::map<const model::RecordedWork*, std::shared_ptr<view::AddressMap>> maps_;
   std::map<const model::RecordedWork*, std::unique_ptr<analysis::AnalysedTrace>> indexes_;
 };
 

@@ -20,8 +20,8 @@ using readers::recording::GrowingRecording;
 using readers::recording::Stamp;
 using std::chrono::duration;
 
-constexpr double kLookEvery_s = 0.25;
-constexpr double kMinWait_s = 0.5;
+constexpr double kLookEvery_s = 0.1;
+constexpr double kMinWait_s = 0.25;
 constexpr double kWaitAfterError_s = 2;
 // Reading takes a tenth of the time.
 constexpr double kWaitPerRead = 9;
@@ -192,23 +192,26 @@ void Follower::reuseRetired() {
     session = nullptr;  // what it computes ends
     for (std::shared_ptr<OpenFile>& file : files) {
       if (file.use_count() > 1 || file->recording.empty()) continue;
-      std::string path = file->recording;
-      // It was made to be changed again, here (readAgain) or by openTraces().
-      std::unique_ptr<analysis::AnalysedTrace> analysed(
-          const_cast<analysis::AnalysedTrace*>(file->analysed.release()));
-      file = nullptr;  // with all that was computed of the trace
-      reuse(path, std::move(analysed));
+      reuse(std::move(file));
     }
   }
   std::erase(retired_, nullptr);
 }
 
-void Follower::reuse(const std::string& path, std::unique_ptr<analysis::AnalysedTrace> analysed) {
+void Follower::reuse(std::shared_ptr<OpenFile> file) {
   for (Followed& followed : followed_) {
-    if (followed.recording.path != path || !followed.recording.reader) continue;
-    std::shared_ptr<const model::RecordedWork> work = analysed->trace.work;
-    followed.recording.reader->takeBack(std::move(analysed->trace));
-    followed.indexes.emplace_back(std::move(work), std::move(analysed));
+    if (followed.recording.path != file->recording || !followed.recording.reader) continue;
+    Indexes indexes;
+    for (auto& [key, map] : file->maps.takeAll()) {
+      if (map.use_count() > 1) continue;
+      indexes.maps[key] = std::const_pointer_cast<view::AddressMap>(std::move(map));
+    }
+    // It was made to be changed again, here (readAgain) or by openTraces().
+    indexes.analysed.reset(const_cast<analysis::AnalysedTrace*>(file->analysed.release()));
+    file = nullptr;  // with all else that was computed of the trace
+    indexes.work = indexes.analysed->trace.work;
+    followed.recording.reader->takeBack(std::move(indexes.analysed->trace));
+    followed.indexes.push_back(std::move(indexes));
     return;
   }
 }
@@ -220,14 +223,13 @@ uint64_t Follower::continuedTraces() const {
   return count;
 }
 
-// The indexes of the trace that this one continues, if there are any.
-analysis::BeforeTrace Follower::beforeOf(Followed& followed, const model::Trace& trace) {
+Follower::Before Follower::beforeOf(Followed& followed, const model::Trace& trace) {
   const model::Continuation* it = followed.recording.reader->continuationOf(trace);
   if (it == nullptr) return {};
   auto at = std::find_if(followed.indexes.begin(), followed.indexes.end(),
-                         [&](const auto& indexes) { return indexes.first == it->of; });
+                         [&](const Indexes& indexes) { return indexes.work == it->of; });
   if (at == followed.indexes.end()) return {};
-  return {std::move(at->second), *it};
+  return {std::move(*at), *it};
 }
 
 RecordingState Follower::stateOf(const Followed& followed, const Stamp& now) const {
@@ -300,7 +302,7 @@ bool Follower::readAgain(Followed& followed) {
       }
       bool empty = processOf(trace) == readers::recording::kNoProcess;
       if (empty) continue;  // nothing of it was shown, and nothing exists
-      analysis::BeforeTrace before = beforeOf(followed, trace);
+      Before before = beforeOf(followed, trace);
       trace.source.name = path + "/" + trace.source.name;
       size_t id = old == nullptr ? next.files.size() : old->id;
       std::vector<std::string> paths;
@@ -309,7 +311,10 @@ bool Follower::readAgain(Followed& followed) {
       paths[id] = trace.source.name;
       auto file = std::make_shared<OpenFile>(
           id, report::distinctNames(paths)[id],
-          std::make_unique<analysis::AnalysedTrace>(std::move(trace), rules_, std::move(before)));
+          std::make_unique<analysis::AnalysedTrace>(
+              std::move(trace), rules_,
+              analysis::BeforeTrace{std::move(before.indexes.analysed), before.continuation}));
+      file->earlier_maps.set(std::move(before.indexes.maps), std::move(before.continuation));
       file->recording = path;
       file->generation = generation_ + 1;
       if (old != nullptr) file->marks.continueFrom(old->marks);

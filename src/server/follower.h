@@ -61,6 +61,12 @@ class Follower {
 
  private:
   using Clock = RecordingStatus::Clock;
+  // Of a trace that the reader got back.
+  struct Indexes {
+    std::shared_ptr<const model::RecordedWork> work;
+    std::unique_ptr<analysis::AnalysedTrace> analysed;
+    Maps maps;
+  };
   struct Followed {
     FollowedRecording recording;
     readers::recording::Stamp seen;
@@ -69,10 +75,7 @@ class Follower {
     bool is_part = false;      // of a recording with --max-size
     bool has_end = false;      // the recorder's end was read
     Clock::time_point next{};  // not before this time
-    // Those whose traces the reader got back.
-    std::vector<std::pair<std::shared_ptr<const model::RecordedWork>,
-                          std::unique_ptr<analysis::AnalysedTrace>>>
-        indexes{};
+    std::vector<Indexes> indexes{};
   };
 
   RecordingState stateOf(const Followed& followed, const readers::recording::Stamp& now) const;
@@ -80,8 +83,13 @@ class Follower {
   bool readAgain(Followed& followed);
   void run(const std::stop_token& stop);
   void reuseRetired();
-  void reuse(const std::string& path, std::unique_ptr<analysis::AnalysedTrace> analysed);
-  static analysis::BeforeTrace beforeOf(Followed& followed, const model::Trace& trace);
+  void reuse(std::shared_ptr<OpenFile> file);
+  // What is continued for this trace. Empty: nothing.
+  struct Before {
+    Indexes indexes;
+    model::Continuation continuation;
+  };
+  static Before beforeOf(Followed& followed, const model::Trace& trace);
 
   Application& application_;
   std::shared_ptr<RecordingBoard> board_;

@@ -20,9 +20,15 @@ base::Result<std::shared_ptr<const view::AddressMap>> mapOf(const Question& ques
                                                             const Place& place) {
   std::string y = question.params.text("axis_y", "owned");
   if (y != "owned" && y != "plain") return notUsable("axis_y must be owned or plain");
-  return place.file->maps.get(mapKey(question, place), [&] {
-    return std::make_shared<const view::AddressMap>(*place.file->analysed, *place.device,
-                                                    y == "plain");
+  std::string key = mapKey(question, place);
+  OpenFile& file = *place.file;
+  return file.maps.get(key, [&]() -> std::shared_ptr<const view::AddressMap> {
+    bool plain = y == "plain";
+    if (file.recording.empty())
+      return std::make_shared<const view::AddressMap>(*file.analysed, *place.device, plain);
+    return view::AddressMap::following(*file.analysed, *place.device, plain,
+                                       file.earlier_maps.take(key),
+                                       file.earlier_maps.continuation());
   });
 }
 

@@ -7,6 +7,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace tidegauge::server {
 
@@ -20,6 +22,16 @@ class Kept {
     std::shared_ptr<Entry> entry = find(key);
     std::call_once(entry->once, [&] { entry->value = compute(); });
     return entry->value;
+  }
+
+  // All answers, by the question; nobody may ask any more.
+  std::vector<std::pair<std::string, std::shared_ptr<const T>>> takeAll() {
+    std::lock_guard lock(mutex_);
+    std::vector<std::pair<std::string, std::shared_ptr<const T>>> all;
+    for (const std::shared_ptr<Entry>& entry : entries_)
+      if (entry->value) all.emplace_back(entry->key, std::move(entry->value));
+    entries_.clear();
+    return all;
   }
 
   size_t size() const {

@@ -21,6 +21,7 @@
 #include "analysis/trace/analysed_trace.h"
 #include "model/live/live_snapshot.h"
 #include "query/database.h"
+#include "server/session/earlier_maps.h"
 #include "server/session/kept.h"
 #include "server/session/tile_shelf.h"
 #include "server/session/what_if_board.h"
@@ -93,7 +94,8 @@ struct OpenFile {
   Kept<view::Table> tables{6};                    // by name, device and filter
   Kept<std::vector<uint32_t>> table_orders{8};    // … and column
   Kept<view::AddressMap> maps{16};                // by device and kind of axis
-  Kept<view::MapGrid> map_grids{2};               // … and filter; up to 64 MiB each
+  EarlierMaps earlier_maps;
+  Kept<view::MapGrid> map_grids{2};  // … and filter; up to 64 MiB each
 
   // `whole` of the recording that contains the process; null: a snapshot.
   OpenFile(size_t file_id, std::string short_name,

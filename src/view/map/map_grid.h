@@ -6,10 +6,12 @@
 //
 // Coverage is a sum over lives, in integers: a life adds an amount where it begins and subtracts
 // exactly that where it ends, so long lives cost no more than short ones. Rounded up: existing
-// blocks never vanish. Cost: at most 64 MiB, and 64 more while it is built.
+// blocks never vanish. Cost: at most 64 MiB, and 64 more while it is built, or for as long as it may
+// be continued.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "view/filter/filter_set.h"
@@ -29,12 +31,27 @@ class MapGrid {
 
   // With a filter: only rows that pass it.
   MapGrid(const model::Device& device, const MapRows& rows, const FilterSet* filter = nullptr);
+  MapGrid(MapGrid&&) noexcept;
+  MapGrid& operator=(MapGrid&&) noexcept;
+  ~MapGrid();
+
+  // From now on, or until it returns false, continueOn() may be called.
+  static MapGrid continuable(const model::Device& device, const MapRows& rows);
+  // Now of `device`. Nothing has changed before step `from`. False: the columns are wider now, so it
+  // must be built anew.
+  bool continueOn(const model::Device& device, Step from, const MapChanges& changes);
 
   // The level with the widest columns that are not wider; nullptr if all are wider.
   const Level* levelFor(double column_steps) const;
 
  private:
+  class Sums;
+  MapGrid(const model::Device& device, const MapRows& rows, const FilterSet* filter,
+          bool is_continuable);
+  void sumUp(Sums& sums, Step steps, size_t from_column);
+
   std::vector<Level> levels_;  // shortest columns first
+  std::unique_ptr<Sums> sums_;
 };
 
 }  // namespace tidegauge::view

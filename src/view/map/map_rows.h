@@ -8,7 +8,8 @@
 //        └──────────────────────────────────────────────────────► birth
 //
 // Cost: 4 bytes per allocation; with bands 24, since reading a list is many times faster than
-// reading distant rows. Built in two passes.
+// reading distant rows. Built in two passes. Those of a trace that is continued: what is new, and
+// the blocks that were live.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "analysis/trace/analysed_trace.h"
+#include "model/lives/continuation.h"
 #include "view/map/owned_axis.h"
 
 namespace tidegauge::view {
@@ -30,6 +32,12 @@ struct MapRow {
   Step first = 0;  // drawn over steps [first, end)
   Step end = 0;
   uint32_t row = 0;  // of trace.allocations
+};
+
+// The low blocks that a continued trace has no more as they were, and those that it has instead.
+struct MapChanges {
+  std::vector<MapRow> gone;
+  std::vector<MapRow> come;
 };
 
 class MapRows {
@@ -48,11 +56,20 @@ class MapRows {
   MapRows(const analysis::AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
           const OwnedAxis& axis, bool with_bands);
 
+  // Continues those of the trace before, on the same axis. `live`: the rows of the device that began
+  // before step continuation.steps and did not end before it. False: a block has become high or
+  // low, so they must be built anew.
+  bool continueOn(const analysis::AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
+                  const OwnedAxis& axis, const std::vector<uint32_t>& live,
+                  const model::Continuation& continuation, MapChanges& changes);
+
   MapRow at(uint64_t row) const;
   MapRow at(const LowRow& low) const {
     return {static_cast<double>(low.y_units * unit_), static_cast<double>(low.size_bytes),
             low.first, low.end, low.row};
   }
+  // A low block, as the lists of the bands have it.
+  MapRow lowAt(uint64_t row) const { return at(lowOf(at(row))); }
   // Whether the row may be in that range of the axis; cheap, since most are not.
   bool isIn(uint64_t row, double y0_bytes, double y1_bytes) const {
     return isIn(yOf(row), sizeOf(row), y0_bytes, y1_bytes);
@@ -76,22 +93,28 @@ class MapRows {
   double yOf(uint64_t row) const {
     return static_cast<double>(uint64_t{axis_units_[row - first_row_]} * unit_);
   }
-  double sizeOf(uint64_t row) const { return static_cast<double>(a_.block_bytes[row]); }
+  double sizeOf(uint64_t row) const { return static_cast<double>(a_->block_bytes[row]); }
   uint32_t bandOf(double y_bytes) const {
     return static_cast<uint32_t>(std::clamp(y_bytes / band_bytes_, 0.0, double{kBands - 1}));
   }
-  void placeRows(const OwnedAxis& axis, const model::Device& device);
+  LowRow lowOf(const MapRow& block) const {
+    return {axis_units_[block.row - first_row_], static_cast<float>(block.size_bytes), block.first,
+            block.end, block.row};
+  }
+  std::vector<LowRow>& bandWith(uint64_t row) { return bands_[bandOf(yOf(row))]; }
+  void placeRows(uint64_t begin, uint64_t end, const OwnedAxis& axis);
   void sortIntoBands(const model::Device& device);
+  bool changeLive(const std::vector<uint32_t>& live,
+                  const std::vector<model::Continuation::Resized>& resized, MapChanges& changes);
 
-  const model::Allocations& a_;
+  const model::Allocations* a_;
   bool without_events_;
   uint64_t first_row_;
   double band_bytes_;
-  uint64_t unit_ = 1;                 // bytes; so that any position on the axis has 32 bits
-  std::vector<uint32_t> axis_units_;  // by row of the device
-  std::vector<MapRow> high_;          // by birth
-  std::vector<uint32_t> band_begin_;  // kBands + 1 offsets into low_
-  std::vector<LowRow> low_;           // by band, then birth
+  uint64_t unit_ = 1;                       // bytes; so that any position on the axis has 32 bits
+  std::vector<uint32_t> axis_units_;        // by row of the device
+  std::vector<MapRow> high_;                // by birth
+  std::vector<std::vector<LowRow>> bands_;  // kBands lists, by birth; none without bands
 };
 
 }  // namespace tidegauge::view

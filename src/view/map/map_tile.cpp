@@ -65,10 +65,10 @@ class AddressMap::TileBuilder {
  public:
   TileBuilder(const AddressMap& map, const MapQuestion& question)
       : map_(map),
-        trace_(map.analysed_.trace),
+        trace_(map.analysed_->trace),
         a_(trace_.allocations),
         q_(question),
-        steps_(map.device_.device.steps()),
+        steps_(map.device_->device.steps()),
         column_width_((question.x.x1 - question.x.x0) / question.x.columns),
         row_bytes_((question.y1_bytes - question.y0_bytes) / question.rows),
         covered_(question.x.columns, question.rows),
@@ -119,7 +119,7 @@ class AddressMap::TileBuilder {
   double columnOf(Step step) const {
     double x = step;
     if (q_.x.axis == Axis::kTime) {
-      const analysis::TimeAxis& time = map_.device_.time;
+      const analysis::TimeAxis& time = map_.device_->time;
       x = step < steps_ ? static_cast<double>(time.timeOf(step))
                         : static_cast<double>(time.lastUs()) + 1;
     } else if (step >= steps_) {
@@ -132,7 +132,7 @@ class AddressMap::TileBuilder {
   void findStepRange() {
     Step all = std::max<Step>(steps_, 1);
     if (q_.x.axis == Axis::kTime) {
-      const analysis::TimeAxis& time = map_.device_.time;
+      const analysis::TimeAxis& time = map_.device_->time;
       if (!time.present()) return;
       Step first = time.stepAfter(static_cast<int64_t>(std::floor(q_.x.x0)));
       begin_step_ = first > 0 ? first - 1 : 0;
@@ -158,7 +158,7 @@ class AddressMap::TileBuilder {
   // Calls f for the blocks that are live when the tile begins and are in its range of addresses.
   template <class F>
   void forLive(F&& f) {
-    for (uint32_t row : map_.device_.live.liveAt(begin_step_)) {
+    for (uint32_t row : map_.device_->live.liveAt(begin_step_)) {
       if (isInRows(row)) f(map_.rows_.at(row));
     }
   }
@@ -166,7 +166,7 @@ class AddressMap::TileBuilder {
   template <class F>
   void forBorn(F&& f) {
     if (steps_ == 0) return;
-    auto [begin, end] = map_.device_.live.bornIn(begin_step_ + 1, end_step_);
+    auto [begin, end] = map_.device_->live.bornIn(begin_step_ + 1, end_step_);
     for (uint64_t row = begin; row < end; ++row) {
       if (isInRows(row)) f(map_.rows_.at(row));
     }
@@ -179,7 +179,7 @@ class AddressMap::TileBuilder {
   }
   template <class F>
   void forLowBorn(F&& f) {
-    auto [begin, end] = map_.device_.live.bornIn(begin_step_ + 1, end_step_);
+    auto [begin, end] = map_.device_->live.bornIn(begin_step_ + 1, end_step_);
     auto [first_band, end_band] = map_.rows_.bandsIn(q_.y0_bytes, q_.y1_bytes);
     // If the tile shows few of the births, most bands are not worth reading.
     constexpr uint64_t kBandCost = 50;  // in rows
@@ -231,7 +231,7 @@ class AddressMap::TileBuilder {
   // The level whose columns are narrower than the tile's; absent if scanning rows is cheap, or if
   // the tile shows more detail than the grid has.
   const MapGrid::Level* usableLevel() const {
-    auto [begin, end] = map_.device_.live.bornIn(begin_step_, end_step_);
+    auto [begin, end] = map_.device_->live.bornIn(begin_step_, end_step_);
     // Reading a level takes as long as a quarter of the births that justify one.
     if (!map_.grid_ || end - begin <= map_.direct_births_ / 4) return nullptr;
     if (row_bytes_ < map_.rows_.bandBytes()) return nullptr;  // a low block could be a rectangle
@@ -304,7 +304,7 @@ class AddressMap::TileBuilder {
     size_t added = 0;
     for (uint32_t row : q_.mark->rows()) {
       if (added == kMaxMarkedQuads) break;
-      const model::Device& d = map_.device_.device;
+      const model::Device& d = map_.device_->device;
       if (row < d.allocation_begin || row >= d.allocation_end) continue;
       MapRow block = map_.rows_.at(row);
       if (block.first >= end_step_ || block.end <= begin_step_) continue;
@@ -338,8 +338,8 @@ class AddressMap::TileBuilder {
     if (oom != map_.ooms_.end() && *oom < end) quad.flags |= kMapAtOom;
     if (q_.mark != nullptr && q_.mark->has(row)) quad.flags |= kMapMarked;
     if (!passes(q_.filter, row)) quad.flags |= kMapFiltered;
-    quad.stack_slot = stackSlot(map_.analysed_, row);
-    quad.category_slot = categorySlot(map_.analysed_, row);
+    quad.stack_slot = stackSlot(*map_.analysed_, row);
+    quad.category_slot = categorySlot(*map_.analysed_, row);
     quad.stream = static_cast<uint8_t>(std::min<uint16_t>(a_.stream[row].value, 255));
     quad.pool = static_cast<uint8_t>(std::min<uint16_t>(a_.pool[row].value, 255));
     quad.log2_bytes = log2Of(a_.block_bytes[row]);
@@ -348,7 +348,7 @@ class AddressMap::TileBuilder {
 
   void addPieces(MapTile& tile) {
     const model::Pieces& pieces = trace_.pieces;
-    const model::Device& d = map_.device_.device;
+    const model::Device& d = map_.device_->device;
     Coverage owned(q_.x.columns, q_.rows);
     std::vector<Candidate> outlines;
     auto boxOfPiece = [&](uint64_t piece) {

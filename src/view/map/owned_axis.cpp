@@ -16,7 +16,8 @@ uint64_t endOf(uint64_t begin, uint64_t size_bytes) {
 
 }  // namespace
 
-OwnedAxis::OwnedAxis(const model::Trace& trace, const model::Device& device, bool plain) {
+OwnedAxis::OwnedAxis(const model::Trace& trace, const model::Device& device, bool plain,
+                     uint64_t first_row) {
   std::vector<Range> owned;
   auto add = [&](uint64_t begin, uint64_t size_bytes) {
     uint64_t end = endOf(begin, size_bytes);
@@ -28,8 +29,10 @@ OwnedAxis::OwnedAxis(const model::Trace& trace, const model::Device& device, boo
   const model::Allocations& a = trace.allocations;
   uint64_t begin = 0;  // of blocks not yet added, which often come in rows
   uint64_t end = 0;
-  for (uint64_t row = device.allocation_begin; row < device.allocation_end; ++row) {
+  for (uint64_t row = std::max(first_row, device.allocation_begin); row < device.allocation_end;
+       ++row) {
     if (a.segment[row].valid()) continue;
+    has_outside_ = true;
     if (a.address[row] != end || begin == end) {
       add(begin, end - begin);
       begin = a.address[row];

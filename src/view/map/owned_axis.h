@@ -19,12 +19,20 @@ struct OwnedRange {
   uint64_t address = 0;
   uint64_t size_bytes = 0;
   uint64_t axis_bytes = 0;  // its begin on the axis
+
+  bool operator==(const OwnedRange&) const = default;
 };
 
 class OwnedAxis {
  public:
   // `plain`: nothing is omitted between the first and the last address.
-  OwnedAxis(const model::Trace& trace, const model::Device& device, bool plain = false);
+  // Blocks before `first_row` are known to be inside of segments.
+  OwnedAxis(const model::Trace& trace, const model::Device& device, bool plain = false,
+            uint64_t first_row = 0);
+
+  // Has the device blocks outside of all segments?
+  bool hasOutside() const { return has_outside_; }
+  bool operator==(const OwnedAxis&) const = default;
 
   // By address; neighbours never touch.
   const std::vector<OwnedRange>& ranges() const { return ranges_; }
@@ -37,6 +45,7 @@ class OwnedAxis {
  private:
   std::vector<OwnedRange> ranges_;
   uint64_t total_bytes_ = 0;
+  bool has_outside_ = false;
 };
 
 }  // namespace tidegauge::view

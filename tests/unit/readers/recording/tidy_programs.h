@@ -58,6 +58,9 @@ class TidyPrograms {
     for (uint64_t i = 0; i < calls; ++i) addCall(programs_[pick(programs_.size())]);
     EXPECT_TRUE(writer_->commit().ok());
   }
+  // From now on, memory of the driver lies where some was before, as in programs that have run for
+  // a while.
+  void settle() { is_settled_ = true; }
   void finish() { EXPECT_TRUE(writer_->finish().ok()); }
   std::string path() const { return folder_.file("run.sqlite"); }
   uint64_t pick(uint64_t below) { return random_() % below; }
@@ -118,7 +121,7 @@ class TidyPrograms {
   }
 
   void takeSegment(Program& program) {
-    if (program.segments.size() > 12) return;
+    if (program.segments.size() > 12 || (is_settled_ && program.gone.empty())) return;
     Segment segment;
     bool of_host = program.has_host && pick(4) == 0;
     segment.device =
@@ -127,10 +130,13 @@ class TidyPrograms {
     segment.bytes = pick(3) == 0 ? 2 * kMiB : (2 + pick(10)) * kMiB;
     if (segment.is_direct && pick(2) == 0) segment.bytes = 512 * (1 + pick(100));
     segment.address = 0x7f0000000000 + (next_++) * 64 * kMiB;
-    if (!program.gone.empty() && pick(2) == 0) {
+    if (!program.gone.empty() && (is_settled_ || pick(2) == 0)) {
       segment.address = program.gone.back();
       program.gone.pop_back();
     }
+    uint64_t& widest = widest_[segment.address];
+    if (is_settled_) segment.bytes = std::min(segment.bytes, widest);
+    widest = std::max(widest, segment.bytes);
     MemoryCall call =
         callOf(Verb::kAllocate, of_host ? MemoryKind::kPinnedHost : MemoryKind::kDevice,
                segment.address, segment.bytes);
@@ -233,7 +239,8 @@ class TidyPrograms {
   TempFolder folder_;
   std::optional<store::RecordingWriter> writer_;
   std::vector<Program> programs_;
-  bool overlaps_ = false, maps_ = false;
+  std::map<uint64_t, uint64_t> widest_;  // bytes of a segment, by address
+  bool overlaps_ = false, maps_ = false, is_settled_ = false;
   uint64_t step_ns_ = 0, next_ = 0;
   int64_t now_ns_ = 1'000'000'000'000;
   uint32_t module_ = 0;
