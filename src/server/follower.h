@@ -61,7 +61,7 @@ class Follower {
 
  private:
   using Clock = RecordingStatus::Clock;
-  // Of a trace that the reader got back.
+  // What was computed of a trace that the reader got back.
   struct Indexes {
     std::shared_ptr<const model::RecordedWork> work;
     std::unique_ptr<analysis::AnalysedTrace> analysed;

@@ -6,8 +6,8 @@
 //
 // Coverage is a sum over lives, in integers: a life adds an amount where it begins and subtracts
 // exactly that where it ends, so long lives cost no more than short ones. Rounded up: existing
-// blocks never vanish. Cost: at most 64 MiB, and 64 more while it is built, or for as long as it may
-// be continued.
+// blocks never vanish. Cost: at most 64 MiB, and 64 more while it is built, or as long as it may be
+// continued.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ class MapGrid {
 
   // From now on, or until it returns false, continueOn() may be called.
   static MapGrid continuable(const model::Device& device, const MapRows& rows);
-  // Now of `device`. Nothing has changed before step `from`. False: the columns are wider now, so it
-  // must be built anew.
+  // Now of `device`. Nothing has changed before step `from`. False: the columns are wider now, so
+  // it must be built anew.
   bool continueOn(const model::Device& device, Step from, const MapChanges& changes);
 
   // The level with the widest columns that are not wider; nullptr if all are wider.

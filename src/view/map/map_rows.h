@@ -56,9 +56,9 @@ class MapRows {
   MapRows(const analysis::AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
           const OwnedAxis& axis, bool with_bands);
 
-  // Continues those of the trace before, on the same axis. `live`: the rows of the device that began
-  // before step continuation.steps and did not end before it. False: a block has become high or
-  // low, so they must be built anew.
+  // Continues those of the trace before, on the same axis. `live`: the rows of the device that
+  // began before step continuation.steps and did not end before it. False: a block has become high
+  // or low, so they must be built anew.
   bool continueOn(const analysis::AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
                   const OwnedAxis& axis, const std::vector<uint32_t>& live,
                   const model::Continuation& continuation, MapChanges& changes);
