@@ -87,8 +87,8 @@ class AddressMap {
              bool plain = false, uint64_t direct_births = kDirectBirths)
       : AddressMap(analysed, device, plain, direct_births, false) {}
   // The map of a recording that grows. It continues `before`, the map of the trace that this one
-  // continues, of its first device; null or unusable: it is built anew. It takes 64 MiB more, for the
-  // next one.
+  // continues, of its first device; null or unusable: it is built anew. It takes 64 MiB more, for
+  // the next one.
   static std::shared_ptr<AddressMap> following(const analysis::AnalysedTrace& analysed,
                                                const analysis::DeviceAnalysis& device, bool plain,
                                                std::shared_ptr<AddressMap> before,
