@@ -168,8 +168,13 @@ void Follower::run(const std::stop_token& stop) {
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
   while (!stop.stop_requested()) {
     look();
+    // One that may be read soon is read then. If it was due already, nobody asks.
+    auto now = Clock::now();
+    auto next = now + std::chrono::duration_cast<Clock::duration>(duration<double>(kLookEvery_s));
+    for (const Followed& followed : followed_)
+      if (followed.status.behind && followed.next > now) next = std::min(next, followed.next);
     std::unique_lock lock(mutex_);
-    wake_.wait_for(lock, stop, duration<double>(kLookEvery_s), [] { return false; });
+    wake_.wait_until(lock, stop, next, [] { return false; });
   }
 }
 
