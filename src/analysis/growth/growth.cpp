@@ -6,6 +6,7 @@
 
 #include "analysis/growth/late_growth.h"
 #include "analysis/labels/allocating_stack.h"
+#include "model/columns/fetch.h"
 
 namespace tidegauge::analysis {
 namespace {
@@ -137,12 +138,12 @@ class Floors {
     ptrdiff_t row_ahead = -ptrdiff_t{kRowAhead}, stack_ahead = -ptrdiff_t{kStackAhead};
     uint64_t row = subject[row_ahead];
     row = row < device_.allocation_end ? row : device_.allocation_begin;
-    __builtin_prefetch(&a.stack[row]);
-    __builtin_prefetch(&a.block_bytes[row]);
-    __builtin_prefetch(&a.flags[row]);
+    model::fetch(&a.stack[row]);
+    model::fetch(&a.block_bytes[row]);
+    model::fetch(&a.flags[row]);
     row = subject[stack_ahead];
     row = row < device_.allocation_end ? row : device_.allocation_begin;
-    __builtin_prefetch(&states_[indexOf(row)], 1);
+    model::fetch(&states_[indexOf(row)]);
   }
 
   void undoEvent(Step step) {

@@ -5,6 +5,7 @@
 
 #include "analysis/trace/live_set.h"
 #include "base/threads/parallel.h"
+#include "model/columns/fetch.h"
 
 namespace tidegauge::analysis {
 namespace {
@@ -344,8 +345,8 @@ inline void TotalsIndex::fetchAhead(Step step) const {
   if (steps_ - step <= kAhead || device_.allocation_begin == device_.allocation_end) return;
   uint64_t row = trace_.events.subject[device_.event_begin + step + kAhead];
   row = row < device_.allocation_end ? row : device_.allocation_begin;
-  __builtin_prefetch(&trace_.allocations.requested_bytes[row]);
-  __builtin_prefetch(&trace_.allocations.block_bytes[row]);
+  model::fetch(&trace_.allocations.requested_bytes[row]);
+  model::fetch(&trace_.allocations.block_bytes[row]);
 }
 
 Totals TotalsIndex::buildBlocks(size_t part, size_t end_part) {
