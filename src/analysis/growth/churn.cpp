@@ -5,6 +5,7 @@
 
 #include "analysis/labels/allocating_stack.h"
 #include "analysis/trace/peak.h"
+#include "model/columns/fetch.h"
 
 namespace tidegauge::analysis {
 namespace {
@@ -51,9 +52,9 @@ void addUp(const model::Trace& trace, const DeviceAnalysis& device,
   for (size_t i = 0; i < temporaries.size(); ++i) {
     const Temporary& ahead = temporaries[std::min(i + kAhead, temporaries.size() - 1)];
     const ChurnStack& later_stack = churn.stacks[ahead.place];
-    __builtin_prefetch(&later_stack.blocks, 1);
-    __builtin_prefetch(&later_stack.largest_row, 1);
-    __builtin_prefetch(&later_stack.slice_bytes[sliceOf(ahead.row)], 1);
+    model::fetch(&later_stack.blocks);
+    model::fetch(&later_stack.largest_row);
+    model::fetch(&later_stack.slice_bytes[sliceOf(ahead.row)]);
     const auto& [row, place, later] = temporaries[i];
     ChurnStack& of = churn.stacks[place];
     uint64_t bytes = a.block_bytes[row];

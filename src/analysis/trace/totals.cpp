@@ -5,6 +5,7 @@
 
 #include "analysis/trace/live_set.h"
 #include "base/threads/parallel.h"
+#include "model/columns/fetch.h"
 
 namespace tidegauge::analysis {
 namespace {
@@ -308,44 +309,48 @@ void TotalsIndex::beginParts(const std::vector<Totals>& named) {
   }
 }
 
-// Without branches on the action: which of the three an event is cannot be predicted, and millions
-// are walked.
-[[gnu::always_inline]] inline void TotalsIndex::addEvent(Step step, Totals& totals) const {
+// What the event of a step changes. Without branches on the action: which of the three an event is
+// cannot be predicted, and millions are walked.
+[[gnu::always_inline]] inline Totals TotalsIndex::changeOf(Step step) const {
   size_t event = device_.event_begin + step;
   const Action* action = trace_.events.action.data() + event;
-  if (*action > Action::kFree) return;
   const uint32_t* subject = trace_.events.subject.data() + event;
-  uint32_t row = *subject;
-  if (row == UINT32_MAX) return;
   const Allocations& a = trace_.allocations;
-  uint64_t requested = a.requested_bytes[row];
-  uint64_t block = a.block_bytes[row];
-  auto ifSo = [](bool so, uint64_t bytes) { return bytes & minus(so ? 1 : 0); };
-  bool begins = *action == Action::kAlloc, is_freed = *action == Action::kFreeRequested;
-  bool ends = *action == Action::kFreeCompleted;
+  auto ifSo = [](unsigned so, uint64_t bytes) { return bytes & minus(so); };
+  auto is = [](bool so) { return static_cast<unsigned>(so); };
+  unsigned concerns_row = is(*action <= Action::kFree) & is(*subject != UINT32_MAX);
+  // Any row, if none is concerned.
+  uint64_t row = device_.allocation_begin;
+  row += ifSo(concerns_row, *subject - row);
+  unsigned begins = concerns_row & is(*action == Action::kAlloc);
+  unsigned is_freed = concerns_row & is(*action == Action::kFreeRequested);
+  unsigned ends = concerns_row & is(*action == Action::kFreeCompleted);
   // The two events of a free mostly stand side by side. Then nothing else need be known of the row.
-  bool is_second = step > 0 && ends && subject[-1] == row && action[-1] == Action::kFreeRequested;
-  bool is_first =
-      step + 1 < steps_ && is_freed && subject[1] == row && action[1] == Action::kFreeCompleted;
-  if (!begins && !is_first && !is_second) [[unlikely]] {
-    begins = a.first_step[row] == step && a.has(row, model::kAllocSeen);
-    is_freed = std::min(a.free_requested_step[row], a.last_step[row]) == step;
-    ends = a.last_step[row] == step;
+  ptrdiff_t before = step > 0 ? -1 : 0, after = step + 1 < steps_ ? 1 : 0;
+  unsigned is_second =
+      ends & is(subject[before] == *subject) & is(action[before] == Action::kFreeRequested);
+  unsigned is_first =
+      is_freed & is(subject[after] == *subject) & is(action[after] == Action::kFreeCompleted);
+  if ((concerns_row & ~(begins | is_first | is_second)) != 0) [[unlikely]] {
+    begins = is(a.first_step[row] == step && a.has(row, model::kAllocSeen));
+    is_freed = is(std::min(a.free_requested_step[row], a.last_step[row]) == step);
+    ends = is(a.last_step[row] == step);
   }
-  totals.requested_bytes += ifSo(begins, requested) - ifSo(ends, requested);
-  totals.active_bytes += ifSo(begins, block) - ifSo(ends, block);
-  totals.allocated_bytes += ifSo(begins, block) - ifSo(is_freed, block);
+  uint64_t requested = a.requested_bytes[row], block = a.block_bytes[row];
+  return {.requested_bytes = ifSo(begins, requested) - ifSo(ends, requested),
+          .active_bytes = ifSo(begins, block) - ifSo(ends, block),
+          .allocated_bytes = ifSo(begins, block) - ifSo(is_freed, block)};
 }
 
 // Rows are at random places: each is fetched some events ahead, also one that needs no fetch, since
 // a branch could not be predicted.
 inline void TotalsIndex::fetchAhead(Step step) const {
   constexpr Step kAhead = 24;
-  if (steps_ - step <= kAhead || device_.allocation_begin == device_.allocation_end) return;
+  if (steps_ - step <= kAhead) return;
   uint64_t row = trace_.events.subject[device_.event_begin + step + kAhead];
   row = row < device_.allocation_end ? row : device_.allocation_begin;
-  __builtin_prefetch(&trace_.allocations.requested_bytes[row]);
-  __builtin_prefetch(&trace_.allocations.block_bytes[row]);
+  model::fetch(&trace_.allocations.requested_bytes[row]);
+  model::fetch(&trace_.allocations.block_bytes[row]);
 }
 
 Totals TotalsIndex::buildBlocks(size_t part, size_t end_part) {
@@ -357,36 +362,41 @@ Totals TotalsIndex::buildBlocks(size_t part, size_t end_part) {
   return totals;
 }
 
-// One walk over the events of a block. `edge` becomes the first one after it.
+// One walk over the events of a block: first what each step changes, since rows are at random
+// places and a loop that does nothing else waits for several at a time; then the sums. `edge`
+// becomes the first one after it.
 Totals TotalsIndex::buildBlock(Step number, const Totals& before, uint32_t& edge) {
   Block& block = blocks_[number];
   block.before = before;
   block.edge = edge;
   Step begin = number * kBlock, steps = std::min(kBlock, steps_ - begin);
+  std::array<Totals, kBlock> changes{};
+  if (device_.allocation_begin < device_.allocation_end) {
+    for (Step i = 0; i < steps; ++i) {
+      fetchAhead(begin + i);
+      changes[i] = changeOf(begin + i);
+    }
+  }
+  for (; edge < edges_.size() && edges_[edge].step < begin + steps; ++edge)
+    add(changes[edges_[edge].step - begin], edges_[edge].change);
   Totals totals = before;
-  uint64_t mark = 0;
   // What was active before the first event counts as a change of the first step, as rows do.
-  uint64_t last_active = begin == 0 ? 0 : before.active_bytes;
+  uint64_t mark = begin == 0 ? before.active_bytes * markWeight(0) : 0;
   // Extremes first, without branches, since a new one cannot be predicted; then where they are.
   std::array<uint64_t, kBlock> active, requested;
   uint64_t active_min = UINT64_MAX, active_max = 0, requested_max = 0, allocated_max = 0;
   Span span;
   for (Step i = 0; i < steps; ++i) {
-    Step step = begin + i;
-    uint64_t last_reserved = totals.reserved_bytes;
-    for (; edge < edges_.size() && edges_[edge].step == step; ++edge)
-      add(totals, edges_[edge].change);
-    fetchAhead(step);
-    addEvent(step, totals);
-    mark += (totals.active_bytes - last_active) * markWeight(step);
-    last_active = active[i] = totals.active_bytes;
+    add(totals, changes[i]);
+    mark += changes[i].active_bytes * markWeight(begin + i);
+    active[i] = totals.active_bytes;
     requested[i] = totals.requested_bytes;
     active_max = std::max(active_max, totals.active_bytes);
     active_min = std::min(active_min, totals.active_bytes);
     requested_max = std::max(requested_max, totals.requested_bytes);
     allocated_max = std::max(allocated_max, totals.allocated_bytes);
-    if (i == 0 || totals.reserved_bytes != last_reserved)
-      widenReserved(span, step, totals.reserved_bytes, i == 0);
+    if (i == 0 || changes[i].reserved_bytes != 0)
+      widenReserved(span, begin + i, totals.reserved_bytes, i == 0);
   }
   auto firstWith = [&](const auto& values, uint64_t most) {
     return begin + static_cast<Step>(std::find(values.begin(), values.begin() + steps, most) -
@@ -474,7 +484,8 @@ void TotalsIndex::Cursor::apply() {
   while (edge_ < index_.edges_.size() && index_.edges_[edge_].step == step_) {
     add(totals_, index_.edges_[edge_++].change);
   }
-  index_.addEvent(step_, totals_);
+  if (index_.device_.allocation_begin < index_.device_.allocation_end)
+    add(totals_, index_.changeOf(step_));
 }
 
 Totals TotalsIndex::at(Step step) const {

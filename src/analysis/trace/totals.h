@@ -135,7 +135,7 @@ class TotalsIndex {
   void continueEdges(Step begin);
   void resize(const model::Continuation& continuation, Step end_block);
   void findPeaks();
-  void addEvent(Step step, Totals& totals) const;
+  Totals changeOf(Step step) const;  // if the device has allocations
   void fetchAhead(Step step) const;
 
   const model::Trace& trace_;

@@ -6,6 +6,7 @@
 #include "base/sorted_chunks.h"
 #include "base/threads/parallel.h"
 #include "model/block_size.h"
+#include "model/columns/fetch.h"
 
 namespace tidegauge::model {
 namespace {
@@ -92,7 +93,7 @@ class BlockLayout {
                        static_cast<unsigned>(subject[next] == row);
       found[count] = static_cast<uint32_t>(event - begin);
       count += static_cast<size_t>(is_large_[row - device_.allocation_begin]) & size_t{1 - waits};
-      __builtin_prefetch(&a.segment[row]);
+      fetch(&a.segment[row]);
     }
     for (size_t i = 0; i < count; ++i) {
       uint64_t event = begin + found[i];
@@ -113,8 +114,8 @@ class BlockLayout {
       for (size_t i = 0; i < changes.size(); ++i) {
         uint64_t ahead =
             device_.allocation_begin + (changes[std::min(i + kAhead, changes.size() - 1)] >> 1);
-        __builtin_prefetch(&a.segment[ahead]);
-        __builtin_prefetch(&a.address[ahead]);
+        fetch(&a.segment[ahead]);
+        fetch(&a.address[ahead]);
         uint64_t row = device_.allocation_begin + (changes[i] >> 1);
         if ((changes[i] & 1) != 0) {
           onAlloc(row);

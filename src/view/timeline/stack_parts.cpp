@@ -5,6 +5,7 @@
 #include <bit>
 #include <cassert>
 
+#include "model/columns/fetch.h"
 #include "view/timeline/slots.h"
 
 namespace tidegauge::view {
@@ -123,8 +124,8 @@ class PartBuilder {
     constexpr size_t kAhead = 16;  // distant rows are not in the cache
     for (size_t i = 0; i < parts_.size(); ++i) {
       uint32_t ahead = parts_[std::min(i + kAhead, parts_.size() - 1)].row;
-      __builtin_prefetch(&a_.flags[ahead]);
-      __builtin_prefetch(&a_.stack[ahead]);
+      model::fetch(&a_.flags[ahead]);
+      model::fetch(&a_.stack[ahead]);
       parts_[i].slot = stackSlot(analysed_, parts_[i].row);
     }
     return std::move(parts_);

@@ -1,14 +1,19 @@
 #include "model/lives/blocks/block_lives.h"
 
 #include <algorithm>
-#include <array>
 
+#include "model/columns/fetch.h"
 #include "model/lives/blocks/gaps.h"
 
 namespace tidegauge::model {
 
-// Addresses and rows are looked up at random, those of this number of events at once.
+// Columns grow by this number of events, while what is filled in is in the cache.
 constexpr size_t kAtOnce = 256;
+
+// The place of an address is fetched this number of events ahead. Fetching those of many events at
+// once is slower: the processor waits for some 16 at a time, and does nothing else meanwhile. Rows
+// are not fetched: most are young, and near each other.
+constexpr size_t kAhead = 32;
 
 void BlockLives::begin(const Device& device, size_t allocs) {
   device_ = &device;
@@ -58,33 +63,34 @@ void BlockLives::addRows(const EventRows& events) {
   }
 }
 
-// First where they are, in loops without a branch that cannot be predicted, then what they do.
 void BlockLives::addSome(const EventRows& events, size_t begin, size_t end) {
-  for (size_t i = begin; i < end; ++i) places_.prefetch(events.address[i]);
   places_.makeRoom(end - begin);
-  std::array<size_t, kAtOnce> numbers;
   for (size_t i = begin; i < end; ++i) {
-    if (events.action[i] > Action::kFree) continue;
-    size_t number = places_.numberOf(events.address[i]);
-    numbers[i - begin] = number;
-    prefetchRow(places_[number].block);
-  }
-  for (size_t i = begin; i < end; ++i) {
+    fetchAhead(events, i);
+    uint64_t address = events.address[i];
     switch (events.action[i]) {
       case Action::kAlloc:
-        onAlloc(places_[numbers[i - begin]], events, i);
+        onAlloc(places_.at(address), events, i);
         break;
-      case Action::kFreeRequested:
-        onFree(places_[numbers[i - begin]], events, i, /*requested=*/true, /*completed=*/false);
+      case Action::kFreeRequested: {
+        Place& place = places_.at(address);
+        if (i + 1 < end && isWholeFree(place, events, i)) {
+          onWholeFree(place, events, i);
+          fetchAhead(events, ++i);
+        } else {
+          onFree(place, events, i, /*requested=*/true, /*completed=*/false);
+        }
         break;
+      }
       case Action::kFreeCompleted:
-        onFree(places_[numbers[i - begin]], events, i, /*requested=*/false, /*completed=*/true);
+        onFree(places_.at(address), events, i, /*requested=*/false, /*completed=*/true);
         break;
       case Action::kFree:
-        onFree(places_[numbers[i - begin]], events, i, /*requested=*/true, /*completed=*/true);
+        onFree(places_.at(address), events, i, /*requested=*/true, /*completed=*/true);
         break;
       case Action::kAnnotate:
-        if (const Place* place = places_.find(events.address[i])) events.subject[i] = place->block;
+        if (const Place* place = places_.find(address); place != nullptr && place->isLive())
+          events.subject[i] = place->block;
         break;
       default:
         break;
@@ -92,28 +98,22 @@ void BlockLives::addSome(const EventRows& events, size_t begin, size_t end) {
   }
 }
 
-inline void BlockLives::prefetchRow(BlockNumber block) const {
-  block = block & kOlderBit ? 0 : block;
-  __builtin_prefetch(rows_.last_step.data() + block, 1);
-  __builtin_prefetch(rows_.free_requested_step.data() + block, 1);
-  __builtin_prefetch(rows_.flags.data() + block, 1);
+inline void BlockLives::fetchAhead(const EventRows& events, size_t i) const {
+  places_.fetchPlace(events.address[std::min(i + kAhead, events.count - 1)]);
 }
 
 inline void BlockLives::onAlloc(Place& place, const EventRows& events, size_t i) {
   auto step = static_cast<Step>(events.begin + i);
-  uint64_t address = events.address[i];
-  if (place.block != kNoBlock) replaceLive(place, step);
-  uint64_t requested = events.size_bytes[i];
+  if (place.isLive()) replaceLive(place, step);
   size_t row = used_++;
   place.block = static_cast<BlockNumber>(row);
-  place.step = kNoStep;
-  place.setRequested(requested);
+  ++place.turns;
   events.subject[i] = place.block;
-  rows_.address[row] = address;
-  rows_.requested_bytes[row] = requested;
+  rows_.address[row] = place.address;
+  rows_.requested_bytes[row] = events.size_bytes[i];
   rows_.stack[row] = events.stack[i];
   rows_.first_step[row] = step;
-  rows_.version[row] = place.version;
+  rows_.version[row] = place.ended();
   rows_.stream[row] = events.stream[i];
   if (events.pool.present) rows_.pool[row] = events.pool[i];
   if (events.category.present) rows_.category[row] = events.category[i];
@@ -121,7 +121,7 @@ inline void BlockLives::onAlloc(Place& place, const EventRows& events, size_t i)
 
 // An alloc at a live address: the free of that block was not recorded, or only half of it.
 void BlockLives::replaceLive(Place& place, Step step) {
-  if (place.step != kNoStep) {
+  if (requestOf(place) != kNoStep) {
     endAtRequest(place);
     return;
   }
@@ -130,7 +130,7 @@ void BlockLives::replaceLive(Place& place, Step step) {
   rows_.last_step[row] = step;
   rows_.provenance[row] = Provenance::kLost;
   noted_.push_back({IssueKind::kAllocOverLive, step, rows_.requested_bytes[row]});
-  endLife(place, step);
+  endLife(place);
 }
 
 // A live block of which an event at `step` shows that it ended before: in the gap between, if there
@@ -141,47 +141,66 @@ bool BlockLives::endAtGap(Place& place, Step step) {
   if (gap == kNoStep) return false;
   rows_.last_step[row] = gap;
   rows_.provenance[row] = Provenance::kLost;
-  endLife(place, gap);
+  endLife(place);
   return true;
 }
 
-void BlockLives::keepRequest(const Place& place) {
-  if ((place.block & kOlderBit) == 0 && place.step != kNoStep)
-    rows_.free_requested_step[place.block] = place.step;
-}
-
-void BlockLives::endLife(Place& place, Step step) {
-  keepRequest(place);
-  place.block = kNoBlock;
-  place.version++;
-  place.step = step;
-}
+inline void BlockLives::endLife(Place& place) { ++place.turns; }
 
 // The free was requested, its completion was not recorded, and another life has begun since.
 void BlockLives::endAtRequest(Place& place) {
-  Step step = place.step;
   (place.block & kOlderBit ? older_[place.block & ~kOlderBit].last_step
-                           : rows_.last_step[place.block]) = step;
-  endLife(place, step);
+                           : rows_.last_step[place.block]) = requestOf(place);
+  endLife(place);
 }
 
-bool BlockLives::isSameSize(const Place& place, uint64_t bytes) const {
-  if (place.requested != Place::kLarge && bytes < Place::kLarge) return place.requested == bytes;
+// Of the live block: when its free was requested, kNoStep if it was not.
+Step BlockLives::requestOf(const Place& place) const {
+  return place.block & kOlderBit ? older_[place.block & ~kOlderBit].free_requested_step
+                                 : rows_.free_requested_step[place.block];
+}
+
+// Where no block is live: when the last one ended, kNoStep if there was none.
+Step BlockLives::lastEnd(const Place& place) const {
+  if (place.block == kNoBlock) return kNoStep;
+  return place.block & kOlderBit ? older_[place.block & ~kOlderBit].last_step
+                                 : rows_.last_step[place.block];
+}
+
+inline bool BlockLives::isSameSize(const Place& place, uint64_t bytes) const {
   return rows_.requested_bytes[place.block] == bytes;
+}
+
+// Mostly the two events of a free stand side by side and contradict nothing: then it is one step
+// here, as onFree() for one and the other.
+inline bool BlockLives::isWholeFree(const Place& place, const EventRows& events, size_t i) const {
+  return events.action[i + 1] == Action::kFreeCompleted && events.address[i + 1] == place.address &&
+         place.isLive() && (place.block & kOlderBit) == 0 &&
+         rows_.free_requested_step[place.block] == kNoStep &&
+         isSameSize(place, events.size_bytes[i]) && isSameSize(place, events.size_bytes[i + 1]);
+}
+
+inline void BlockLives::onWholeFree(Place& place, const EventRows& events, size_t i) {
+  auto step = static_cast<Step>(events.begin + i);
+  BlockNumber row = place.block;
+  events.subject[i] = events.subject[i + 1] = row;
+  rows_.free_requested_step[row] = step;
+  rows_.last_step[row] = step + 1;
+  rows_.flags[row] |= kFreeCompletedSeen;
+  endLife(place);
 }
 
 void BlockLives::onFree(Place& place, const EventRows& events, size_t i, bool requested,
                         bool completed) {
   auto step = static_cast<Step>(events.begin + i);
   // A block is freed once, so there was another life in between.
-  if (requested && place.block != kNoBlock && place.step != kNoStep) endAtRequest(place);
-  if (place.block != kNoBlock && (place.block & kOlderBit) == 0 && !device_->gaps.empty() &&
+  if (requested && place.isLive() && requestOf(place) != kNoStep) endAtRequest(place);
+  if (place.isLive() && (place.block & kOlderBit) == 0 && !device_->gaps.empty() &&
       !isSameSize(place, events.size_bytes[i])) {
     endAtGap(place, step);  // another block, allocated in the gap
   }
-  if (place.block == kNoBlock) addOlder(place, step, events, i);
+  if (!place.isLive()) addOlder(place, step, events, i);
   events.subject[i] = place.block;
-  if (requested) place.step = step;
   if (place.block & kOlderBit) {
     OlderBlock& older = older_[place.block & ~kOlderBit];
     if (requested) older.free_requested_step = step;
@@ -192,12 +211,13 @@ void BlockLives::onFree(Place& place, const EventRows& events, size_t i, bool re
   } else {
     if (!isSameSize(place, events.size_bytes[i]))
       noted_.push_back({IssueKind::kSizeMismatch, step, Noted::kNone});
+    if (requested) rows_.free_requested_step[place.block] = step;
     if (completed) {
       rows_.last_step[place.block] = step;
       rows_.flags[place.block] |= kFreeCompletedSeen;
     }
   }
-  if (completed) endLife(place, step);
+  if (completed) endLife(place);
 }
 
 void BlockLives::addOlder(Place& place, Step step, const EventRows& events, size_t i) {
@@ -206,12 +226,12 @@ void BlockLives::addOlder(Place& place, Step step, const EventRows& events, size
   older.requested_bytes = events.size_bytes[i];
   older.stack = events.stack[i];
   older.last_step = kNoStep;
-  older.version = place.version;
+  older.version = place.ended();
   older.stream = events.stream[i];
   if (events.pool.present) older.pool = events.pool[i];
   older.flags = kBlockInferred | kStackIsOfFree;
   if (events.category.present) older.category = events.category[i];
-  Step last_end = place.lastEnd();
+  Step last_end = lastEnd(place);
   const CarriedAllocation* carried = last_end == kNoStep ? findCarried(older.address) : nullptr;
   if (carried != nullptr) {
     older.stack = carried->stack;
@@ -225,7 +245,7 @@ void BlockLives::addOlder(Place& place, Step step, const EventRows& events, size
     noted_.push_back({IssueKind::kFreeWithoutAlloc, step, older.requested_bytes});
   }
   place.block = kOlderBit | static_cast<uint32_t>(older_.size());
-  place.step = kNoStep;
+  ++place.turns;
   older_.push_back(older);
   older_seen_.push_back(step);
 }

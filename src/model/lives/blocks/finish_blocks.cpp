@@ -36,9 +36,6 @@ void BlockLives::finish(Trace& trace, Device& device, bool (*isExplained)(Action
     note(it.kind, it.step, has_bytes ? roundedBytes(it.requested_bytes, trace.settings) : 0);
   }
   placeInSegments();
-  places_.forEach([&](const Place& place) {
-    if (place.block != kNoBlock) keepRequest(place);
-  });
   joinFinalBlocks();
   moveRows(trace);
   device.allocation_begin = base_;
@@ -117,11 +114,12 @@ void BlockLives::joinFinalBlocks() {
 void BlockLives::joinFinalBlock(uint64_t segment, uint64_t block, bool pending) {
   FinalBlocks& blocks = trace_->final_blocks;
   uint8_t seen = static_cast<uint8_t>(kInFinalState | (pending ? kPendingAtEnd : 0));
+  places_.makeRoom(1);
   Place& place = places_.at(blocks.address[block]);
   // The recorded block was freed, the final one was not: they are two lives.
-  if (!pending && place.block != kNoBlock && place.step != kNoStep && !isInFinalState(place))
+  if (!pending && place.isLive() && requestOf(place) != kNoStep && !isInFinalState(place))
     endAtRequest(place);
-  if (place.block == kNoBlock) {
+  if (!place.isLive()) {
     addGhost(place, segment, block, pending);
   } else if (isInFinalState(place)) {  // two final blocks at one address
     note(IssueKind::kFinalBlockOverlaps, kNoStep, blocks.size_bytes[block]);
@@ -152,13 +150,13 @@ void BlockLives::addGhost(Place& place, uint64_t segment, uint64_t block, bool p
   ghost.stack = blocks.stack[block];
   ghost.last_step = device_->steps();
   if (pending) ghost.free_requested_step = 0;  // before the recording
-  ghost.version = place.version;
+  ghost.version = place.ended();
   ghost.stream = segments.stream[segment];
   ghost.pool = segments.pool[segment];
   ghost.provenance = Provenance::kGhost;
   ghost.block_bytes = blocks.size_bytes[block];
   ghost.flags = static_cast<uint8_t>(kInFinalState | (pending ? kPendingAtEnd : 0));
-  if (Step last_end = place.lastEnd(); last_end != kNoStep) {
+  if (Step last_end = lastEnd(place); last_end != kNoStep) {
     Step gap = firstGap(*device_, last_end, device_->steps());
     ghost.first_step = gap == kNoStep ? last_end : gap;
     if (pending) ghost.free_requested_step = ghost.first_step;
@@ -166,7 +164,7 @@ void BlockLives::addGhost(Place& place, uint64_t segment, uint64_t block, bool p
     if (gap == kNoStep) note(IssueKind::kFinalBlockOverlaps, last_end, ghost.block_bytes);
   }
   place.block = kOlderBit | static_cast<uint32_t>(older_.size());
-  place.step = ghost.free_requested_step;
+  ++place.turns;
   older_.push_back(ghost);
 }
 

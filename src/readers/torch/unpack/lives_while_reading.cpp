@@ -84,7 +84,8 @@ void LivesWhileReading::run() {
 }
 
 void LivesWhileReading::add(const EventChunk& chunk) {
-  constexpr uint64_t kBytesPerAllocation = 144;  // three events of the smallest kind
+  // Of the smallest kind, so that columns rarely move. Pages that stay empty cost no memory.
+  constexpr uint64_t kBytesPerEvent = 48, kBytesPerAllocation = 3 * kBytesPerEvent;
   static const model::Device kWithoutGaps;
   if (started_.empty() || chunk.list != list_) {
     list_ = chunk.list;
@@ -92,6 +93,7 @@ void LivesWhileReading::add(const EventChunk& chunk) {
     next->event_begin = chunk.first_row;
     uint64_t left = input_bytes_ - std::min(input_bytes_, chunk.bytes_read);
     next->lives.begin(kWithoutGaps, chunk.rows() + left / kBytesPerAllocation);
+    next->subject.reserve(chunk.rows() + left / kBytesPerEvent);
   }
   model::StartedLives& lives = *started_.back();
   size_t begin = lives.subject.size();

@@ -81,17 +81,17 @@ TEST(PlaceTable, FindsWhatWasPutThere) {
   auto address = [](uint64_t i) { return i == 0 ? UINT64_MAX : (i - 1) << (i % 2 == 0 ? 9 : 40); };
   EXPECT_EQ(places.find(0), nullptr);
   for (uint32_t i = 0; i < 20'000; ++i) {
+    places.makeRoom(1);
+    places.fetchPlace(address(i));
     Place& place = places.at(address(i));
-    if (place.isUnused()) place.block = i;
-    places.prefetch(address(i));
+    EXPECT_EQ(place.block, kNoBlock);
+    place.block = i;
   }
-  size_t found = 0;
-  places.forEach([&](const Place&) { ++found; });
   for (uint32_t i = 0; i < 20'000; ++i) {
     ASSERT_NE(places.find(address(i)), nullptr);
     EXPECT_EQ(places.find(address(i))->address, address(i));
+    EXPECT_EQ(places.find(address(i))->block, i);
   }
-  EXPECT_EQ(found, 20'000U);
   EXPECT_EQ(places.find(1), nullptr);
 }
 
