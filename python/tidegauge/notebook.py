@@ -6,12 +6,12 @@
 """
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from .libraries import library
 from .sizes import human_bytes
 from .table import text_rows
 
@@ -123,7 +123,7 @@ class View:
             port, path = self._place()
             sys.modules["google.colab"].output.serve_kernel_port_as_iframe(int(port), path=path, height=self._height_pixels)
             return
-        shown = importlib.import_module("IPython.display")
+        shown = library("IPython.display", "tidegauge[notebook]")
         shown.display(shown.HTML(self._repr_html_()))
 
     def __repr__(self) -> str:
@@ -143,7 +143,7 @@ def tidegauge_cell(line: str, cell: str) -> Any:
     name = line.strip() or "_trace"
     if not name.isidentifier():
         raise ValueError(f"%%tidegauge takes the name of a variable, not {name!r}")
-    shell = importlib.import_module("IPython").get_ipython()
+    shell = library("IPython", "tidegauge[notebook]").get_ipython()
     with watched.record() as recording:
         done = shell.run_cell(cell)
     shell.user_ns[name] = recording.trace

@@ -88,7 +88,7 @@ def _drawn(chart: Union[Chart, Bars], theme: str, backend: str, axes: Any) -> An
         return chart.svg(theme)
     try:
         return chart.figure(theme, axes)
-    except ImportError:
+    except (MissingFeatureError, ImportError):
         if backend == "auto" and axes is None:
             return chart.svg(theme)
-        raise MissingFeatureError("matplotlib is not installed", advice="Run: pip install 'tidegauge[plot]', or take backend='svg'") from None
+        raise

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Optional, Sequence, Union
 
-from .errors import MissingFeatureError, UsageError
+from .errors import UsageError
+from .libraries import library
 
 if TYPE_CHECKING:
     from . import _engine
@@ -129,7 +130,7 @@ class Table:
         Raises:
             MissingFeatureError: pyarrow is not installed.
         """
-        return _library("pyarrow", "arrow").table(self)
+        return library("pyarrow", "tidegauge[arrow]").table(self)
 
     def to_polars(self) -> Any:
         """As a polars.DataFrame.
@@ -137,8 +138,7 @@ class Table:
         Raises:
             MissingFeatureError: polars is not installed.
         """
-        polars = _library("polars", "polars")
-        return polars.DataFrame(self)
+        return library("polars", "tidegauge[polars]").DataFrame(self)
 
     def to_pandas(self) -> Any:
         """As a pandas.DataFrame; texts are categories, and columns with NULL have pandas' nullable types.
@@ -146,7 +146,7 @@ class Table:
         Raises:
             MissingFeatureError: pandas or pyarrow is not installed.
         """
-        pandas = _library("pandas", "pandas")
+        pandas = library("pandas", "tidegauge[pandas]")
         nullable = {"int64": pandas.Int64Dtype(), "uint32": pandas.UInt32Dtype()}
         arrow = self.to_arrow()
         frame = {}
@@ -182,15 +182,6 @@ class Table:
         from .notebook import table_html
 
         return table_html(self)
-
-
-def _library(name: str, extra: str) -> Any:
-    import importlib
-
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise MissingFeatureError(f"{name} is not installed", advice=f"Run: pip install 'tidegauge[{extra}]'") from None
 
 
 def _plural(count: int, one: str) -> str:
