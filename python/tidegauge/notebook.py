@@ -11,6 +11,7 @@ import sys
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from .errors import UsageError
 from .libraries import library
 from .sizes import human_bytes
 from .table import text_rows
@@ -142,7 +143,7 @@ def tidegauge_cell(line: str, cell: str) -> Any:
 
     name = line.strip() or "_trace"
     if not name.isidentifier():
-        raise ValueError(f"%%tidegauge takes the name of a variable, not {name!r}")
+        raise UsageError(f"%%tidegauge takes the name of a variable, not {name!r}")
     shell = library("IPython", "tidegauge[notebook]").get_ipython()
     with watched.record() as recording:
         done = shell.run_cell(cell)
