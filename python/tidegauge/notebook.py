@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import UsageError
 from .libraries import library
-from .sizes import human_bytes
+from .sizes import counted, human_bytes
 from .table import text_rows
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def table_html(table: "Table") -> str:
     names = table.column_names
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in text_rows(table.rows(0, _HTML_ROWS)))
-    rest = f"<p>{table.num_rows:,} rows" + (", cut at the limit" if table.is_truncated else "") + "</p>"
+    rest = f"<p>{counted(table.num_rows, 'row')}" + (", cut at the limit" if table.is_truncated else "") + "</p>"
     return f'<div style="{_STYLE};overflow-x:auto">{_TABLE}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}</div>'
 
 

@@ -13,6 +13,7 @@ from . import _engine, from_json
 from .arguments import Place, device_of, place_of
 from .errors import Error, LimitError, UnreadableError, UsageError
 from .results import Diff, Later
+from .sizes import with_article
 from .trace import Trace
 
 Source = Union[str, "os.PathLike[str]", "os.PathLike[bytes]", bytes, bytearray, memoryview, IO[bytes], dict[str, Any], list[Any]]
@@ -95,7 +96,7 @@ def _opened(source: Source, name: str, rules: str) -> tuple[list[_engine.Trace],
         return *_engine.open_objects(source, name, rules), source
     read = getattr(source, "read", None)
     if read is None:
-        raise UsageError(f"cannot open a {type(source).__name__}",
+        raise UsageError(f"cannot open {with_article(type(source).__name__)}",
                          advice="Give a path, bytes, a binary file object, or the dict of torch.cuda.memory._snapshot()")
     data = _bytes_of(source)
     return *_engine.open_bytes(data, name, rules), data

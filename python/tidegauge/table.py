@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Optional, Sequence,
 
 from .errors import UsageError
 from .libraries import library
+from .sizes import counted
 
 if TYPE_CHECKING:
     from . import _engine
@@ -164,7 +165,7 @@ class Table:
 
     def __repr__(self) -> str:
         names = self.column_names[:_SHOWN_COLUMNS]
-        head = f"<{_plural(self.num_rows, 'row')} of {_short(self._name)}>"
+        head = f"<{counted(self.num_rows, 'row')} of {_short(self._name)}>"
         shown = [tuple(map(_cell, row[: len(names)])) for row in self.rows(0, _SHOWN_ROWS)]
         if not names or not shown:
             return head
@@ -182,10 +183,6 @@ class Table:
         from .notebook import table_html
 
         return table_html(self)
-
-
-def _plural(count: int, one: str) -> str:
-    return f"{count:,} {one}" + ("" if count == 1 else "s")
 
 
 def _short(name: str) -> str:

@@ -18,6 +18,8 @@ import time
 from dataclasses import asdict, dataclass
 from types import FrameType
 
+from tidegauge.sizes import counted
+
 from . import _children, _live, _uncaught
 from ._request import least_request
 from ._write_oom import Failure, Stack, write_oom
@@ -71,7 +73,7 @@ class OomHook:
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else "armed"
-        return f"<OomHook {state}: {self.ooms} out of memory, {len(self.files)} files in {self.settings.folder}>"
+        return f"<OomHook {state}: {self.ooms} out of memory, {counted(len(self.files), 'file')} in {self.settings.folder}>"
 
     def observe(self, device: int, segment: int, total: int, free: int, stack: Stack = ()) -> None:
         """PyTorch's observer. Returns at once unless this failure is the first or a worse one.

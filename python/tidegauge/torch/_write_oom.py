@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tidegauge.sizes import human_bytes
+from tidegauge.sizes import counted, human_bytes
 
 from . import _files, _host, _live, _plan
 from ._engine import Report, report_of
@@ -202,7 +202,7 @@ def _holder(report: Report, device: int, top: list[LiveHolder]) -> str:
     """The largest holder as the report has it; without a report, of the snapshot's blocks."""
     rows = _of_device(report, device, "holders_at_oom", "rows") or _of_device(report, device, "holders_at_peak", "rows")
     found = [LiveHolder(row["bytes"], row["blocks"], row["label"]) for row in rows[:1]] or top
-    return "".join(f"; largest holder: {human_bytes(each.bytes)} in {each.blocks} blocks, {each.label}"
+    return "".join(f"; largest holder: {human_bytes(each.bytes)} in {counted(each.blocks, 'block')}, {each.label}"
                    for each in found)
 
 

@@ -80,6 +80,18 @@ class OutOfMemory(programs.TorchTest):
                 if history:
                     self.assertEqual(self.report(path)["devices"][0]["ooms"][0]["requested_bytes"], requested)
 
+    def test_one_block_is_singular(self):
+        done = self.run_torch("""
+            import tidegauge.torch
+            hook = tidegauge.torch.on_oom(OUT, keep_free_bytes=0, report=False)
+            """, EAT, """
+            one = torch.empty(4 << 20, dtype=torch.uint8, device="cuda")
+            fails(lambda: torch.empty(1 << 40, dtype=torch.uint8, device="cuda"))
+            give(text=repr(hook))
+        """)
+        self.assertIn("largest holder: 4.00 MiB in 1 block, ", done.err)
+        self.assertIn("2 files in", done["text"])
+
     def test_worse_is_judged_by_the_request(self):
         """24 MiB above 236 is worse than 3 MiB above 240, although the segment of the 3 MiB has 20."""
         programs_of = {"small_first": "small(); large()", "large_first": "large(); small()"}

@@ -255,7 +255,7 @@ class Exceptions(unittest.TestCase):
 
     def test_each_can_be_pickled(self):
         own = {tidegauge.torch.MemoryGrowth: (1, 2.5, 8, ["+1 B  a"]),
-               tidegauge.torch.MemoryLimitExceeded: (1, 5 << 20, 4 << 20, ["1 B in 1 blocks  a"])}
+               tidegauge.torch.MemoryLimitExceeded: (1, 5 << 20, 4 << 20, ["1 B in 1 block  a"])}
         kinds = set(self.kinds())
         self.assertLessEqual({*own, tidegauge.UsageError, tidegauge.LimitError}, kinds)
         for kind in kinds:
