@@ -26,6 +26,7 @@ THEMES: dict[str, dict[str, str]] = {
 
 WIDTH, HEIGHT = 800, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 84, 16, 64, 40
+PLOT_AREA = _LEFT, WIDTH - _RIGHT, _TOP, HEIGHT - _BOTTOM  # left, right, top, bottom of the curves
 _BAR_ROW = 26
 _NAME = 44  # characters of the name of a bar
 

@@ -14,6 +14,7 @@ CASES = [
      "matplotlib is not installed. Run: pip install 'tidegauge[plot]', or take backend='svg'."),
     ("tidegauge.notebook.View._ipython_display_(t.view())", "IPython",
      "IPython is not installed. Run: pip install 'tidegauge[notebook]'."),
+    ("t.plot.widget()", "anywidget", "anywidget is not installed. Run: pip install 'tidegauge[notebook]'."),
     ("tidegauge.notebook.tidegauge_cell('', '1')", "IPython",
      "IPython is not installed. Run: pip install 'tidegauge[notebook]'."),
     ("import tidegauge.callbacks.hugging_face", "transformers",
