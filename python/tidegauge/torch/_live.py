@@ -94,6 +94,14 @@ def stop_history() -> None:
     _ring.clear()
 
 
+def events_made(device: int) -> int:
+    """How many events the allocator of a device has had, by its counters; those of expandable segments are not counted."""
+    counts = stats(device)
+    made = counts.get("allocation.all.allocated", 0) + counts.get("allocation.all.freed", 0)
+    made += counts.get("active.all.freed", 0) + counts.get("num_ooms", 0)
+    return made + counts.get("segment.all.allocated", 0) + counts.get("segment.all.freed", 0)
+
+
 def events_at_most() -> int:
     """An upper bound of the events that a snapshot of this moment has; 0 without history.
 

@@ -276,5 +276,19 @@ class Import(unittest.TestCase):
         self.assertEqual(out.strip(), "[]")
 
 
+class Trim(unittest.TestCase):
+    def test_events_without_times_are_counted(self):
+        """PyTorch 2.1 has no times: the newest events are those of the block."""
+        from tidegauge.torch._record import _keep_since
+        actions = ["segment_alloc", "alloc", "snapshot", "alloc", "free_requested", "snapshot", "free_completed"]
+        for since, kept in ((0, 0), (1, 1), (2, 3), (3, 4), (4, 6), (99, 7)):
+            snapshot = {"device_traces": [[{"action": action} for action in actions], []]}
+            _keep_since(snapshot, 5, [since], 100)
+            self.assertEqual(snapshot["device_traces"], [[{"action": action} for action in actions[7 - kept:]], []])
+        timed = {"device_traces": [[{"action": "alloc", "time_us": time} for time in (3, 7, 4, 9)]]}
+        _keep_since(timed, 5, [0], 2)
+        self.assertEqual([event["time_us"] for event in timed["device_traces"][0]], [4, 9])
+
+
 if __name__ == "__main__":
     unittest.main()
