@@ -182,7 +182,8 @@ class Uncaught(unittest.TestCase):
         begin = "CUDA out of memory. Tried to allocate"
         for text, figures in ((f"{begin} 16.00 MiB. GPU 1 has a total capacty of 79.10 GiB", (1, 16 << 20)),
                               (f"{begin} 2.50 GiB. GPU 0 has a total capacity of 79.10 GiB", (0, 5 << 29)),
-                              (f"{begin} 512 bytes. GPU 3 has", (3, 512)), (f"{begin} 4194304.00 GiB. GPU 2 has", (2, 0)), ("another kind of text", (0, 0))):
+                              (f"{begin} 512 bytes. GPU 3 has", (3, 512)), (f"{begin} 512 bytes. GPU \x01 has", (1, 512)),
+                              (f"{begin} 512 bytes. GPU \n has", (10, 512)), (f"{begin} 512 bytes. GPU ", (0, 512)), (f"{begin} 4194304.00 GiB. GPU 2 has", (2, 0)), ("another kind of text", (0, 0))):
             self.assertEqual(_uncaught.figures_of(text), figures)
 
     def test_the_stack_begins_where_it_was_raised(self):
