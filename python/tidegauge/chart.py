@@ -13,6 +13,7 @@ from typing import Any, Optional, Sequence, Union
 from xml.sax.saxutils import escape
 
 from .errors import UsageError
+from .libraries import library
 from .sizes import human_bytes
 
 # The page's colours (web/src/styles/base/tokens.css).
@@ -25,6 +26,7 @@ THEMES: dict[str, dict[str, str]] = {
 
 WIDTH, HEIGHT = 800, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 84, 16, 64, 40
+PLOT_AREA = _LEFT, WIDTH - _RIGHT, _TOP, HEIGHT - _BOTTOM  # left, right, top, bottom of the curves
 _BAR_ROW = 26
 _NAME = 44  # characters of the name of a bar
 
@@ -34,6 +36,10 @@ def theme_of(name: str) -> dict[str, str]:
     if name not in THEMES:
         raise UsageError(f"there is no theme {name!r}", advice="Give 'light' or 'dark'")
     return THEMES[name]
+
+
+def _matplotlib_figure() -> Any:
+    return library("matplotlib.figure", "tidegauge[plot]", otherwise="take backend='svg'")
 
 
 class Svg(str):
@@ -89,11 +95,9 @@ class Chart:
 
     def figure(self, theme: str = "light", axes: Any = None) -> Any:
         """As a matplotlib Figure; with `axes`, drawn there."""
-        import importlib
-
         colours = theme_of(theme)
         if axes is None:
-            figure = importlib.import_module("matplotlib.figure").Figure(figsize=(8, 3.2), layout="constrained")
+            figure = _matplotlib_figure().Figure(figsize=(8, 3.2), layout="constrained")
             axes = figure.subplots()
             figure.set_facecolor(colours["surface"])
         for curve in self.curves:
@@ -175,12 +179,10 @@ class Bars:
 
     def figure(self, theme: str = "light", axes: Any = None) -> Any:
         """As a matplotlib Figure; with `axes`, drawn there."""
-        import importlib
-
         colours = theme_of(theme)
         is_own = axes is None
         if is_own:
-            figure = importlib.import_module("matplotlib.figure").Figure(figsize=(8, 0.8 + 0.32 * len(self.rows)), layout="constrained")
+            figure = _matplotlib_figure().Figure(figsize=(8, 0.8 + 0.32 * len(self.rows)), layout="constrained")
             figure.suptitle(self.title, x=0.02, ha="left", color=colours["ink"], fontsize="medium", fontweight="bold")
             axes = figure.subplots()
             figure.set_facecolor(colours["surface"])

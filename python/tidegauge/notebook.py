@@ -6,13 +6,14 @@
 """
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from .sizes import human_bytes
+from .errors import UsageError
+from .libraries import library
+from .sizes import counted, human_bytes
 from .table import text_rows
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def table_html(table: "Table") -> str:
     names = table.column_names
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in text_rows(table.rows(0, _HTML_ROWS)))
-    rest = f"<p>{table.num_rows:,} rows" + (", cut at the limit" if table.is_truncated else "") + "</p>"
+    rest = f"<p>{counted(table.num_rows, 'row')}" + (", cut at the limit" if table.is_truncated else "") + "</p>"
     return f'<div style="{_STYLE};overflow-x:auto">{_TABLE}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}</div>'
 
 
@@ -123,7 +124,7 @@ class View:
             port, path = self._place()
             sys.modules["google.colab"].output.serve_kernel_port_as_iframe(int(port), path=path, height=self._height_pixels)
             return
-        shown = importlib.import_module("IPython.display")
+        shown = library("IPython.display", "tidegauge[notebook]")
         shown.display(shown.HTML(self._repr_html_()))
 
     def __repr__(self) -> str:
@@ -142,8 +143,8 @@ def tidegauge_cell(line: str, cell: str) -> Any:
 
     name = line.strip() or "_trace"
     if not name.isidentifier():
-        raise ValueError(f"%%tidegauge takes the name of a variable, not {name!r}")
-    shell = importlib.import_module("IPython").get_ipython()
+        raise UsageError(f"%%tidegauge takes the name of a variable, not {name!r}")
+    shell = library("IPython", "tidegauge[notebook]").get_ipython()
     with watched.record() as recording:
         done = shell.run_cell(cell)
     shell.user_ns[name] = recording.trace

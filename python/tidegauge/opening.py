@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import json
 import os
 import stat
@@ -12,6 +13,7 @@ from . import _engine, from_json
 from .arguments import Place, device_of, place_of
 from .errors import Error, LimitError, UnreadableError, UsageError
 from .results import Diff, Later
+from .sizes import with_article
 from .trace import Trace
 
 Source = Union[str, "os.PathLike[str]", "os.PathLike[bytes]", bytes, bytearray, memoryview, IO[bytes], dict[str, Any], list[Any]]
@@ -37,7 +39,8 @@ def open(source: Source, *, name: Optional[str] = None, pick: Optional[int] = No
 
     Raises:
         UnreadableError: It is damaged, or something else.
-        UsageError: It has several snapshots or processes and neither `pick` nor `pid` says which.
+        UsageError: It has several snapshots or processes and neither `pick` nor `pid` says which. Or it is a file of
+            `tidegauge wss -o`, which `tidegauge.wss` opens.
         LimitError: It does not fit into memory.
     """
     traces = open_all(source, name=name, categories=categories, keep_source=keep_source)
@@ -67,6 +70,8 @@ def open_all(source: Source, *, name: Optional[str] = None, categories: Optional
         traces, said, kept = _opened(source, shown, rules)
     except Error as error:
         error.file = error.file or shown
+        if isinstance(error, UnreadableError):
+            _raise_if_other_kind(source, error.file)
         raise
     for text in said:
         warnings.warn(text, RuntimeWarning, stacklevel=3)
@@ -91,10 +96,31 @@ def _opened(source: Source, name: str, rules: str) -> tuple[list[_engine.Trace],
         return *_engine.open_objects(source, name, rules), source
     read = getattr(source, "read", None)
     if read is None:
-        raise UsageError(f"cannot open a {type(source).__name__}",
+        raise UsageError(f"cannot open {with_article(type(source).__name__)}",
                          advice="Give a path, bytes, a binary file object, or the dict of torch.cuda.memory._snapshot()")
     data = _bytes_of(source)
     return *_engine.open_bytes(data, name, rules), data
+
+
+def _raise_if_other_kind(source: Any, shown: str) -> None:
+    """Some files of Tidegauge are opened by another call, or not from memory."""
+    from .working_set import is_measurement
+
+    beginning = b""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        beginning = bytes(source[:32])
+    elif isinstance(source, (str, os.PathLike)) and not _is_pipe(os.fsdecode(source)):
+        with contextlib.suppress(OSError), builtins.open(source, "rb") as file:
+            beginning = file.read(32)
+    elif hasattr(source, "seek"):
+        with contextlib.suppress(OSError, ValueError):
+            source.seek(0)
+            beginning = source.read(32)
+    if is_measurement(beginning):
+        raise UsageError("this is a measurement of a working set of host memory, not of GPU memory",
+                         advice="Open it with tidegauge.wss(path)", file=shown) from None
+    if beginning.startswith(b"SQLite format 3\0") and not isinstance(source, (str, os.PathLike)):
+        raise UsageError("a recording is read from its file, not from memory", advice="Give its path", file=shown) from None
 
 
 def _is_pipe(path: str) -> bool:

@@ -34,6 +34,16 @@ class Plot:
         """
         return _drawn(self.timeline_chart(device, columns), theme, backend, axes)
 
+    def widget(self, *, device: Optional[int] = None, theme: str = "light") -> Any:
+        """The timeline as a widget of a notebook: its `step` is the step that was clicked, -1 before the first click.
+
+        Raises:
+            MissingFeatureError: anywidget is not installed.
+        """
+        from .widget import timeline_widget
+
+        return timeline_widget(self._trace, self._trace._device(device), theme)
+
     def timeline_chart(self, device: Optional[int] = None, columns: int = 800) -> Chart:
         """What `timeline` draws, as data."""
         trace = self._trace
@@ -88,7 +98,7 @@ def _drawn(chart: Union[Chart, Bars], theme: str, backend: str, axes: Any) -> An
         return chart.svg(theme)
     try:
         return chart.figure(theme, axes)
-    except ImportError:
+    except (MissingFeatureError, ImportError):
         if backend == "auto" and axes is None:
             return chart.svg(theme)
-        raise MissingFeatureError("matplotlib is not installed", advice="Run: pip install 'tidegauge[plot]', or take backend='svg'") from None
+        raise

@@ -170,7 +170,7 @@ def _force(outcome: Any, error: BaseException) -> None:
 
 def _check(limits: _Limits, watch: Any) -> None:
     from .torch import _live
-    from .sizes import human_bytes
+    from .sizes import counted, human_bytes
     from .torch._limit import holders_at_peak
     from .torch._holders import holders
     from .torch._snapshot import snapshot
@@ -187,7 +187,7 @@ def _check(limits: _Limits, watch: Any) -> None:
             held = holders(snapshot(events=False), device)[:3]
             pytest.fail("\n  ".join([f"{human_bytes(left)} that the test allocated on cuda:{device} stayed. "
                                      "The largest holders now:",
-                                     *(f"{human_bytes(each.bytes)} in {each.blocks} blocks  {each.label}"
+                                     *(f"{human_bytes(each.bytes)} in {counted(each.blocks, 'block')}  {each.label}"
                                        for each in held)]), pytrace=False)
 
 

@@ -34,6 +34,16 @@ def bytes_of(size: Optional[Size], name: str = "size") -> Optional[int]:
     return found
 
 
+def counted(number: int, noun: str) -> str:
+    """ "1 block", "2,000 blocks"."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def with_article(noun: str) -> str:
+    """ "an int", "a str"."""
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
+
+
 def human_bytes(size: Optional[int]) -> str:
     """The size for people, with four digits: 34,53 GiB is "34.53 GiB"; "unknown" for None."""
     if size is None:

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Optional, Sequence, Union
 
-from .errors import MissingFeatureError, UsageError
+from .errors import UsageError
+from .libraries import library
+from .sizes import counted
 
 if TYPE_CHECKING:
     from . import _engine
@@ -129,7 +131,7 @@ class Table:
         Raises:
             MissingFeatureError: pyarrow is not installed.
         """
-        return _library("pyarrow", "arrow").table(self)
+        return library("pyarrow", "tidegauge[arrow]").table(self)
 
     def to_polars(self) -> Any:
         """As a polars.DataFrame.
@@ -137,8 +139,7 @@ class Table:
         Raises:
             MissingFeatureError: polars is not installed.
         """
-        polars = _library("polars", "polars")
-        return polars.DataFrame(self)
+        return library("polars", "tidegauge[polars]").DataFrame(self)
 
     def to_pandas(self) -> Any:
         """As a pandas.DataFrame; texts are categories, and columns with NULL have pandas' nullable types.
@@ -146,7 +147,7 @@ class Table:
         Raises:
             MissingFeatureError: pandas or pyarrow is not installed.
         """
-        pandas = _library("pandas", "pandas")
+        pandas = library("pandas", "tidegauge[pandas]")
         nullable = {"int64": pandas.Int64Dtype(), "uint32": pandas.UInt32Dtype()}
         arrow = self.to_arrow()
         frame = {}
@@ -164,7 +165,7 @@ class Table:
 
     def __repr__(self) -> str:
         names = self.column_names[:_SHOWN_COLUMNS]
-        head = f"<{_plural(self.num_rows, 'row')} of {_short(self._name)}>"
+        head = f"<{counted(self.num_rows, 'row')} of {_short(self._name)}>"
         shown = [tuple(map(_cell, row[: len(names)])) for row in self.rows(0, _SHOWN_ROWS)]
         if not names or not shown:
             return head
@@ -182,19 +183,6 @@ class Table:
         from .notebook import table_html
 
         return table_html(self)
-
-
-def _library(name: str, extra: str) -> Any:
-    import importlib
-
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise MissingFeatureError(f"{name} is not installed", advice=f"Run: pip install 'tidegauge[{extra}]'") from None
-
-
-def _plural(count: int, one: str) -> str:
-    return f"{count:,} {one}" + ("" if count == 1 else "s")
 
 
 def _short(name: str) -> str:

@@ -8,7 +8,7 @@ from . import from_json
 from .errors import Error, UsageError
 from .results import Fragmentation, Growth, Holder, Later, OutOfMemory, Peak, Report, Verification, WhatIf
 from .arguments import Place, place_of, step_of, texts_of
-from .sizes import Size, bytes_of, human_bytes
+from .sizes import Size, bytes_of, counted, human_bytes
 from .table import Table
 
 if TYPE_CHECKING:
@@ -304,7 +304,7 @@ class Trace:
         if self.closed:
             return f"<tidegauge.Trace {self.name}, closed>"
         rows = {one["name"]: one["rows"] for one in self._about["tables"]}
-        parts = [f"{rows['events']:,} events", f"{rows['allocations']:,} allocations"]
+        parts = [counted(rows["events"], "event"), counted(rows["allocations"], "allocation")]
         for row in self.devices.select("name", "peak_active_bytes"):
             parts.append(f"{row[0]} peak {human_bytes(row[1])}")
         return f"<tidegauge.Trace {self.name}: {', '.join(parts)}>"

@@ -1,14 +1,17 @@
 """Host memory that a process touches.
 
     tidegauge.wss(os.getpid(), 1.0).touched_bytes
+    tidegauge.wss("mysqld.jsonl").touched_bytes       # measured before, by `tidegauge wss -o`
 """
 from __future__ import annotations
 
 import json
+import os
+import stat
 from dataclasses import dataclass, field
-from typing import Any, Mapping, Optional
+from typing import Any, Mapping, Optional, Union
 
-from .errors import UsageError
+from .errors import UnreadableError, UsageError
 from .programs import run
 
 
@@ -37,21 +40,69 @@ class WorkingSet:
         return dict(self._data)
 
 
-def wss(pid: int, seconds: float = 0.1, *, backend: str = "auto") -> WorkingSet:
+def wss(pid: Union[int, str, "os.PathLike[str]"], seconds: float = 0.1, *, backend: str = "auto") -> WorkingSet:
     """How much host memory a process touches within some seconds.
 
     Args:
-        pid: Of the process; os.getpid() is this one.
+        pid: Of the process; os.getpid() is this one. Or the path of a file that `tidegauge wss -o` wrote: nothing is
+            measured then, the figures are those of its last window, and to_dict()["rows"] has all of them.
         seconds: Length of the window.
         backend: "auto", or one of `tidegauge wss --probe`.
 
     Raises:
         UsageError: There is no such process, or the window is not a number of seconds above 0.
         MissingFeatureError: This machine, or this user, cannot measure it.
+        UnreadableError: The file is damaged, or something else.
     """
+    if isinstance(pid, (str, os.PathLike)):
+        return _saved(os.fspath(pid))
     data = json.loads(run(["wss", "--json", "--backend", backend, str(int(pid)), repr(float(seconds))]))
     if not data["rows"]:
         raise UsageError(f"process {pid} ended before it was measured")
+    return _of(data)
+
+
+def _of(data: Mapping[str, Any]) -> WorkingSet:
     row = data["rows"][-1]
-    return WorkingSet(data["pid"], row["bytes"]["referenced"], row["bytes"]["rss"], row["estimate_s"],
-                      bool(row["error"]["at_least"]), data["backend"], data)
+    return WorkingSet(data["pid"], row["bytes"].get("referenced"), row["bytes"]["rss"], row["estimate_s"],
+                      bool(row["error"].get("at_least")), data["backend"], data)
+
+
+def _saved(path: str) -> WorkingSet:
+    """A file of `tidegauge wss -o`: a head, then a row per line. A last line that is still being written is left out."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise UnreadableError("this is a folder, a pipe or a device, not a file of `tidegauge wss -o`", file=path)
+        with open(path, "rb") as file:
+            if not is_measurement(file.read(len(BEGINNING))):
+                raise UnreadableError("this is not a file of `tidegauge wss -o`", file=path,
+                                      advice="Open snapshots and recordings with tidegauge.open()")
+            file.seek(0)
+            lines = file.read().split(b"\n")
+    except OSError as error:
+        raise UnreadableError(error.strerror or str(error), file=path) from None
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            if line.strip():
+                found.append(json.loads(line))
+        except ValueError:
+            if number < len(lines):
+                raise UnreadableError(f"line {number} is not JSON", file=path) from None
+    head, rows = found[0], found[1:]
+    if head["tidegauge_wss"] != 1:
+        raise UnreadableError(f"it has version {head['tidegauge_wss']}, and this Tidegauge reads version 1", file=path)
+    if not rows:
+        raise UnreadableError("no window was measured before it ended", file=path)
+    try:
+        return _of({**head, "rows": rows})
+    except (KeyError, TypeError, AttributeError):
+        raise UnreadableError("a row lacks a field", file=path, advice="Run: tidegauge wss FILE") from None
+
+
+BEGINNING = b'{"tidegauge_wss":'
+
+
+def is_measurement(beginning: bytes) -> bool:
+    """Whether a file that begins so is one of `tidegauge wss -o`."""
+    return beginning.startswith(BEGINNING)

@@ -3,7 +3,7 @@
 namespace tidegauge::analysis {
 
 Judgement judgeOom(const AnalysedTrace& analysed, const DeviceSummary& summary, size_t oom,
-                   std::optional<uint64_t> total_bytes, Replays replays) {
+                   std::optional<uint64_t> total_bytes, const ReplayWish& replays) {
   const DeviceAnalysis& device = *summary.device;
   Judgement judgement;
   judgement.verdict.emplace(verdictOf(analysed, device, summary.ooms[oom],
@@ -15,7 +15,7 @@ Judgement judgeOom(const AnalysedTrace& analysed, const DeviceSummary& summary, 
 }
 
 Judgement judge(const AnalysedTrace& analysed, const DeviceSummary& summary,
-                std::optional<uint64_t> total_bytes, Replays replays) {
+                std::optional<uint64_t> total_bytes, const ReplayWish& replays) {
   if (!summary.ooms.empty())
     return judgeOom(analysed, summary, summary.worst_oom, total_bytes, replays);
   Judgement judgement;

@@ -18,9 +18,11 @@ struct Judgement {
 };
 // On the worst event, if there is one. `total_bytes` of the device, if the user gave it.
 Judgement judge(const AnalysedTrace& analysed, const DeviceSummary& summary,
-                std::optional<uint64_t> total_bytes = {}, Replays replays = Replays::kNone);
+                std::optional<uint64_t> total_bytes = {},
+                const ReplayWish& replays = Replays::kNone);
 // On summary.ooms[oom].
 Judgement judgeOom(const AnalysedTrace& analysed, const DeviceSummary& summary, size_t oom,
-                   std::optional<uint64_t> total_bytes = {}, Replays replays = Replays::kNone);
+                   std::optional<uint64_t> total_bytes = {},
+                   const ReplayWish& replays = Replays::kNone);
 
 }  // namespace tidegauge::analysis

@@ -43,7 +43,7 @@ void addMemory(Lines& lines, const model::ProcessLedger& ledger) {
                             base::humanBytes(sum.peak_bytes), base::withCommas(sum.failures)));
     }
   for (const auto& [code, count] : ledger.failuresByCode())
-    lines.add(fmt::format("  code {} returned {} times", code, base::withCommas(count)));
+    lines.add(fmt::format("  code {} returned {}", code, base::counted(count, "time")));
 }
 
 void addStacks(Lines& lines, const record::Session& session, const model::ProcessLedger& ledger) {

@@ -167,9 +167,21 @@ class Errors(unittest.TestCase):
         self.refused(b"", tidegauge.UnreadableError, "empty")
         self.refused(b"\x80\x04cos\nsystem\n.", tidegauge.UnreadableError, "")
         self.refused({}, tidegauge.UnreadableError, "segments")
-        self.refused(3, tidegauge.UsageError, "cannot open a int")
+        self.refused(3, tidegauge.UsageError, "cannot open an int")
         self.refused(io.StringIO("text"), tidegauge.UsageError, "binary")
         self.refused(OOM, tidegauge.UnreadableError, "no/such/rules: No such file", categories="no/such/rules")
+
+    def test_one_is_singular(self):
+        """In a trace of one event, of one allocation; in types of every first letter."""
+        source = objects(OOM)
+        events = source["device_traces"][0]
+        source["device_traces"][0] = [next(event for event in events if event["action"] == "alloc")]
+        source["segments"] = []
+        trace = tidegauge.open(source)
+        self.assertIn(": 1 event, 1 allocation, ", repr(trace))
+        self.assertIn("<p>1 row</p>", trace.sql("SELECT 1")._repr_html_())
+        for value, text in ((3, "an int"), (3.5, "a float"), ((), "a tuple"), (object(), "an object")):
+            self.refused(value, tidegauge.UsageError, f"cannot open {text}")
 
     def test_a_cut_file_names_the_place(self):
         whole = unpacked(OOM)

@@ -1,4 +1,5 @@
 """The module among processes: import, Ctrl-C, fork, threads, the end of the interpreter; and the command's programs."""
+import json
 import os
 import pathlib
 import re
@@ -14,6 +15,11 @@ import urllib.request
 import tidegauge
 from package import OOM, ROOT, objects
 
+# What `import tidegauge` loads of itself; the rest comes when it is used.
+EAGER = ["_engine", "arguments", "errors", "from_json", "libraries", "opening", "results", "sizes", "table", "trace"]
+# Parts of Python that cost milliseconds, or start threads or programs.
+SLOW = {"asyncio", "concurrent", "ctypes", "email", "http", "logging", "multiprocessing", "pickle", "socket", "sqlite3", "ssl",
+        "subprocess", "tempfile", "threading", "unittest", "urllib", "xml", "zipfile"}
 ENDLESS = "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT max(x) FROM r"
 
 
@@ -26,14 +32,23 @@ def python(code, **more):
 
 class Interpreter(unittest.TestCase):
     def test_import_needs_no_library(self):
+        """Counts stand for its time, which docs/performance.md has: a busy machine cannot change them."""
         code, said = python("""
-            import sys
+            import json, sys  # tidegauge needs json in any case
+            before = set(sys.modules)
             import tidegauge
-            extra = [name for name in ("numpy", "pandas", "pyarrow", "polars", "matplotlib", "torch", "IPython", "subprocess") if name in sys.modules]
-            print(extra, tidegauge.__version__)
+            print(json.dumps(sorted(set(sys.modules) - before)), tidegauge.__version__)
         """)
         self.assertEqual(code, 0, said)
-        self.assertRegex(said, r"^\[\] \d+\.\d+\.\d+$")
+        self.assertRegex(said, r"\] \d+\.\d+\.\d+$")
+        loaded = json.loads(said[:said.rindex("]") + 1])
+        own = [name for name in loaded if name.startswith("tidegauge")]
+        self.assertEqual(own, ["tidegauge", *(f"tidegauge.{name}" for name in EAGER)])
+        others = {name.partition(".")[0] for name in loaded} - {"tidegauge"}
+        self.assertEqual(others - set(sys.stdlib_module_names), set())  # numpy, torch, pyarrow, pandas, matplotlib, …
+        self.assertEqual(others & SLOW, set())
+        # Python 3.11 has 45, most of them for dataclasses and typing.
+        self.assertLessEqual(len(loaded) - len(own), 60, loaded)
 
     def test_ctrl_c_ends_a_query(self):
         child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(f"""

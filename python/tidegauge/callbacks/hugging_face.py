@@ -7,10 +7,13 @@ import sys
 from types import FrameType
 from typing import Any
 
-from transformers import TrainerCallback
-from transformers.trainer_callback import CallbackHandler
-
+from ..libraries import library
 from ._common import Watch
+
+library("transformers", "transformers")  # first: without it this says what to install
+
+from transformers import TrainerCallback  # noqa: E402
+from transformers.trainer_callback import CallbackHandler  # noqa: E402
 
 
 class MemoryCallback(TrainerCallback):  # type: ignore[misc, unused-ignore]

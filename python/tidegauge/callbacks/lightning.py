@@ -8,7 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ..errors import MissingFeatureError
+from ..libraries import library
 from ._common import Watch
 
 
@@ -18,12 +18,7 @@ def _library() -> Any:
         if name in sys.modules:
             return sys.modules[name]
     name = "lightning.pytorch" if importlib.util.find_spec("lightning") else "pytorch_lightning"
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name not in ("lightning", "pytorch_lightning"):
-            raise
-        raise MissingFeatureError("Lightning is not installed", advice="Run: pip install lightning") from None
+    return library(name, "lightning", called="Lightning")
 
 
 if TYPE_CHECKING:

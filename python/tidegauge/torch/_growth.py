@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 from tidegauge import Error
-from tidegauge.sizes import human_bytes
+from tidegauge.sizes import counted, human_bytes
 
 from . import _live
 from ._holders import LiveHolder, holders
@@ -154,7 +154,7 @@ class assert_no_growth:
         self._history.stop()
         wanted = self._warmup + self._steps
         if kind is None and self._seen < wanted:
-            raise Error(f"assert_no_growth() saw {self._seen} steps of {wanted}: "
+            raise Error(f"assert_no_growth() saw {counted(self._seen, 'step')} of {wanted}: "
                         "call tidegauge.torch.step() after each")
 
     def __iter__(self) -> Iterator[int]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tidegauge import Error
 from tidegauge.errors import UsageError
-from tidegauge.sizes import Size, bytes_of, human_bytes
+from tidegauge.sizes import Size, bytes_of, counted, human_bytes
 
 from . import _live
 from ._engine import open_trace
@@ -91,7 +91,7 @@ def holders_at_peak(device: int, rows: int = 3) -> list[str]:
         found = next(each for each in devices if each["device"] == device)["holders_at_peak"]["rows"]
     except (Error, OSError, LookupError, StopIteration, TypeError):
         return []  # the limit is what matters; without the engine the error has fewer lines
-    return [f"{human_bytes(row['bytes'])} in {row['blocks']} blocks  {row['label']}"
+    return [f"{human_bytes(row['bytes'])} in {counted(row['blocks'], 'block')}  {row['label']}"
             + (f" ‹ {row['caller']}" if row.get("caller") else "") for row in found[:rows]]
 
 

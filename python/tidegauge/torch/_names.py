@@ -7,6 +7,7 @@ that `name()` or `refresh()` saw and that died since keeps its name for the time
 
 from __future__ import annotations
 
+import importlib
 import threading
 import time
 import weakref
@@ -128,41 +129,63 @@ class _Source:
                         yield from entries(value, f"{name}.{state}", "optimizer_state", of=name, state=str(state))
 
 
+class _NamedTensor:
+    """What `name()` was given. A tensor may die before its storage, of which it was a view."""
+
+    def __init__(self, tensor: Any, text: str, kind: str, found: list[Named]) -> None:
+        reductions = importlib.import_module("torch.multiprocessing.reductions")
+        self.tensor = weakref.ref(tensor)
+        self.text, self.kind, self.found = text, kind, found
+        self.storages = [reductions.StorageWeakRef(each.untyped_storage()) for _, each in plain_tensors(tensor, text)
+                         if getattr(each, "is_cuda", False)]
+
+    def alive(self) -> bool:
+        return self.tensor() is not None or not all(each.expired() for each in self.storages)
+
+    def entries(self) -> Iterator[Named]:
+        """Where it lies now; of a tensor that died, what is left of its storages."""
+        tensor = self.tensor()
+        if tensor is not None:
+            yield from entries(tensor, self.text, self.kind)
+        elif len(self.storages) == len(self.found):
+            for storage, each in zip(self.storages, self.found):
+                if not storage.expired():
+                    yield each._replace(time_us=now_us())
+
+
 class _Registry:
     """All names of this process."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.sources: list[_Source] = []
-        self.tensors: list[tuple[weakref.ref[Any], str, str]] = []
+        self.tensors: list[_NamedTensor] = []
         self.seen: deque[Named] = deque(maxlen=SEEN_ENTRIES)
 
-    def resolve(self) -> Iterator[Named]:
-        """Names of what lives now, and of what was seen and lies elsewhere or nowhere now."""
+    def resolve(self) -> Iterator[tuple[Named, bool]]:
+        """Names of what lives now (True), and of what was seen and lies elsewhere or nowhere now (False)."""
         live: set[tuple[int, int, str]] = set()
         for each in self.live():
             live.add((each.device, each.address, each.name))
-            yield each
+            yield each, True
         with self.lock:
             seen = list(self.seen)
         for each in seen:
             if (each.device, each.address, each.name) not in live:
-                yield each
+                yield each, False
 
     def live(self) -> Iterator[Named]:
         with self.lock:
             self.sources = [each for each in self.sources if each.alive()]
-            self.tensors = [each for each in self.tensors if each[0]() is not None]
+            self.tensors = [each for each in self.tensors if each.alive()]
             sources, tensors = list(self.sources), list(self.tensors)
         names: dict[int, str] = {}  # of all models: an optimizer may have come without its own
         for source in sources:
             yield from source.of_model(names)
         for source in sources:
             yield from source.of_optimizers(names)
-        for reference, name, kind in tensors:
-            tensor = reference()
-            if tensor is not None:
-                yield from entries(tensor, name, kind)
+        for tensor in tensors:
+            yield from tensor.entries()
 
     def clear(self) -> None:
         with self.lock:
@@ -227,7 +250,7 @@ def name(tensor: Any, text: str, kind: str = "other") -> Any:
     with registry.lock:
         registry.seen.extend(found)
         if found:
-            registry.tensors.append((weakref.ref(tensor), text, kind))
+            registry.tensors.append(_NamedTensor(tensor, text, kind, found))
     return tensor
 
 

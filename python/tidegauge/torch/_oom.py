@@ -18,7 +18,10 @@ import time
 from dataclasses import asdict, dataclass
 from types import FrameType
 
+from tidegauge.sizes import counted
+
 from . import _children, _live, _uncaught
+from ._request import least_request
 from ._write_oom import Failure, Stack, write_oom
 
 SEEN_STACKS = 4096
@@ -70,12 +73,13 @@ class OomHook:
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else "armed"
-        return f"<OomHook {state}: {self.ooms} out of memory, {len(self.files)} files in {self.settings.folder}>"
+        return f"<OomHook {state}: {self.ooms} out of memory, {counted(len(self.files), 'file')} in {self.settings.folder}>"
 
-    def observe(self, device: int, requested: int, total: int, free: int, stack: Stack = ()) -> None:
+    def observe(self, device: int, segment: int, total: int, free: int, stack: Stack = ()) -> None:
         """PyTorch's observer. Returns at once unless this failure is the first or a worse one.
 
         Args:
+            segment: what the allocator asked of the driver, in bytes; the program may have requested less.
             stack: of the request, innermost frame first; () takes that of the caller.
         """
         start = time.monotonic()
@@ -84,18 +88,22 @@ class OomHook:
             if self.closed or self._writes >= self.settings.max_files:
                 return
             stack = stack or _stack()
-            key = hash(stack) if stack else hash((device, requested))
+            key = hash(stack) if stack else hash((device, segment))
             if key in self._seen or len(self._seen) >= SEEN_STACKS:
                 return
             self._seen.add(key)
-            wanted = _live.stats(device).get("allocated_bytes.all.current", 0) + requested
+            held = _live.stats(device).get("allocated_bytes.all.current", 0)
+            # At least: the allocator may have asked for more than the program.
+            wanted = held + least_request(segment)
             # Another thread that writes now must not wait, nor be waited for.
             if wanted <= self._worst_bytes or not self._busy.acquire(blocking=False):
                 return
             try:
                 self._worst_bytes, self._writes = wanted, self._writes + 1
-                failure = Failure(device, requested, total, free, self._writes, self.ooms, stack, start)
-                self.files += write_oom(failure, self.settings)
+                failure = Failure(device, segment, total, free, self._writes, self.ooms, stack, start)
+                files, requested = write_oom(failure, self.settings)
+                self.files += files
+                self._worst_bytes = max(wanted, held + (requested or 0))
             finally:
                 self._busy.release()
         except KeyboardInterrupt:
@@ -141,10 +149,10 @@ _current: OomHook | None = None
 _attached = False
 
 
-def _observer(device: int, requested: int, total: int, free: int, stack: Stack = ()) -> None:
+def _observer(device: int, segment: int, total: int, free: int, stack: Stack = ()) -> None:
     """The one observer of the process: PyTorch cannot detach any."""
     if _current is not None:
-        _current.observe(device, requested, total, free, stack)
+        _current.observe(device, segment, total, free, stack)
 
 
 def _attach() -> None:

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from ._engine import open_trace
-from ._live import history_on, start_history, stop_history, torch_module
+from ._live import devices, events_made, history_on, start_history, stop_history, torch_module
 from ._snapshot import snapshot
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class Recording:
         self._max_events, self._stacks, self._started = max_events, stacks, False
         self._trace: Trace | None = None
         self._began_us = 0
+        self._made: list[int] = []
 
     @property
     def trace(self) -> Trace:
@@ -65,6 +66,7 @@ class Recording:
         if not history_on():
             start_history(self._max_events, stacks=self._stacks)
             self._started = True
+        self._made = [events_made(device) for device in devices()]
         self._began_us = time.time_ns() // 1000
         return self
 
@@ -73,19 +75,35 @@ class Recording:
         try:
             self.snapshot, self._trace = snapshot(), None
             if not self._started:
-                _keep_since(self.snapshot, self._began_us, self._max_events)
+                since = [events_made(device) - made for device, made in enumerate(self._made)]
+                _keep_since(self.snapshot, self._began_us, since, self._max_events)
         finally:
             if self._started:
                 stop_history()
                 self._started = False
 
 
-def _keep_since(snapshot: dict[str, Any], began_us: int, max_events: int) -> None:
-    """Leaves out events from before that time, and all but the newest `max_events` of each device."""
+def _keep_since(snapshot: dict[str, Any], began_us: int, since: list[int], max_events: int) -> None:
+    """Leaves out events from before that time, and all but the newest `max_events` of each device.
+
+    The events of PyTorch 2.1 have no times. There the newest count, as many as each allocator made `since`.
+    """
     traces = snapshot.get("device_traces", [])
     for i, events in enumerate(traces):
-        first = next((at for at, event in enumerate(events) if event.get("time_us", began_us) >= began_us), len(events))
+        if events and "time_us" not in events[-1]:
+            first = _begin_of_newest(events, since[i] if i < len(since) else 0)
+        else:
+            first = next((at for at, event in enumerate(events) if event["time_us"] >= began_us), len(events))
         traces[i] = events[max(first, len(events) - max_events):]
+
+
+def _begin_of_newest(events: list[dict[str, Any]], count: int) -> int:
+    """Where the newest `count` events of the allocator begin. Marks of snapshots are no events of it."""
+    first = len(events)
+    while first > 0 and count > 0:
+        first -= 1
+        count -= events[first]["action"] != "snapshot"
+    return first
 
 
 class _Record(Recording):

@@ -15,15 +15,31 @@ from ._stream import Items, write_snapshot
 VERSION = 1
 
 
-def _tensors(past: bool) -> Iterator[dict[str, Any]]:
-    for each in registry.resolve() if past else registry.live():
-        yield each.to_dict()
+def _timed_devices(snapshot: dict[str, Any]) -> set[int]:
+    """The devices whose events have times: there a time says which block of an address a name meant."""
+    traces = snapshot.get("device_traces", [])
+    return {device for device, events in enumerate(traces) if events and "time_us" in events[0]}
 
 
-def _tensors_while_writing(past: bool) -> Iterator[dict[str, Any]]:
+def _tensors(timed: set[int]) -> Iterator[dict[str, Any]]:
+    """Names for a snapshot, joined to its blocks by address and time.
+
+    A device without times has the blocks of now alone. There a name of a tensor that died would name a wrong
+    block, so it is left out; so is the time, by which a reader could drop a name.
+    """
+    for each, is_live in registry.resolve() if timed else ((each, True) for each in registry.live()):
+        if each.device in timed:
+            yield each.to_dict()
+        elif is_live:
+            entry = each.to_dict()
+            del entry["time_us"]
+            yield entry
+
+
+def _tensors_while_writing(timed: set[int]) -> Iterator[dict[str, Any]]:
     """Another thread may change an optimizer meanwhile. Then some names are missing, not the file."""
     try:
-        yield from _tensors(past)
+        yield from _tensors(timed)
     except RuntimeError:
         return
 
@@ -34,9 +50,10 @@ def with_names(snapshot: dict[str, Any], lazily: bool = False, past: bool = True
     Args:
         snapshot: changed in place.
         lazily: the names are resolved when the snapshot is written, and are never a list in memory.
-        past: names of tensors that died, too. Without events only a block of now could have them, wrongly.
+        past: names of tensors that died, too, where times place them.
     """
-    tensors = Items(_tensors_while_writing(past)) if lazily else list(_tensors(past))
+    timed = _timed_devices(snapshot) if past else set()
+    tensors = Items(_tensors_while_writing(timed)) if lazily else list(_tensors(timed))
     snapshot["tidegauge"] = {"version": VERSION, "tensors": tensors}
     missing = missing_phases(snapshot.get("external_annotations", []))
     if missing:

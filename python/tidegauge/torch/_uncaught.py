@@ -25,7 +25,8 @@ from ._write_oom import Stack
 EACH_DEVICE = (2, 4)
 
 _ASKED = re.compile(r"Tried to allocate ([\d.]+) (bytes|[KMGT]iB)")
-_DEVICE = re.compile(r"GPU (\d+) has")
+# PyTorch 2.3 writes the number of the device as the character of that code; the text ends at that of device 0.
+_DEVICE = re.compile(r"GPU (?:(\d+)|([\x01-\x2f])) has")
 
 
 def observers_work() -> bool:
@@ -44,7 +45,9 @@ def figures_of(message: str) -> tuple[int, int]:
         requested = bytes_of(size) or 0
     except UsageError:  # an absurd request, above 1 PiB
         requested = 0
-    return int(device[1]) if device else 0, requested
+    if not device:
+        return 0, requested
+    return int(device[1]) if device[1] else ord(device[2]), requested
 
 
 def stack_of(trace: TracebackType | None) -> Stack:

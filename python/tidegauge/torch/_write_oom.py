@@ -12,11 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tidegauge.sizes import human_bytes
+from tidegauge.sizes import counted, human_bytes
 
 from . import _files, _host, _live, _plan
 from ._engine import Report, report_of
 from ._holders import LiveHolder, holders
+from ._request import requested_of
 from ._snapshot import with_names
 from ._stream import write_snapshot
 
@@ -34,10 +35,14 @@ LEAST_REPORT_S = 0.2
 
 @dataclass(frozen=True)
 class Failure:
-    """A request that failed. Sizes in bytes; `start` as of `time.monotonic()`."""
+    """A request that failed. Sizes in bytes; `start` as of `time.monotonic()`.
+
+    `segment` is what the allocator asked of the driver for it: an observer of PyTorch gets no more. A request of
+    4 MiB asks for 20 MiB.
+    """
 
     device: int
-    requested: int
+    segment: int
     total: int
     free: int
     number: int
@@ -66,12 +71,13 @@ class _Found:
     missing: list[str] = field(default_factory=list)
     report: Report = field(default_factory=Report)
     top: list[LiveHolder] = field(default_factory=list)
+    requested: int | None = None
 
 
 def _figures(failure: Failure, found: _Found) -> dict[str, Any]:
     return {
-        "version": 1, "device": failure.device, "requested_bytes": failure.requested,
-        "device_total_bytes": failure.total, "device_free_bytes": failure.free, "failures_so_far": failure.ooms,
+        "version": 1, "device": failure.device, "requested_bytes": found.requested,
+        "segment_bytes": failure.segment, "device_total_bytes": failure.total, "device_free_bytes": failure.free, "failures_so_far": failure.ooms,
         "rank": _host.rank(), "local_rank": os.environ.get("LOCAL_RANK"), "process": os.getpid(),
         "host": _host.host_name(), "time_us": time.time_ns() // 1000, "command": sys.argv,
         "torch": str(_live.torch_module().__version__), "history": found.history, "taken": found.plan.take,
@@ -91,8 +97,8 @@ def _missing(plan: _plan.Plan, history: bool) -> list[str]:
     return missing
 
 
-def write_oom(failure: Failure, settings: Settings) -> list[pathlib.Path]:
-    """Writes what the plan allows, and says five lines; returns the files.
+def write_oom(failure: Failure, settings: Settings) -> tuple[list[pathlib.Path], int | None]:
+    """Writes what the plan allows, and says five lines; returns the files, and the bytes that the program requested.
 
     A disk or a memory that is full in the middle costs the file that was being written. The lines say so.
     """
@@ -119,7 +125,7 @@ def write_oom(failure: Failure, settings: Settings) -> list[pathlib.Path]:
             found.missing.append(f"no report: {found.report.problem}")
     _write_texts(base, failure, found)
     _say(lines_of(failure, found))
-    return found.written
+    return found.written, found.requested
 
 
 def _text_of(error: Exception) -> str:
@@ -138,6 +144,7 @@ def _write_snapshot(base: pathlib.Path, failure: Failure, settings: Settings, fo
             return
         path = base.with_suffix(".pickle")
         taken = with_names(_live.take(found.plan.take == _plan.EVENTS), lazily=True)
+        found.requested = requested_of(taken, failure.device, failure.segment)
         _files.write_whole(path, lambda file: write_snapshot(file, taken))
         found.written.append(path)
         with suppress(Exception):  # one line has less then, the file is there
@@ -195,8 +202,17 @@ def _holder(report: Report, device: int, top: list[LiveHolder]) -> str:
     """The largest holder as the report has it; without a report, of the snapshot's blocks."""
     rows = _of_device(report, device, "holders_at_oom", "rows") or _of_device(report, device, "holders_at_peak", "rows")
     found = [LiveHolder(row["bytes"], row["blocks"], row["label"]) for row in rows[:1]] or top
-    return "".join(f"; largest holder: {human_bytes(each.bytes)} in {each.blocks} blocks, {each.label}"
+    return "".join(f"; largest holder: {human_bytes(each.bytes)} in {counted(each.blocks, 'block')}, {each.label}"
                    for each in found)
+
+
+def _request(segment: int, requested: int | None) -> str:
+    """What the program requested; without events only the segment for it is known."""
+    if requested is None:
+        return f"requested a segment of {human_bytes(segment)}" if segment else "requested an unknown size"
+    if human_bytes(requested) == human_bytes(segment) or not segment:
+        return f"requested {human_bytes(requested)}"
+    return f"requested {human_bytes(requested)} in a segment of {human_bytes(segment)}"
 
 
 def lines_of(failure: Failure, found: _Found) -> list[str]:
@@ -208,8 +224,8 @@ def lines_of(failure: Failure, found: _Found) -> list[str]:
     why = _why(report, device) or "; ".join(found.missing) or "see the report"
     places = " ".join(str(path) for path in found.written) or "nothing was written"
     return [
-        f"cuda:{device} is out of memory (rank {_host.rank()}, process {os.getpid()}): requested "
-        f"{human_bytes(failure.requested)}, the driver had {human_bytes(failure.free)} free of "
+        f"cuda:{device} is out of memory (rank {_host.rank()}, process {os.getpid()}): "
+        f"{_request(failure.segment, found.requested)}, the driver had {human_bytes(failure.free)} free of "
         f"{human_bytes(failure.total)}",
         f"held: {human_bytes(held)} allocated, {human_bytes(reserved)} reserved{_holder(report, device, found.top)}",
         f"why: {why}",

@@ -61,12 +61,13 @@ class Prover {
  public:
   Prover(const AnalysedTrace& analysed, const DeviceAnalysis& device,
          std::optional<uint64_t> capacity_bytes, std::optional<Step> explained,
-         std::vector<Advice>& advice)
+         std::stop_token stop, std::vector<Advice>& advice)
       : analysed_(analysed), device_(device), explained_(explained), advice_(advice) {
     wish_.with_known = true;
     wish_.with_fit = true;
     wish_.capacity_bytes = capacity_bytes;
     wish_.is_own_capacity = true;
+    wish_.effort.stop = std::move(stop);
   }
 
   std::optional<ReplayProof> prove() {
@@ -193,18 +194,19 @@ class Prover {
 }  // namespace
 
 std::optional<ReplayProof> proveAdvice(const AnalysedTrace& analysed, const DeviceAnalysis& device,
-                                       std::optional<uint64_t> capacity_bytes, Replays replays,
-                                       std::optional<Step> explained, std::vector<Advice>& advice) {
+                                       std::optional<uint64_t> capacity_bytes,
+                                       const ReplayWish& replays, std::optional<Step> explained,
+                                       std::vector<Advice>& advice) {
   Step steps = device.totals.steps();
-  bool is_wanted =
-      replays == Replays::kAll || (replays == Replays::kShort && steps <= kMaxProofSteps);
+  bool is_wanted = replays.which == Replays::kAll ||
+                   (replays.which == Replays::kShort && steps <= kMaxProofSteps);
   if (!is_wanted || steps == 0 || !isReplayable(device)) return std::nullopt;
   // With kinds of events missing, the lives are drawn as long as they can have been: a replay of
   // them would prove something about another program.
   model::Bounds bounds = model::boundsOf(device.device);
   if (bounds.active != model::Bound::kExact || bounds.reserved != model::Bound::kExact)
     return std::nullopt;
-  return Prover(analysed, device, capacity_bytes, explained, advice).prove();
+  return Prover(analysed, device, capacity_bytes, explained, replays.stop, advice).prove();
 }
 
 }  // namespace tidegauge::analysis

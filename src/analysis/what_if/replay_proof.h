@@ -10,6 +10,8 @@
 #pragma once
 
 #include <optional>
+#include <stop_token>
+#include <utility>
 #include <vector>
 
 #include "analysis/oom/advice.h"
@@ -26,6 +28,13 @@ enum class Replays : uint8_t {
   kAll,
 };
 
+// The same, and what ends the replays early: nothing is proven then.
+struct ReplayWish {
+  ReplayWish(Replays wanted, std::stop_token token = {}) : which(wanted), stop(std::move(token)) {}
+  Replays which;
+  std::stop_token stop;
+};
+
 struct ReplayProof {
   WhatIf what_if;
 };
@@ -35,7 +44,8 @@ struct ReplayProof {
 // request that the report explains; what does not let that succeed does not help. Absent: not
 // requested, or PyTorch's caching allocator allocated nothing during the recording.
 std::optional<ReplayProof> proveAdvice(const AnalysedTrace& analysed, const DeviceAnalysis& device,
-                                       std::optional<uint64_t> capacity_bytes, Replays replays,
-                                       std::optional<Step> explained, std::vector<Advice>& advice);
+                                       std::optional<uint64_t> capacity_bytes,
+                                       const ReplayWish& replays, std::optional<Step> explained,
+                                       std::vector<Advice>& advice);
 
 }  // namespace tidegauge::analysis

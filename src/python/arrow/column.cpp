@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstring>
-#include <limits>
 
 namespace tidegauge::python {
 namespace {
@@ -129,7 +128,7 @@ void exportColumn(Column&& column, ArrowArray* out) {
 Column TextBuilder::finish() && {
   Column column;
   column.length = count();
-  column.is_large = bytes_.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max());
+  column.is_large = bytes_.size() > narrow_bytes_;
   if (column.is_large) {
     column.data = ownedBuffer(std::move(ends_));
   } else {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -51,9 +52,13 @@ struct Column {
   std::shared_ptr<const Column> dictionary{};  // kDictionary: its texts
 };
 
-// Texts, one after the other.
+// The most bytes of texts that 32-bit offsets reach: utf8. Above, it is large_utf8.
+inline constexpr uint64_t kNarrowTextBytes = std::numeric_limits<int32_t>::max();
+
+// Texts, one after the other. `narrow_bytes`: tests make it small.
 class TextBuilder {
  public:
+  explicit TextBuilder(uint64_t narrow_bytes = kNarrowTextBytes) : narrow_bytes_(narrow_bytes) {}
   void add(std::string_view text) {
     bytes_.append(text);
     ends_.push_back(bytes_.size());
@@ -64,6 +69,7 @@ class TextBuilder {
  private:
   std::string bytes_;
   std::vector<uint64_t> ends_{0};
+  uint64_t narrow_bytes_;
 };
 
 // `is_large`: of the texts of each field, once they are known; else empty.

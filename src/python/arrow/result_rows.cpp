@@ -78,8 +78,8 @@ struct ResultCollector::Collected {
     return declared == query::ColumnKind::kReal ? ArrowType::kDouble : ArrowType::kInt64;
   }
 
-  Column asText() const {
-    TextBuilder builder;
+  Column asText(uint64_t narrow_bytes) const {
+    TextBuilder builder(narrow_bytes);
     int64_t begin = 0;
     for (size_t i = 0; i < tags.size(); ++i) {
       switch (tags[i]) {
@@ -102,11 +102,11 @@ struct ResultCollector::Collected {
     return std::move(builder).finish();
   }
 
-  Column finish() {
+  Column finish(uint64_t narrow_bytes) {
     field.type = type();
     Column column;
     if (field.type == ArrowType::kText) {
-      column = asText();
+      column = asText(narrow_bytes);
     } else {
       for (size_t i = 0; i < tags.size(); ++i) {
         if (tags[i] == CellTag::kNull) values[i] = 0;
@@ -129,7 +129,7 @@ struct ResultCollector::Collected {
   }
 };
 
-ResultCollector::ResultCollector() = default;
+ResultCollector::ResultCollector(uint64_t narrow_bytes) : narrow_bytes_(narrow_bytes) {}
 ResultCollector::~ResultCollector() = default;
 
 void ResultCollector::onColumns(const std::vector<query::QueryColumn>& columns) {
@@ -149,7 +149,7 @@ std::shared_ptr<const Rows> ResultCollector::finish() && {
   std::vector<Field> fields;
   std::vector<Column> columns;
   for (Collected& collected : columns_) {
-    columns.push_back(collected.finish());
+    columns.push_back(collected.finish(narrow_bytes_));
     fields.push_back(std::move(collected.field));
   }
   return std::make_shared<ResultRows>(std::move(fields), std::move(columns), rows_);

@@ -15,7 +15,7 @@ namespace tidegauge::python {
 
 class ResultCollector : public query::RowSink {
  public:
-  ResultCollector();
+  explicit ResultCollector(uint64_t narrow_bytes = kNarrowTextBytes);
   ~ResultCollector() override;
   void onColumns(const std::vector<query::QueryColumn>& columns) override;
   void onRow(std::span<const query::CellView> cells) override;
@@ -25,6 +25,7 @@ class ResultCollector : public query::RowSink {
   struct Collected;
   std::vector<Collected> columns_;
   uint64_t rows_ = 0;
+  uint64_t narrow_bytes_;  // of texts, TextBuilder
 };
 
 }  // namespace tidegauge::python

@@ -28,8 +28,9 @@ class Rows {
 // A batch is the whole table unless that is very long.
 inline constexpr uint64_t kBatchRows = uint64_t{1} << 24;
 
-// `fields`: indexes, in the order wanted. The stream keeps `rows` alive.
+// `fields`: indexes, in the order wanted. The stream keeps `rows` alive. `batch_rows`: a multiple
+// of 8; tests make it small.
 void exportStream(std::shared_ptr<const Rows> rows, std::vector<size_t> fields,
-                  ArrowArrayStream* out);
+                  ArrowArrayStream* out, uint64_t batch_rows = kBatchRows);
 
 }  // namespace tidegauge::python

@@ -12,11 +12,12 @@ struct Stream {
   std::shared_ptr<const Rows> rows;
   std::vector<size_t> wanted;
   std::vector<Field> fields;
+  uint64_t batch_rows = kBatchRows;
   uint64_t at = 0;
   bool is_done = false;
   std::string error;
 
-  uint64_t batchRows() const { return std::min(kBatchRows, rows->count() - at); }
+  uint64_t batchRows() const { return std::min(batch_rows, rows->count() - at); }
   std::vector<Column> columnsAt(uint64_t begin, uint64_t length) const {
     std::vector<Column> columns(wanted.size());
     bool is_long = length * wanted.size() >= 100'000;
@@ -81,8 +82,9 @@ void release(ArrowArrayStream* of) {
 }  // namespace
 
 void exportStream(std::shared_ptr<const Rows> rows, std::vector<size_t> fields,
-                  ArrowArrayStream* out) {
+                  ArrowArrayStream* out, uint64_t batch_rows) {
   auto stream = std::make_unique<Stream>();
+  stream->batch_rows = batch_rows;
   for (size_t field : fields) stream->fields.push_back(rows->fields()[field]);
   stream->rows = std::move(rows);
   stream->wanted = std::move(fields);

@@ -85,8 +85,11 @@ Column numbers(const query::Column& column, uint64_t begin, uint64_t length) {
 
 class TableRows : public Rows {
  public:
-  TableRows(const query::Table& table, std::shared_ptr<const void> owner)
-      : table_(table), owner_(std::move(owner)), texts_(table.columns.size()) {
+  TableRows(const query::Table& table, std::shared_ptr<const void> owner, uint64_t narrow_bytes)
+      : table_(table),
+        owner_(std::move(owner)),
+        narrow_bytes_(narrow_bytes),
+        texts_(table.columns.size()) {
     for (const query::Column& column : table.columns) {
       Field field{column.name, ArrowType::kInt64, std::string(query::name(column.kind)),
                   column.doc};
@@ -138,7 +141,7 @@ class TableRows : public Rows {
     Texts& texts = texts_[field];
     std::call_once(texts.made, [&] {
       const query::Column& column = table_.columns[field];
-      TextBuilder builder;
+      TextBuilder builder(narrow_bytes_);
       // Two keys may have the same text, and categories of pandas must differ.
       boost::unordered_flat_map<std::string, int32_t> known;
       std::string scratch;
@@ -190,14 +193,16 @@ class TableRows : public Rows {
 
   const query::Table& table_;
   std::shared_ptr<const void> owner_;
+  uint64_t narrow_bytes_;
   std::vector<Field> fields_;
   mutable std::vector<Texts> texts_;
 };
 
 }  // namespace
 
-std::shared_ptr<const Rows> rowsOf(const query::Table& table, std::shared_ptr<const void> owner) {
-  return std::make_shared<TableRows>(table, std::move(owner));
+std::shared_ptr<const Rows> rowsOf(const query::Table& table, std::shared_ptr<const void> owner,
+                                   uint64_t narrow_bytes) {
+  return std::make_shared<TableRows>(table, std::move(owner), narrow_bytes);
 }
 
 }  // namespace tidegauge::python

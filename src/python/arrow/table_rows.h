@@ -15,6 +15,7 @@
 namespace tidegauge::python {
 
 // `owner` keeps the table and its trace alive.
-std::shared_ptr<const Rows> rowsOf(const query::Table& table, std::shared_ptr<const void> owner);
+std::shared_ptr<const Rows> rowsOf(const query::Table& table, std::shared_ptr<const void> owner,
+                                   uint64_t narrow_bytes = kNarrowTextBytes);
 
 }  // namespace tidegauge::python

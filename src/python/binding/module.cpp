@@ -50,7 +50,11 @@ PyObject* openFileOf(PyObject*, PyObject* args) {
   Ref held(name);
   char* path = nullptr;
   if (PyBytes_AsStringAndSize(name, &path, nullptr) != 0) return nullptr;
-  return openedBy(categories, [&](const OpenWish& wish) { return openFile(path, wish); });
+  auto file = ownedResult(
+      [path = std::string(path), categories = std::string(categories)](std::stop_token stop) {
+        return openFile(path, {categories, std::move(stop)});
+      });
+  return file ? tracesOf(*file) : nullptr;
 }
 
 // open_bytes(bytes, name, categories)
@@ -100,14 +104,16 @@ PyObject* compareOf(PyObject*, PyObject* args) {
     if (kept.back().trace == nullptr) return nullptr;
     traces.push_back(kept.back().trace);
   }
-  auto text = workResult([&](std::stop_token) -> base::Result<std::string> {
+  auto work = [kept = std::move(kept), traces, question = std::string(question),
+               options = std::string(options)](std::stop_token) -> base::Result<std::string> {
     try {
       return compare(traces, question, nlohmann::json::parse(options));
     } catch (const nlohmann::json::exception&) {
       return base::Error{base::ErrorKind::kUsage, "an argument has the wrong type", std::nullopt,
                          "help() of the function lists their types."};
     }
-  });
+  };
+  auto text = ownedResult(std::move(work));
   return text ? textObject(*text) : nullptr;
 }
 

@@ -172,9 +172,10 @@ PyObject* valuesOf(PyObject* self, PyObject* args) {
   begin = std::min<unsigned long long>(begin, rows->count());
   count = std::min<unsigned long long>(count, rows->count() - begin);
   uint64_t aligned = begin - begin % 8;
-  auto column = workResult([&, rows](std::stop_token) -> base::Result<Column> {
-    return rows->column(static_cast<size_t>(index), aligned, begin + count - aligned);
-  });
+  auto column = ownedResult(
+      [rows, index, aligned, end = begin + count](std::stop_token) -> base::Result<Column> {
+        return rows->column(static_cast<size_t>(index), aligned, end - aligned);
+      });
   if (!column) return nullptr;
   return guarded([&] {
     return listOf(rows->fields()[static_cast<size_t>(index)], *column, begin - aligned, count);

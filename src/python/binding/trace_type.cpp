@@ -50,14 +50,16 @@ PyObject* answerOf(PyObject* self, PyObject* args) {
   if (PyArg_ParseTuple(args, "ss:answer", &question, &options) == 0) return nullptr;
   TraceIn in = traceIn(self);
   if (in.trace == nullptr) return nullptr;
-  auto text = workResult([&](std::stop_token stop) -> base::Result<std::string> {
+  auto work = [in, question = std::string(question),
+               options = std::string(options)](std::stop_token stop) -> base::Result<std::string> {
     try {
-      return answer(*in.trace, question, nlohmann::json::parse(options), stop);
+      return answer(*in.trace, question, nlohmann::json::parse(options), std::move(stop));
     } catch (const nlohmann::json::exception&) {
       return base::Error{base::ErrorKind::kUsage, "an argument has the wrong type", std::nullopt,
                          "help() of the method lists their types."};
     }
-  });
+  };
+  auto text = ownedResult(std::move(work));
   return text ? textObject(*text) : nullptr;
 }
 
@@ -86,7 +88,8 @@ PyObject* sqlOf(PyObject* self, PyObject* args) {
     std::shared_ptr<const Rows> rows;
     bool is_truncated = false;
   };
-  auto found = workResult([&](std::stop_token stop) -> base::Result<Answer> {
+  auto work = [in, sql = std::string(sql), limit,
+               timeout_s](std::stop_token stop) -> base::Result<Answer> {
     query::QueryLimits limits;
     limits.rows = limit;
     // More would not fit beside what is there.
@@ -102,7 +105,8 @@ PyObject* sqlOf(PyObject* self, PyObject* args) {
           fmt::format("the rows take more than {} of memory", base::humanBytes(limits.bytes)),
           std::nullopt, "Select fewer rows or columns, or give a limit."};
     return Answer{std::move(collector).finish(), summary.truncated};
-  });
+  };
+  auto found = ownedResult(std::move(work));
   return found ? newTable(std::move(found->rows), found->is_truncated) : nullptr;
 }
 

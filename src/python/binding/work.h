@@ -4,14 +4,18 @@
 //   if (!file) return nullptr;   // an exception is set
 //
 // Python runs its signal handlers in the main thread only between its own steps. So the calling
-// thread looks every 50 ms; if a handler raised, the work is asked to stop and waited for.
+// thread looks every 50 ms; if a handler raised, the work is asked to stop. A work that owns all
+// that it uses (ownedResult) is left after a second: it ends later, and nobody gets its result.
+// Traces do not change, so what it reads stays whole for everybody.
 #pragma once
 
 #include <atomic>
 #include <future>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <system_error>
+#include <thread>
 
 #include "base/result.h"
 #include "python/binding/errors.h"
@@ -19,12 +23,15 @@
 
 namespace tidegauge::python {
 
-// Works that have not ended. Python may end while a daemon thread waits for one.
+// How long a work may take to stop until it is left.
+inline constexpr std::chrono::seconds kPatience{1};
+
+// Works that have not ended. Python may end while one runs: left, or of a daemon thread.
 inline std::atomic<int> works_running = 0;
 
-// False: an exception is set, and the work has ended.
+// False: an exception is set, and the work has ended, or was left if it may be.
 template <class T>
-bool waitFor(std::future<T>& work, std::stop_source& stop) {
+bool waitFor(std::future<T>& work, std::stop_source& stop, bool may_leave) {
   using std::chrono_literals::operator""ms;
   for (;;) {
     {
@@ -36,44 +43,83 @@ bool waitFor(std::future<T>& work, std::stop_source& stop) {
     if (PyErr_CheckSignals() == 0) continue;
     stop.request_stop();
     WithoutGil others;
-    work.wait();
+    if (may_leave)
+      work.wait_for(kPatience);
+    else
+      work.wait();
     return false;
   }
 }
 
-// `work` takes a stop token and returns a base::Result.
-template <class Work,
-          class T = std::remove_cvref_t<
-              decltype(std::declval<std::invoke_result_t<Work, std::stop_token>>().value())>>
-std::optional<T> workResult(const Work& work) {
-  using Done = std::invoke_result_t<Work, std::stop_token>;
+template <class Work>
+using DoneBy = std::invoke_result_t<Work, std::stop_token>;
+template <class Work>
+using ValueBy = std::remove_cvref_t<decltype(std::declval<DoneBy<Work>>().value())>;
+
+// No exception may leave a thread.
+template <class Work>
+DoneBy<Work> doneBy(const Work& work, std::stop_token stop) {
+  try {
+    return work(std::move(stop));
+  } catch (const std::bad_alloc&) {
+    return base::Error{base::ErrorKind::kLimit, "not enough memory", std::nullopt, ""};
+  } catch (const std::exception& error) {
+    return base::Error{base::ErrorKind::kUnreadable, error.what(), std::nullopt, ""};
+  }
+}
+
+// Empty: an exception is set.
+template <class T>
+std::optional<T> valueOf(base::Result<T>&& done) {
+  if (done.ok()) return std::move(done).value();
+  raise(done.error());
+  return std::nullopt;
+}
+
+// `work` takes a stop token and returns a base::Result. It may use what lives as long as this call.
+template <class Work>
+std::optional<ValueBy<Work>> workResult(const Work& work) {
   std::stop_source stop;
-  auto run = [&]() -> Done {
+  auto run = [&] {
     struct Running {
       Running() { ++works_running; }
       ~Running() { --works_running; }
     } running;
-    try {
-      return work(stop.get_token());
-    } catch (const std::bad_alloc&) {
-      return base::Error{base::ErrorKind::kLimit, "not enough memory", std::nullopt, ""};
-    } catch (const std::exception& error) {
-      return base::Error{base::ErrorKind::kUnreadable, error.what(), std::nullopt, ""};
-    }
+    return doneBy(work, stop.get_token());
   };
-  std::future<Done> future;
+  std::future<DoneBy<Work>> future;
   try {
     future = std::async(std::launch::async, run);
   } catch (const std::system_error&) {  // there is no thread for it
     future = std::async(std::launch::deferred, run);
   }
-  if (!waitFor(future, stop)) return std::nullopt;
-  Done done = future.get();
-  if (!done.ok()) {
-    raise(done.error());
-    return std::nullopt;
+  if (!waitFor(future, stop, false)) return std::nullopt;
+  return valueOf(future.get());
+}
+
+// The same for a work that owns all that it uses, and touches nothing of Python.
+template <class Work>
+std::optional<ValueBy<Work>> ownedResult(Work work) {
+  using Task = std::packaged_task<DoneBy<Work>()>;
+  std::stop_source stop;
+  auto task = std::make_shared<Task>(
+      [work = std::move(work), token = stop.get_token()] { return doneBy(work, token); });
+  std::future<DoneBy<Work>> future = task->get_future();
+  ++works_running;
+  try {
+    std::thread([task]() mutable {
+      (*task)();
+      task.reset();  // before the end, which may be that of the process
+      --works_running;
+    }).detach();
+  } catch (const std::system_error&) {  // there is no thread for it
+    WithoutGil others;
+    (*task)();
+    --works_running;
   }
-  return std::move(done).value();
+  task.reset();
+  if (!waitFor(future, stop, true)) return std::nullopt;
+  return valueOf(future.get());
 }
 
 }  // namespace tidegauge::python

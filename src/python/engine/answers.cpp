@@ -45,20 +45,22 @@ std::string shortName(const OpenTrace& trace) {
 
 // ---- report -------------------------------------------------------------------------------------
 
-analysis::Replays replaysOf(const json& options) {
+analysis::ReplayWish replaysOf(const json& options, const std::stop_token& stop) {
   std::string wanted = options.value("replay", "short");
-  if (wanted == "all") return analysis::Replays::kAll;
-  return wanted == "none" ? analysis::Replays::kNone : analysis::Replays::kShort;
+  if (wanted == "all") return {analysis::Replays::kAll, stop};
+  return {wanted == "none" ? analysis::Replays::kNone : analysis::Replays::kShort, stop};
 }
 
-base::Result<std::string> reportOf(const OpenTrace& trace, const json& options, bool is_text) {
+base::Result<std::string> reportOf(const OpenTrace& trace, const json& options, bool is_text,
+                                   const std::stop_token& stop) {
   const analysis::AnalysedTrace& analysed = *trace.analysed;
   std::optional<uint64_t> capacity_bytes = optional<uint64_t>(options, "capacity_bytes");
   TG_ASSIGN_OR_RETURN(report::Choice choice, report::choose(analysed, selectionOf(options)));
   for (const report::Chosen& chosen : choice.devices)
     TG_RETURN_IF_ERROR(analysis::checkStated(analysed, *chosen.device, {capacity_bytes, {}}));
   if (!is_text)
-    return dumped(report::reportJson(analysed, choice.devices, capacity_bytes, replaysOf(options)));
+    return dumped(
+        report::reportJson(analysed, choice.devices, capacity_bytes, replaysOf(options, stop)));
   report::TextOptions text;
   text.columns = options.value("columns", size_t{100});
   if (auto top = optional<size_t>(options, "top")) text.brief_holders = text.holders = *top;
@@ -66,7 +68,7 @@ base::Result<std::string> reportOf(const OpenTrace& trace, const json& options, 
   text.full = options.value("full", false);
   text.evidence = options.value("sql", false);
   text.capacity_bytes = capacity_bytes;
-  text.replays = replaysOf(options);
+  text.replays = replaysOf(options, stop);
   return report::reportText(analysed, choice.devices, text);
 }
 
@@ -226,6 +228,18 @@ base::Result<std::string> schemaOf(const OpenTrace& trace) {
                  {"is_recording", trace.analysed->trace.work != nullptr}});
 }
 
+base::Result<std::string> answerOf(const OpenTrace& trace, const std::string& question,
+                                   const json& options, const std::stop_token& stop) {
+  if (question == "report") return reportOf(trace, options, false, stop);
+  if (question == "report_text") return reportOf(trace, options, true, stop);
+  if (question.starts_with("frag")) return fragOf(trace, options, question);
+  if (question == "whatif") return whatIfOf(trace, options, false, stop);
+  if (question == "whatif_text") return whatIfOf(trace, options, true, stop);
+  if (question == "curve") return curveOf(trace, options);
+  if (question == "schema") return schemaOf(trace);
+  return unknownQuestion(question);
+}
+
 }  // namespace
 
 std::string dumped(const json& value) {
@@ -234,14 +248,11 @@ std::string dumped(const json& value) {
 
 base::Result<std::string> answer(const OpenTrace& trace, const std::string& question,
                                  const json& options, std::stop_token stop) {
-  if (question == "report") return reportOf(trace, options, false);
-  if (question == "report_text") return reportOf(trace, options, true);
-  if (question.starts_with("frag")) return fragOf(trace, options, question);
-  if (question == "whatif") return whatIfOf(trace, options, false, stop);
-  if (question == "whatif_text") return whatIfOf(trace, options, true, stop);
-  if (question == "curve") return curveOf(trace, options);
-  if (question == "schema") return schemaOf(trace);
-  return unknownQuestion(question);
+  base::Result<std::string> found = answerOf(trace, question, options, stop);
+  // What was stopped may lack a part without an error.
+  if (stop.stop_requested())
+    return base::Error{base::ErrorKind::kLimit, "it was cancelled", std::nullopt, ""};
+  return found;
 }
 
 }  // namespace tidegauge::python

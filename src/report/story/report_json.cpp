@@ -209,7 +209,7 @@ json storyJson(const AnalysedTrace& analysed, const DeviceSummary& summary, cons
 }
 
 json deviceJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
-                std::optional<uint64_t> capacity_bytes, analysis::Replays replays) {
+                std::optional<uint64_t> capacity_bytes, const analysis::ReplayWish& replays) {
   const model::Device& device = summary.device->device;
   TotalsSql sql(device.ordinal, "");
   json ooms = json::array();
@@ -328,7 +328,7 @@ json reportJson(const AnalysedTrace& analysed) {
 }
 
 json reportJson(const AnalysedTrace& analysed, const std::vector<Chosen>& chosen_devices,
-                std::optional<uint64_t> capacity_bytes, analysis::Replays replays) {
+                std::optional<uint64_t> capacity_bytes, const analysis::ReplayWish& replays) {
   json devices = json::array();
   model::Incomplete incomplete = incompleteOf(analysed);
   for (const Chosen& chosen : chosen_devices) {

@@ -18,6 +18,6 @@ nlohmann::json reportJson(const analysis::AnalysedTrace& analysed);
 nlohmann::json reportJson(const analysis::AnalysedTrace& analysed,
                           const std::vector<Chosen>& devices,
                           std::optional<uint64_t> capacity_bytes = std::nullopt,
-                          analysis::Replays replays = analysis::Replays::kShort);
+                          const analysis::ReplayWish& replays = analysis::Replays::kShort);
 
 }  // namespace tidegauge::report

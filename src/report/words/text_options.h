@@ -20,7 +20,7 @@ struct TextOptions {
   std::optional<size_t> brief_holders{};     // rows there; absent: as many as fit
   bool evidence = false;                     // prints the view of each number, and its SQL
   std::optional<uint64_t> capacity_bytes{};  // of the device, as given by the user
-  analysis::Replays replays = analysis::Replays::kShort;
+  analysis::ReplayWish replays = analysis::Replays::kShort;
 };
 
 }  // namespace tidegauge::report

@@ -63,9 +63,9 @@ std::vector<std::string> notesOf(const Measurement& measurement) {
         "The clock was set back during the measurement. From there on, the time of a row is the "
         "time of the previous row plus the duration of the row.");
   if (measurement.mappings_left_out > 0)
-    notes.push_back(fmt::format(
-        "The list of mappings does not include the {} mappings with the least touched memory.",
-        base::withCommas(measurement.mappings_left_out)));
+    notes.push_back(
+        fmt::format("The list of mappings does not include the {} with the least touched memory.",
+                    base::counted(measurement.mappings_left_out, "mapping")));
   if (measurement.mappings_age_s > 0)
     notes.push_back(fmt::format(
         "The mappings are {:.3g} s older than the last row, because the file was not finished.",

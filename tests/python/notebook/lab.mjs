@@ -2,7 +2,8 @@
 //
 //   node lab.mjs URL [SCREENSHOT]
 //
-// {"trace": text, "svg": count, "frame": address, "page": text of the page in the frame, "errors": […]}
+// {"chosen": text, "marked": text, "trace": text, "svg": count, "frame": address, "page": text of the page in
+// the frame, "errors": […]}
 import { startBrowser } from "../../web/harness.mjs";
 
 const [url, screenshot] = process.argv.slice(2);
@@ -23,7 +24,20 @@ try {
   const shown = await frame.contentFrame();
   await shown.waitForSelector("main, [role=main], #root *", { timeout: 60_000 });
   await shown.waitForFunction(() => document.body.innerText.includes("GiB"), null, { timeout: 60_000 });
+  // A click into the middle of the widget's curves, and one step to the right and back by the keys.
+  const widget = await page.waitForSelector("svg[tabindex='0'] rect", { timeout: 60_000 });
+  await widget.scrollIntoViewIfNeeded();
+  const box = await widget.boundingBox();
+  await page.mouse.click(box.x + (box.width * (84 + 784)) / 2 / 800, box.y + box.height / 2);
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowLeft");
+  const last = page.locator(".jp-Notebook .jp-CodeCell").last();
+  await last.locator(".cm-content").click();
+  await page.evaluate(() => window.jupyterapp.commands.execute("notebook:run-cell"));
+  await page.waitForFunction(() => /chosen \d/.test(document.querySelector(".jp-Notebook").innerText), null, { timeout: 60_000 });
   const result = {
+    chosen: (await last.locator(".jp-OutputArea-output").innerText()).trim(),
+    marked: await page.evaluate(() => document.querySelector("svg[tabindex='0'] g text").textContent),
     trace: await page.evaluate(() => document.querySelector(".jp-OutputArea-output strong")?.innerText ?? ""),
     svg: await page.evaluate(() => document.querySelectorAll(".jp-OutputArea-output svg").length),
     frame: shown.url(),

@@ -20,7 +20,8 @@ ROOT = HERE.parents[2]
 sys.path.insert(0, str(HERE.parent))
 from environment import python_with  # noqa: E402
 
-CELLS = ["import tidegauge\nt = tidegauge.open(EXAMPLE)\nt", "t.view(height_pixels=500)", "t.events"]
+CELLS = ["import tidegauge\nt = tidegauge.open(EXAMPLE)\nt", "t.view(height_pixels=500)", "t.events", "w = t.plot.widget()\nw",
+         "print('chosen', w.step)"]
 options = None
 
 
@@ -86,6 +87,10 @@ class Notebook(unittest.TestCase):
         self.assertIn("oom.pickle.zst", shown["page"])
         self.assertIn("625 MiB were free inside segments", shown["page"])  # from the engine
         self.assertEqual(shown["errors"], [])
+        # In the middle of 37,378 steps; the picture is some 700 pixels wide.
+        chosen = int(shown["chosen"].removeprefix("chosen "))
+        self.assertLess(abs(chosen - 37378 / 2), 200)
+        self.assertEqual(shown["marked"], f"step {chosen:,}")
 
     def test_directly(self):
         _, shown = self.looked_at("directly", "/", False)

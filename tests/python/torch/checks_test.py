@@ -151,7 +151,7 @@ class Growth(programs.TorchTest):
             try:
                 with tidegauge.torch.assert_no_growth(steps=8): tidegauge.torch.step()
             except tidegauge.Error as error:
-                assert "saw 1 steps of 11" in str(error), error
+                assert "saw 1 step of 11" in str(error), error
             else:
                 sys.exit("too few steps were taken")
             for options in ({"steps": 3}, {"steps": 8, "warmup": -1}):

@@ -36,6 +36,13 @@ MODEL = """
         return {block["address"]: block for segment in snapshot["segments"] for block in segment["blocks"]
                 if block["state"] == "active_allocated"}
 
+    def with_history():
+        torch.cuda.init()
+        torch.cuda.memory._record_memory_history(max_entries=1000)
+
+    def has_times(snapshot):  # those of PyTorch 2.1 have none
+        return "time_us" in snapshot["device_traces"][0][0]
+
     def train(model, optimizer, ids):
         model(ids).mean().backward()
         optimizer.step()
@@ -45,6 +52,7 @@ MODEL = """
 class Names(programs.TorchTest):
     def test_parameters_buffers_gradients_and_state(self):
         done = self.run_torch(MODEL, """
+            with_history()
             model = Net().cuda()
             optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
             tidegauge.torch.names(model, optimizer)
@@ -52,7 +60,7 @@ class Names(programs.TorchTest):
             train(model, optimizer, torch.zeros(4, 8, dtype=torch.long, device="cuda"))
             after, snapshot = named()
             held = blocks(snapshot)
-            give(before=before, after=after, unknown=[each for each in after if each["address"] not in held],
+            give(times=has_times(snapshot), before=before, after=after, unknown=[each for each in after if each["address"] not in held],
                  sizes=[(each["bytes"], held[each["address"]]["requested_size"]) for each in after])
         """)
         before = {each["name"]: each for each in done["before"]}
@@ -66,7 +74,7 @@ class Names(programs.TorchTest):
         self.assertEqual({key: up[key] for key in ("device", "bytes", "kind", "of", "state", "shape", "dtype")},
                          {"device": 0, "bytes": 64 * 64 * 4, "kind": "parameter", "of": "", "state": "",
                           "shape": [64, 64], "dtype": "float32"})
-        self.assertGreater(up["time_us"], 10**15)
+        self.assertEqual(up.get("time_us", 0) > 10**15, done["times"])
         state = after["layers.0.up.weight.exp_avg"]
         self.assertEqual((state["kind"], state["of"], state["state"], state["shape"]),
                          ("optimizer_state", "layers.0.up.weight", "exp_avg", [64, 64]))
@@ -80,6 +88,7 @@ class Names(programs.TorchTest):
 
     def test_nothing_is_kept_alive(self):
         done = self.run_torch(MODEL, """
+            with_history()
             model = Net().cuda()
             optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
             cache = tidegauge.torch.name(torch.empty(1000, device="cuda"), "kv_cache.0")
@@ -88,14 +97,16 @@ class Names(programs.TorchTest):
             del model, optimizer, cache
             gc.collect()
             tensors, snapshot = named()
-            give(count=count, names=[each["name"] for each in tensors], held=torch.cuda.memory_allocated())
+            give(times=has_times(snapshot), count=count, names=[each["name"] for each in tensors],
+                 held=torch.cuda.memory_allocated())
         """)
         self.assertGreater(done["count"], 5)
         self.assertEqual(done["held"], 0)
-        self.assertEqual(done["names"], ["kv_cache.0"])  # died: it keeps the name of its time
+        self.assertEqual(done["names"], ["kv_cache.0"] if done["times"] else [])  # died: it keeps the name of its time
 
     def test_gradients_that_died_are_named_for_their_steps(self):
         done = self.run_torch(MODEL, """
+            with_history()
             model = Net().cuda()
             optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
             tidegauge.torch.names(model, optimizer)
@@ -103,8 +114,12 @@ class Names(programs.TorchTest):
                 train(model, optimizer, torch.zeros(4, 8, dtype=torch.long, device="cuda"))
                 tidegauge.torch.step()
                 optimizer.zero_grad(set_to_none=True)
-            give(tensors=[each for each in named()[0] if each["kind"] == "gradient"])
+            tensors, snapshot = named()
+            give(times=has_times(snapshot), tensors=[each for each in tensors if each["kind"] == "gradient"])
         """)
+        if not done["times"]:
+            self.assertEqual(done["tensors"], [])
+            self.skipTest("this torch has no times of events")
         times = [each["time_us"] for each in done["tensors"] if each["name"] == "layers.0.up.weight.grad"]
         self.assertEqual(len(times), 3)
         self.assertEqual(times, sorted(times))
@@ -122,8 +137,38 @@ class Names(programs.TorchTest):
                  names=[each["name"] for each in named()[0]], now=taken["tidegauge"]["tensors"])
         """)
         self.assertEqual((done["alive"], done["dead"]), (["kv_cache.0"], ["no stack recorded"]))
-        self.assertEqual(done["names"], ["kv_cache.0"])  # of its own time
+        self.assertEqual(done["names"], [])  # without events its own time has no place
         self.assertEqual(done["now"], [])
+
+    def test_blocks_have_the_names_of_their_time_with_and_without_events(self):
+        for history in (False, True):
+            for events in (False, True):
+                with self.subTest(history=history, events=events):
+                    done = self.run_torch(MODEL, f"""
+                        if {history}: with_history()
+                        layer = nn.Linear(64, 64, bias=False).cuda()
+                        tidegauge.torch.names(layer)
+                        gone = tidegauge.torch.name(torch.empty(5 << 20, dtype=torch.uint8, device="cuda"), "gone")
+                        address = gone.data_ptr()
+                        del gone
+                        next_one = torch.empty(5 << 20, dtype=torch.uint8, device="cuda")
+                        assert next_one.data_ptr() == address
+                        snapshot = tidegauge.torch.snapshot(events={events})
+                        tidegauge.torch.save(OUT / "same.pickle", events={events})
+                        def named_blocks(source):
+                            query = "SELECT tensor, block_bytes FROM allocations WHERE tensor IS NOT NULL ORDER BY id"
+                            return tidegauge.open(source).sql(query).rows()
+                        give(times={history} and has_times(tidegauge.torch.snapshot()), of_now=sum(
+                                 one == "gone" for one in tidegauge.open(snapshot).sql(
+                                     "SELECT a.tensor FROM allocations a ORDER BY id DESC LIMIT 1")["tensor"]),
+                             blocks=named_blocks(snapshot), in_file=named_blocks(OUT / "same.pickle"),
+                             keys=sorted({{"time_us" in each for each in snapshot["tidegauge"]["tensors"]}}))
+                    """)
+                    is_placed = bool(events and done["times"])
+                    expected = [["weight", 64 * 64 * 4]] + ([["gone", 5 << 20]] if is_placed else [])
+                    self.assertEqual((done["blocks"], done["in_file"]), (expected, expected))
+                    self.assertEqual(done["of_now"], 0)
+                    self.assertEqual(done["keys"], [is_placed])
 
     def test_an_optimizer_is_named_once(self):
         done = self.run_torch(MODEL, """

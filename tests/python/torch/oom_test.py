@@ -64,6 +64,61 @@ class OutOfMemory(programs.TorchTest):
         self.assertIn(str(self.out), lines[4])
         self.assertIn("OutOfMemoryError: CUDA out of memory", done.err)
 
+    def test_the_lines_name_the_request_and_not_its_segment(self):
+        for history, text, requested in ((1000, "requested 4.00 MiB in a segment of 20.0 MiB, the driver", 4 << 20),
+                                         (0, "requested a segment of 20.0 MiB, the driver", None)):
+            with self.subTest(history=history):
+                done = self.run_torch(f"""
+                    import tidegauge.torch
+                    FOLDER = OUT / "{history}"
+                    tidegauge.torch.on_oom(FOLDER, history={history}, keep_free_bytes=0, max_delay_s=90)
+                """, EAT, "fails(eat, 4 << 20)")
+                self.assertIn(text, done.err)
+                path, = files(self.out / str(history), "pickle")
+                figures = json.loads(path.with_suffix(".json").read_text())
+                self.assertEqual((figures["requested_bytes"], figures["segment_bytes"]), (requested, 20 << 20))
+                if history:
+                    self.assertEqual(self.report(path)["devices"][0]["ooms"][0]["requested_bytes"], requested)
+
+    def test_one_block_is_singular(self):
+        done = self.run_torch("""
+            import tidegauge.torch
+            hook = tidegauge.torch.on_oom(OUT, keep_free_bytes=0, report=False)
+            """, EAT, """
+            one = torch.empty(4 << 20, dtype=torch.uint8, device="cuda")
+            fails(lambda: torch.empty(1 << 40, dtype=torch.uint8, device="cuda"))
+            give(text=repr(hook))
+        """)
+        self.assertIn("largest holder: 4.00 MiB in 1 block, ", done.err)
+        self.assertIn("2 files in", done["text"])
+
+    def test_worse_is_judged_by_the_request(self):
+        """24 MiB above 236 is worse than 3 MiB above 240, although the segment of the 3 MiB has 20."""
+        programs_of = {"small_first": "small(); large()", "large_first": "large(); small()"}
+        for history in (0, 1000):
+            for name, calls in programs_of.items():
+                with self.subTest(name, history=history):
+                    done = self.run_torch(f"""
+                        import tidegauge.torch
+                        FOLDER = OUT / f"{name}{history}"
+                        hook = tidegauge.torch.on_oom(FOLDER, history={history}, keep_free_bytes=0, report=False)
+                        """, EAT, f"""
+                        def fill(mib):
+                            held.clear()
+                            torch.cuda.empty_cache()
+                            held.append(torch.empty(mib << 20, dtype=torch.uint8, device="cuda"))
+                        def small():
+                            fill(240)
+                            fails(lambda: torch.empty(3 << 20, dtype=torch.uint8, device="cuda"))
+                        def large():
+                            fill(236)
+                            fails(lambda: torch.empty(24 << 20, dtype=torch.uint8, device="cuda"))
+                        {calls}
+                        give(ooms=hook.ooms)
+                    """)
+                    self.assertEqual(done["ooms"], 2)
+                    self.assertEqual(len(files(self.out / f"{name}{history}", "pickle")), 2 if name == "small_first" else 1)
+
     def test_the_same_stack_writes_once_and_a_worse_one_again(self):
         done = self.run_torch("""
             import tidegauge.torch

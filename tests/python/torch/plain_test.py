@@ -182,7 +182,8 @@ class Uncaught(unittest.TestCase):
         begin = "CUDA out of memory. Tried to allocate"
         for text, figures in ((f"{begin} 16.00 MiB. GPU 1 has a total capacty of 79.10 GiB", (1, 16 << 20)),
                               (f"{begin} 2.50 GiB. GPU 0 has a total capacity of 79.10 GiB", (0, 5 << 29)),
-                              (f"{begin} 512 bytes. GPU 3 has", (3, 512)), (f"{begin} 4194304.00 GiB. GPU 2 has", (2, 0)), ("another kind of text", (0, 0))):
+                              (f"{begin} 512 bytes. GPU 3 has", (3, 512)), (f"{begin} 512 bytes. GPU \x01 has", (1, 512)),
+                              (f"{begin} 512 bytes. GPU \n has", (10, 512)), (f"{begin} 512 bytes. GPU ", (0, 512)), (f"{begin} 4194304.00 GiB. GPU 2 has", (2, 0)), ("another kind of text", (0, 0))):
             self.assertEqual(_uncaught.figures_of(text), figures)
 
     def test_the_stack_begins_where_it_was_raised(self):
@@ -255,7 +256,7 @@ class Exceptions(unittest.TestCase):
 
     def test_each_can_be_pickled(self):
         own = {tidegauge.torch.MemoryGrowth: (1, 2.5, 8, ["+1 B  a"]),
-               tidegauge.torch.MemoryLimitExceeded: (1, 5 << 20, 4 << 20, ["1 B in 1 blocks  a"])}
+               tidegauge.torch.MemoryLimitExceeded: (1, 5 << 20, 4 << 20, ["1 B in 1 block  a"])}
         kinds = set(self.kinds())
         self.assertLessEqual({*own, tidegauge.UsageError, tidegauge.LimitError}, kinds)
         for kind in kinds:
@@ -274,6 +275,20 @@ class Import(unittest.TestCase):
                    "print([name for name in sys.modules if name == 'torch' or name.startswith('torch.')])")
         out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
         self.assertEqual(out.strip(), "[]")
+
+
+class Trim(unittest.TestCase):
+    def test_events_without_times_are_counted(self):
+        """PyTorch 2.1 has no times: the newest events are those of the block."""
+        from tidegauge.torch._record import _keep_since
+        actions = ["segment_alloc", "alloc", "snapshot", "alloc", "free_requested", "snapshot", "free_completed"]
+        for since, kept in ((0, 0), (1, 1), (2, 3), (3, 4), (4, 6), (99, 7)):
+            snapshot = {"device_traces": [[{"action": action} for action in actions], []]}
+            _keep_since(snapshot, 5, [since], 100)
+            self.assertEqual(snapshot["device_traces"], [[{"action": action} for action in actions[7 - kept:]], []])
+        timed = {"device_traces": [[{"action": "alloc", "time_us": time} for time in (3, 7, 4, 9)]]}
+        _keep_since(timed, 5, [0], 2)
+        self.assertEqual([event["time_us"] for event in timed["device_traces"][0]], [4, 9])
 
 
 if __name__ == "__main__":

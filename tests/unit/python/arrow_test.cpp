@@ -1,5 +1,6 @@
 // The C data interface: what is exported is what SQL shows, and each release frees once (sanitizers
 // look).
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -55,6 +56,11 @@ std::string cellOf(const ArrowSchema& schema, const ArrowArray& array, int64_t r
     case 'i':
       return cellOf(*schema.dictionary, *array.dictionary,
                     static_cast<const int32_t*>(array.buffers[1])[row]);
+    case 'U': {
+      const auto* ends = static_cast<const int64_t*>(array.buffers[1]);
+      return {static_cast<const char*>(array.buffers[2]) + ends[row],
+              static_cast<size_t>(ends[row + 1] - ends[row])};
+    }
     default: {
       const auto* ends = static_cast<const int32_t*>(array.buffers[1]);
       return {static_cast<const char*>(array.buffers[2]) + ends[row],
@@ -98,6 +104,109 @@ TEST(Arrow, EveryCellOfEveryTableIsThatOfSql) {
     batch.release(&batch);
   }
   EXPECT_GT(cells, 300u);
+}
+
+// All cells of a stream, row by row, and the formats of its columns; "large" of a dictionary too.
+struct Streamed {
+  std::vector<std::string> cells, formats;
+  std::vector<int64_t> batches;
+};
+
+Streamed streamed(const std::shared_ptr<const Rows>& rows, uint64_t batch_rows) {
+  std::vector<size_t> all(rows->fields().size());
+  for (size_t i = 0; i < all.size(); ++i) all[i] = i;
+  ArrowArrayStream stream{};
+  exportStream(rows, all, &stream, batch_rows);
+  ArrowSchema schema{};
+  EXPECT_EQ(stream.get_schema(&stream, &schema), 0);
+  Streamed out;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const ArrowSchema& child = *schema.children[i];
+    out.formats.emplace_back(child.dictionary != nullptr ? child.dictionary->format : child.format);
+  }
+  for (;;) {
+    ArrowArray batch{};
+    EXPECT_EQ(stream.get_next(&stream, &batch), 0);
+    if (batch.release == nullptr) break;
+    out.batches.push_back(batch.length);
+    std::vector<int64_t> nulls(all.size());
+    for (int64_t row = 0; row < batch.length; ++row) {
+      for (size_t i = 0; i < all.size(); ++i) {
+        out.cells.push_back(cellOf(*schema.children[i], *batch.children[i], row));
+        nulls[i] += out.cells.back() == "NULL" ? 1 : 0;
+      }
+    }
+    for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(batch.children[i]->null_count, nulls[i]);
+    batch.release(&batch);
+  }
+  schema.release(&schema);
+  stream.release(&stream);
+  return out;
+}
+
+TEST(Arrow, BatchesOfATableAreTheWhole) {
+  TraceBuilder b;
+  b.segmentAlloc(0x100000, 2 << 20);
+  for (uint64_t i = 0; i < 20; ++i) {
+    b.stack({fmt::format("f{}@model.py:{}", i, i)}).alloc(0x100000 + i * 512, 512);
+    if (i % 3 == 0) b.free(0x100000 + i * 512, 512);
+  }
+  auto file = std::make_shared<OpenFile>();
+  file->traces.push_back({std::make_unique<analysis::AnalysedTrace>(b.build()), nullptr});
+  file->traces[0].database = std::make_unique<query::Database>(*file->traces[0].analysed);
+  for (const query::Table& table : file->traces[0].database->tables()) {
+    Streamed whole = streamed(rowsOf(table, file), kBatchRows);
+    EXPECT_EQ(whole.batches, std::vector<int64_t>{static_cast<int64_t>(table.rows)}) << table.name;
+    for (uint64_t rows : {8, 16, 64}) {
+      Streamed parts = streamed(rowsOf(table, file), rows);
+      EXPECT_EQ(parts.cells, whole.cells) << table.name << ' ' << rows;
+      EXPECT_EQ(parts.formats, whole.formats) << table.name;
+      EXPECT_EQ(parts.batches.size(), std::max<uint64_t>(1, (table.rows + rows - 1) / rows));
+    }
+  }
+}
+
+TEST(Arrow, TextsBeyondTheLimitHaveWideOffsets) {
+  auto file = smallFile();
+  size_t wide = 0;
+  for (const query::Table& table : file->traces[0].database->tables()) {
+    Streamed narrow = streamed(rowsOf(table, file), 8);
+    Streamed large = streamed(rowsOf(table, file, 0), 8);
+    EXPECT_EQ(large.cells, narrow.cells) << table.name;
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      if (large.formats[i] == narrow.formats[i]) continue;
+      EXPECT_EQ(narrow.formats[i] + large.formats[i], "uU") << table.columns[i].name;
+      ++wide;
+    }
+  }
+  EXPECT_GT(wide, 5u);
+}
+
+TEST(Arrow, TheLimitOfNarrowTextsIsTheirSumOfBytes) {
+  for (uint64_t limit : {29, 30, 31}) {
+    ResultCollector collector(limit);
+    collector.onColumns({{"t", query::ColumnKind::kText, "", ""},
+                         {"mixed", query::ColumnKind::kText, "", ""},
+                         {"n", query::ColumnKind::kInteger, "", ""}});
+    std::vector<std::string> expected;
+    for (int64_t i = 0; i < 30; ++i) {
+      std::string text(1, static_cast<char>('a' + i % 26));
+      bool is_null = i % 7 == 0;
+      query::CellView mixed = i % 2 == 0 ? query::CellView(i) : query::CellView("text");
+      query::CellView cells[] = {std::string_view(text), mixed,
+                                 is_null ? query::CellView() : query::CellView(i)};
+      collector.onRow(cells);
+      for (const std::string& cell : {text, i % 2 == 0 ? std::to_string(i) : std::string("text"),
+                                      is_null ? std::string("NULL") : std::to_string(i)})
+        expected.push_back(cell);
+    }
+    auto rows = std::move(collector).finish();
+    for (uint64_t batch_rows : {8, 24, 64}) {
+      Streamed found = streamed(rows, batch_rows);
+      EXPECT_EQ(found.cells, expected) << limit << ' ' << batch_rows;
+      EXPECT_EQ(found.formats, (std::vector<std::string>{limit < 30 ? "U" : "u", "U", "l"}));
+    }
+  }
 }
 
 TEST(Arrow, StoredColumnsAreTheTracesOwn) {
