@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/byte_buffer.h"
+#include "base/memory/byte_buffer.h"
 #include "base/result.h"
 
 namespace tidegauge::base {

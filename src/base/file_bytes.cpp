@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/format.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 
 namespace tidegauge::base {
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "base/byte_buffer.h"
+#include "base/memory/byte_buffer.h"
 #include "base/result.h"
 
 namespace tidegauge::base {

@@ -36,10 +36,17 @@ class SortedChunks {
     auto chunk = std::partition_point(chunks_.begin(), chunks_.end(),
                                       [&](const Chunk& c) { return KeyOf()(c.back()) < key; });
     if (chunk == chunks_.end()) return end();
-    auto item = std::partition_point(chunk->begin(), chunk->end(),
-                                     [&](const Item& i) { return KeyOf()(i) < key; });
+    // Without branches, since which half has it cannot be predicted.
+    const Item* items = chunk->data();
+    size_t left = chunk->size();
+    while (left > 1) {
+      size_t half = left / 2;
+      items += KeyOf()(items[half - 1]) < key ? half : 0;
+      left -= half;
+    }
+    items += KeyOf()(*items) < key ? 1 : 0;
     return {static_cast<size_t>(chunk - chunks_.begin()),
-            static_cast<size_t>(item - chunk->begin())};
+            static_cast<size_t>(items - chunk->data())};
   }
 
   Position next(Position position) const {
@@ -56,9 +63,10 @@ class SortedChunks {
   }
 
   // Inserts before items with an equal key.
-  void insert(const Item& item) {
+  void insert(const Item& item) { insert(lowerBound(KeyOf()(item)), item); }
+  // `position`: lowerBound() of its key.
+  void insert(Position position, const Item& item) {
     ++size_;
-    Position position = lowerBound(KeyOf()(item));
     if (position == end()) {  // at the end: the last chunk grows
       if (chunks_.empty()) chunks_.emplace_back();
       position = {chunks_.size() - 1, chunks_.back().size()};

@@ -98,8 +98,13 @@ double turnoverOf(const AnalysedTrace& analysed, const DeviceAnalysis& device, S
   const model::Allocations& a = analysed.trace.allocations;
   auto [begin, end] = device.live.bornIn(from, device.device.steps());
   double allocated = 0;
-  for (uint64_t row = begin; row < end; ++row) {
-    if (a.has(row, model::kAllocSeen)) allocated += static_cast<double>(a.block_bytes[row]);
+  for (uint64_t row = begin, next = begin; row < end; row = next) {
+    constexpr uint64_t kExact = 1024;  // rows whose sum no integer can exceed
+    next = std::min(row + kExact, end);
+    uint64_t bytes = 0;
+    for (uint64_t i = row; i < next; ++i)
+      bytes += a.has(i, model::kAllocSeen) ? a.block_bytes[i] : 0;
+    allocated += static_cast<double>(bytes);
   }
   Span span = device.totals.span(from, device.clean_up_step);
   return allocated / std::max(1.0, static_cast<double>(span.active_max - span.active_min));
@@ -107,6 +112,7 @@ double turnoverOf(const AnalysedTrace& analysed, const DeviceAnalysis& device, S
 
 // The outstanding bytes at the points and at the end, and the kind of growth.
 void describe(const AnalysedTrace& analysed, const DeviceAnalysis& device, Growth& growth) {
+  if (growth.stacks.empty()) return;
   const model::Allocations& a = analysed.trace.allocations;
   const std::vector<Step>& points = growth.points.steps;
   boost::unordered_flat_map<uint32_t, size_t> place_of;

@@ -11,18 +11,27 @@
 // some 2 ns per change.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace tidegauge::analysis {
 
 inline constexpr uint32_t kMarkSteps = 128;
 
-// What a change at the step is multiplied by: odd, and without a pattern that changes of
-// neighbouring steps could share.
-inline uint64_t markWeight(uint32_t step) {
-  uint64_t mixed = (uint64_t{step} + 1) * 0x9e3779b97f4a7c15U;
-  mixed = (mixed ^ (mixed >> 29)) * 0xbf58476d1ce4e5b9U;
-  return (mixed ^ (mixed >> 32)) | 1U;
-}
+// Odd numbers without a pattern that changes of neighbouring steps could share: a step of each mark
+// has one, whichever mark it is.
+inline constexpr std::array<uint64_t, kMarkSteps> kMarkWeights = [] {
+  std::array<uint64_t, kMarkSteps> weights{};
+  for (size_t i = 0; i < weights.size(); ++i) {
+    uint64_t mixed = (i + 1) * 0x9e3779b97f4a7c15U;
+    mixed = (mixed ^ (mixed >> 29)) * 0xbf58476d1ce4e5b9U;
+    weights[i] = (mixed ^ (mixed >> 32)) | 1U;
+  }
+  return weights;
+}();
+
+// What a change at the step is multiplied by.
+inline uint64_t markWeight(uint32_t step) { return kMarkWeights[step % kMarkSteps]; }
 
 }  // namespace tidegauge::analysis

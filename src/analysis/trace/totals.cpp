@@ -205,17 +205,17 @@ void TotalsIndex::resize(const model::Continuation& continuation, Step end_block
   }
 }
 
-// Adds the row's edges, and to named[p] what events before part p change by this row. Returns what
-// the row adds to the state before the first event.
-Totals TotalsIndex::collectEdgesOf(uint64_t row, std::vector<Edge>& edges,
-                                   std::vector<Totals>& named) const {
+// Adds the row's edges, and to named[p] what events before begins[p] change by this row. Returns
+// what the row adds to the state before the first event.
+Totals TotalsIndex::collectEdgesOf(uint64_t row, const std::vector<uint64_t>& begins,
+                                   std::vector<Edge>& edges, std::vector<Totals>& named) const {
   const Allocations& a = trace_.allocations;
   Totals initial;
   // Three events name most rows: they need no edge, and change nothing once they are over.
   constexpr uint8_t kBothEnds = model::kAllocSeen | model::kFreeCompletedSeen;
   if ((a.flags[row] & kBothEnds) == kBothEnds) {
     for (size_t part = 1; part < parts_; ++part) {
-      uint64_t begin = firstBlock(part) * uint64_t{kBlock};
+      uint64_t begin = begins[part];
       if (a.first_step[row] >= begin || a.last_step[row] < begin) continue;
       uint64_t block = a.block_bytes[row];
       bool is_freed = a.free_requested_step[row] < begin;
@@ -246,7 +246,7 @@ Totals TotalsIndex::collectEdgesOf(uint64_t row, std::vector<Edge>& edges,
   if (freed < steps_ && free_unseen) edges.push_back({freed, {0, 0, minus(block), 0}});
   if (last < steps_ && !end_named) edges.push_back({last, {minus(requested), minus(block), 0, 0}});
   for (size_t part = 1; part < parts_; ++part) {
-    uint64_t begin = firstBlock(part) * uint64_t{kBlock};
+    uint64_t begin = begins[part];
     if (first < begin && a.has(row, model::kAllocSeen))
       add(named[part], {requested, block, block, 0});
     if (freed < begin && free_named) add(named[part], {0, 0, minus(block), 0});
@@ -262,13 +262,15 @@ void TotalsIndex::collectEdges() {
     Totals initial;
   };
   std::vector<Share> shares(parts_);
+  std::vector<uint64_t> begins(parts_);  // steps
+  for (size_t part = 0; part < parts_; ++part) begins[part] = firstBlock(part) * uint64_t{kBlock};
   uint64_t rows = device_.allocation_end - device_.allocation_begin;
   base::eachAtOnce(parts_, parts_, [&](size_t i) {
     Share& share = shares[i];
     share.named.resize(parts_);
     uint64_t end = device_.allocation_begin + rows * (i + 1) / parts_;
     for (uint64_t row = device_.allocation_begin + rows * i / parts_; row < end; ++row)
-      add(share.initial, collectEdgesOf(row, share.edges, share.named));
+      add(share.initial, collectEdgesOf(row, begins, share.edges, share.named));
   });
   std::vector<Totals> named(parts_);
   for (const Share& share : shares) {
@@ -309,19 +311,18 @@ void TotalsIndex::beginParts(const std::vector<Totals>& named) {
   }
 }
 
-// What the event of a step changes. Without branches on the action: which of the three an event is
+// What the event of a step does. Without branches on the action: which of the three an event is
 // cannot be predicted, and millions are walked.
-[[gnu::always_inline]] inline Totals TotalsIndex::changeOf(Step step) const {
+[[gnu::always_inline]] inline TotalsIndex::Deed TotalsIndex::deedOf(Step step) const {
   size_t event = device_.event_begin + step;
   const Action* action = trace_.events.action.data() + event;
   const uint32_t* subject = trace_.events.subject.data() + event;
   const Allocations& a = trace_.allocations;
-  auto ifSo = [](unsigned so, uint64_t bytes) { return bytes & minus(so); };
   auto is = [](bool so) { return static_cast<unsigned>(so); };
   unsigned concerns_row = is(*action <= Action::kFree) & is(*subject != UINT32_MAX);
   // Any row, if none is concerned.
-  uint64_t row = device_.allocation_begin;
-  row += ifSo(concerns_row, *subject - row);
+  auto row = static_cast<uint32_t>(device_.allocation_begin);
+  row += (*subject - row) & (0U - concerns_row);
   unsigned begins = concerns_row & is(*action == Action::kAlloc);
   unsigned is_freed = concerns_row & is(*action == Action::kFreeRequested);
   unsigned ends = concerns_row & is(*action == Action::kFreeCompleted);
@@ -336,21 +337,19 @@ void TotalsIndex::beginParts(const std::vector<Totals>& named) {
     is_freed = is(std::min(a.free_requested_step[row], a.last_step[row]) == step);
     ends = is(a.last_step[row] == step);
   }
-  uint64_t requested = a.requested_bytes[row], block = a.block_bytes[row];
-  return {.requested_bytes = ifSo(begins, requested) - ifSo(ends, requested),
-          .active_bytes = ifSo(begins, block) - ifSo(ends, block),
-          .allocated_bytes = ifSo(begins, block) - ifSo(is_freed, block)};
+  return {.row = row,
+          .active = static_cast<int8_t>(begins - ends),
+          .allocated = static_cast<int8_t>(begins - is_freed)};
 }
 
-// Rows are at random places: each is fetched some events ahead, also one that needs no fetch, since
-// a branch could not be predicted.
-inline void TotalsIndex::fetchAhead(Step step) const {
-  constexpr Step kAhead = 24;
-  if (steps_ - step <= kAhead) return;
-  uint64_t row = trace_.events.subject[device_.event_begin + step + kAhead];
-  row = row < device_.allocation_end ? row : device_.allocation_begin;
-  model::fetch(&trace_.allocations.requested_bytes[row]);
-  model::fetch(&trace_.allocations.block_bytes[row]);
+inline Totals TotalsIndex::changeOf(const Deed& deed) const {
+  uint64_t requested = trace_.allocations.requested_bytes[deed.row];
+  uint64_t block = trace_.allocations.block_bytes[deed.row];
+  auto active = static_cast<uint64_t>(int64_t{deed.active});
+  auto allocated = static_cast<uint64_t>(int64_t{deed.allocated});
+  return {.requested_bytes = requested * active,
+          .active_bytes = block * active,
+          .allocated_bytes = block * allocated};
 }
 
 Totals TotalsIndex::buildBlocks(size_t part, size_t end_part) {
@@ -362,23 +361,20 @@ Totals TotalsIndex::buildBlocks(size_t part, size_t end_part) {
   return totals;
 }
 
-// One walk over the events of a block: first what each step changes, since rows are at random
-// places and a loop that does nothing else waits for several at a time; then the sums. `edge`
-// becomes the first one after it.
+// First what each event does, then the sums: two loops whose values fit into registers. `edge`
+// becomes the first one after the block.
 Totals TotalsIndex::buildBlock(Step number, const Totals& before, uint32_t& edge) {
   Block& block = blocks_[number];
   block.before = before;
   block.edge = edge;
   Step begin = number * kBlock, steps = std::min(kBlock, steps_ - begin);
-  std::array<Totals, kBlock> changes{};
-  if (device_.allocation_begin < device_.allocation_end) {
-    for (Step i = 0; i < steps; ++i) {
-      fetchAhead(begin + i);
-      changes[i] = changeOf(begin + i);
-    }
+  bool has_rows = device_.allocation_begin < device_.allocation_end;
+  std::array<Deed, kBlock> deeds;
+  for (Step i = 0; i < steps && has_rows; ++i) {
+    deeds[i] = deedOf(begin + i);
+    model::fetch(&trace_.allocations.requested_bytes[deeds[i].row]);  // rows are at random places
+    model::fetch(&trace_.allocations.block_bytes[deeds[i].row]);
   }
-  for (; edge < edges_.size() && edges_[edge].step < begin + steps; ++edge)
-    add(changes[edges_[edge].step - begin], edges_[edge].change);
   Totals totals = before;
   // What was active before the first event counts as a change of the first step, as rows do.
   uint64_t mark = begin == 0 ? before.active_bytes * markWeight(0) : 0;
@@ -386,17 +382,23 @@ Totals TotalsIndex::buildBlock(Step number, const Totals& before, uint32_t& edge
   std::array<uint64_t, kBlock> active, requested;
   uint64_t active_min = UINT64_MAX, active_max = 0, requested_max = 0, allocated_max = 0;
   Span span;
+  widenReserved(span, begin, before.reserved_bytes, true);
   for (Step i = 0; i < steps; ++i) {
-    add(totals, changes[i]);
-    mark += changes[i].active_bytes * markWeight(begin + i);
+    Totals change;
+    if (has_rows) change = changeOf(deeds[i]);
+    if (edge < edges_.size() && edges_[edge].step == begin + i) [[unlikely]] {
+      for (; edge < edges_.size() && edges_[edge].step == begin + i; ++edge)
+        add(change, edges_[edge].change);
+      widenReserved(span, begin + i, totals.reserved_bytes + change.reserved_bytes, i == 0);
+    }
+    add(totals, change);
+    mark += change.active_bytes * kMarkWeights[i];
     active[i] = totals.active_bytes;
     requested[i] = totals.requested_bytes;
     active_max = std::max(active_max, totals.active_bytes);
     active_min = std::min(active_min, totals.active_bytes);
     requested_max = std::max(requested_max, totals.requested_bytes);
     allocated_max = std::max(allocated_max, totals.allocated_bytes);
-    if (i == 0 || changes[i].reserved_bytes != 0)
-      widenReserved(span, begin + i, totals.reserved_bytes, i == 0);
   }
   auto firstWith = [&](const auto& values, uint64_t most) {
     return begin + static_cast<Step>(std::find(values.begin(), values.begin() + steps, most) -
@@ -485,7 +487,7 @@ void TotalsIndex::Cursor::apply() {
     add(totals_, index_.edges_[edge_++].change);
   }
   if (index_.device_.allocation_begin < index_.device_.allocation_end)
-    add(totals_, index_.changeOf(step_));
+    add(totals_, index_.changeOf(index_.deedOf(step_)));
 }
 
 Totals TotalsIndex::at(Step step) const {

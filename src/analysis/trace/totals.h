@@ -126,7 +126,8 @@ class TotalsIndex {
   size_t firstBlock(size_t part) const { return blocks_.size() * part / parts_; }
   void buildAnew();
   void collectEdges();
-  Totals collectEdgesOf(uint64_t row, std::vector<Edge>& edges, std::vector<Totals>& named) const;
+  Totals collectEdgesOf(uint64_t row, const std::vector<uint64_t>& begins, std::vector<Edge>& edges,
+                        std::vector<Totals>& named) const;
   void beginParts(const std::vector<Totals>& named);
   // The blocks of some parts; returns the state after the last step of them.
   Totals buildBlocks(size_t part, size_t end_part);
@@ -135,8 +136,14 @@ class TotalsIndex {
   void continueEdges(Step begin);
   void resize(const model::Continuation& continuation, Step end_block);
   void findPeaks();
-  Totals changeOf(Step step) const;  // if the device has allocations
-  void fetchAhead(Step step) const;
+  // What one event does to the bytes of a row: adds them, takes them away, or leaves them.
+  struct Deed {
+    uint32_t row = 0;
+    int8_t active = 0;  // and requested
+    int8_t allocated = 0;
+  };
+  Deed deedOf(Step step) const;  // if the device has allocations
+  Totals changeOf(const Deed& deed) const;
 
   const model::Trace& trace_;
   const model::Device& device_;

@@ -4,7 +4,7 @@
 #include <array>
 #include <memory>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "base/text_layout.h"
 #include "cli/open_trace.h"
 #include "cli/options/output.h"

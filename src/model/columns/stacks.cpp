@@ -31,6 +31,7 @@ StackId Stacks::add(std::span<const FrameId> frames) {
 // Adds nothing if a frame does not fit. Without a branch per frame.
 bool Stacks::addNarrow(std::span<const FrameId> frames) {
   size_t begin = narrow_.size();
+  pages_.upTo(begin + frames.size(), narrow_);
   narrow_.resize(begin + frames.size());
   uint16_t* to = narrow_.data() + begin;
   uint32_t bits = 0;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/id.h"
+#include "base/memory/pages_ahead.h"
 
 namespace tidegauge::model {
 
@@ -124,6 +125,7 @@ class Stacks {
 
   std::vector<uint64_t> begin_{0};
   std::vector<uint16_t> narrow_;
+  base::PagesAhead pages_;      // of narrow_
   std::vector<uint32_t> wide_;  // instead of narrow_, once a frame does not fit
 };
 

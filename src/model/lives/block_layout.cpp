@@ -45,7 +45,13 @@ class BlockLayout {
 
   void findLarge() {
     const Allocations& a = trace_.allocations;
+    const SegmentKind* kinds = trace_.segments.kind.data();
     for (uint64_t row = device_.allocation_begin; row < device_.allocation_end; ++row) {
+      // Most are in a segment of small blocks, whose sizes rounding explains.
+      SegmentId segment = a.segment[row];
+      if (segment.valid() && a.has(row, kAllocSeen) &&
+          kinds[segment.index()] == SegmentKind::kSmall)
+        continue;
       bool is_large = isLargeOrdinary(row);
       if (is_large) is_large_[row - device_.allocation_begin] = true;
       if (a.has(row, kAllocSeen)) {
@@ -166,7 +172,7 @@ class BlockLayout {
     size_t segment = a.segment[row].index();
     uint64_t segment_end = trace_.segments.address[segment] + trace_.segments.total_bytes[segment];
     uint64_t free_end = at == starts.end() ? segment_end : starts.at(at);
-    if (!occupied) starts.insert(address);
+    if (!occupied) starts.insert(at, address);
     if (!a.has(row, kBlockInferred)) return;  // the final state has the exact size
     uint64_t rounded = roundedBytes(a.requested_bytes[row], trace_.settings);
     // Without all allocs and frees, the neighbours are not known.

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "python/arrow/result_rows.h"
 #include "python/arrow/table_rows.h"
 #include "python/binding/table_type.h"

@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "record/kernel/functions.h"
 #include "record/kernel/links.h"
 #include "record/process/errors.h"

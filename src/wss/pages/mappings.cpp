@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 
 namespace tidegauge::wss {
 namespace {

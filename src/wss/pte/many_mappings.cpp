@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "wss/backends/clear_refs.h"
 #include "wss/pages/read_maps.h"
 #include "wss/pte/read_tables.h"

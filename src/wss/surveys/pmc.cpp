@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "base/format.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "wss/process/threads.h"
 #include "wss/units.h"
 

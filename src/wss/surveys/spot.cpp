@@ -15,7 +15,7 @@
 #include <cstring>
 
 #include "base/format.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "wss/pages/pagemap.h"
 #include "wss/process/threads.h"
 #include "wss/units.h"

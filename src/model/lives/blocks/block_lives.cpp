@@ -41,6 +41,9 @@ void BlockLives::makeRoom(const EventRows& events, size_t begin, size_t count) {
   const Action* action = events.action + begin;
   size_t births = static_cast<size_t>(std::count(action, action + count, Action::kAlloc));
   size_t size = used_ + births;
+  pages_.upTo(size, rows_.address, rows_.requested_bytes, rows_.stack, rows_.first_step,
+              rows_.last_step, rows_.free_requested_step, rows_.version, rows_.stream, rows_.pool,
+              rows_.provenance, rows_.flags);
   rows_.address.resize(size);
   rows_.requested_bytes.resize(size);
   rows_.stack.resize(size);

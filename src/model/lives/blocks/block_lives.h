@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/memory/pages_ahead.h"
 #include "model/lives/blocks/event_rows.h"
 #include "model/lives/blocks/older_blocks.h"
 #include "model/lives/blocks/place_table.h"
@@ -93,7 +94,8 @@ class BlockLives {
   bool (*is_explained_)(ActionSet, IssueKind) = nullptr;
   Allocations rows_;  // of traced blocks; moveRows() makes them the last rows of the trace
   size_t used_ = 0;   // of rows_
-  size_t base_ = 0;   // rows of the trace before them
+  base::PagesAhead pages_;
+  size_t base_ = 0;  // rows of the trace before them
   PlaceTable places_;
   std::vector<OlderBlock> older_;
   std::vector<Step> older_seen_;  // when the first event named it; ghosts have none

@@ -52,6 +52,7 @@ void BlockLives::placeInSegments() {
   auto ownPool = [&](PoolId pool, SegmentId segment) {
     return pool.valid() || !segment.valid() ? pool : segments.pool[segment.index()];
   };
+  base::PagesAhead().upTo(used_, rows_.block_bytes, rows_.segment);
   rows_.block_bytes.resize(used_);
   rows_.segment.resize(used_);
   // Each part of the rows begins with the ranges of its first step.

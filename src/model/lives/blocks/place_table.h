@@ -6,7 +6,8 @@
 // All else is in the row of that block. Open addressing with linear probing; a place is never
 // removed. It is looked up at random for each event, so fetchPlace() is called some events ahead, a
 // place has 16 bytes, and half of the slots stay free: then a search mostly ends where it begins,
-// which the processor predicts. Cost: O(1) per lookup; 32 to 64 bytes per address.
+// which the processor predicts. Cost: O(1) per lookup; 32 to 64 bytes per address,
+// up to 128 of fewer than half a million.
 #pragma once
 
 #include <cstdint>
@@ -65,8 +66,10 @@ class PlaceTable {
       slot = (slot + 1) & (slots_.size() - 1);
     return slot;
   }
+  // A small table becomes four times as large, since each size that it once had took new pages.
   void grow() {
-    std::vector<Place> old(slots_.size() * 2);
+    constexpr size_t kMany = size_t{1} << 20;
+    std::vector<Place> old(slots_.size() * (slots_.size() < kMany ? 4 : 2));
     old.swap(slots_);
     for (const Place& place : old) {
       if (place.block != kNoBlock) slots_[probe(place.address)] = place;

@@ -138,6 +138,8 @@ uint32_t Columns::addEvent(const EventRow& row) {
 void Columns::addEvents(const RowBlock& block) {
   model::Events& events = trace_.events;
   size_t index = events.size(), capacity = events.action.capacity();
+  pages_.upTo(index + block.rows, events.action, events.address, events.size_bytes, events.stack,
+              events.time_us);
   append(events.action, block.action, block.rows);
   append(events.address, block.address, block.rows);
   append(events.size_bytes, block.size_bytes, block.rows);

@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "base/memory/pages_ahead.h"
 #include "base/sizes.h"
 #include "model/trace.h"
 #include "readers/torch/columns/event_chunk.h"
@@ -160,6 +161,7 @@ class Columns {
   uint64_t handed_on_ = 0;
   uint32_t list_ = 0;
   bool rows_moved_ = false;
+  base::PagesAhead pages_;
   FrameTable frames_;
   StackTable stacks_;
   ForwardStacks forward_;

@@ -89,6 +89,7 @@ void LivesWhileReading::add(const EventChunk& chunk) {
   static const model::Device kWithoutGaps;
   if (started_.empty() || chunk.list != list_) {
     list_ = chunk.list;
+    subject_pages_ = {};
     auto& next = started_.emplace_back(std::make_unique<model::StartedLives>());
     next->event_begin = chunk.first_row;
     uint64_t left = input_bytes_ - std::min(input_bytes_, chunk.bytes_read);
@@ -98,6 +99,7 @@ void LivesWhileReading::add(const EventChunk& chunk) {
   model::StartedLives& lives = *started_.back();
   size_t begin = lives.subject.size();
   lives.events += chunk.rows();
+  subject_pages_.upTo(begin + chunk.rows(), lives.subject);
   lives.subject.resize(begin + chunk.rows(), model::kNoBlock);
   lives.lives.addRows(chunk.rowsAt(static_cast<model::Step>(begin), lives.subject.data() + begin));
 }

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/memory/pages_ahead.h"
 #include "model/lives/started_lives.h"
 #include "readers/torch/columns/event_chunk.h"
 
@@ -53,6 +54,7 @@ class LivesWhileReading {
   // Only thread_ uses these, until it has ended.
   uint32_t list_ = 0;
   model::StartedDevices started_;
+  base::PagesAhead subject_pages_;  // of the last one
 };
 
 }  // namespace tidegauge::readers::torch

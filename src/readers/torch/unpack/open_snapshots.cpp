@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/file_bytes.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "base/threads/parallel.h"
 #include "model/lives/lives.h"
 #include "model/lives/recording_issues.h"

@@ -6,7 +6,7 @@
 #include <new>
 
 #include "base/format.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "readers/torch/snapshot_reader.h"
 
 namespace tidegauge::readers::torch {

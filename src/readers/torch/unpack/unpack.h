@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "base/byte_buffer.h"
+#include "base/memory/byte_buffer.h"
 #include "base/result.h"
 #include "model/issues.h"
 

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "base/byte_buffer.h"
+#include "base/memory/byte_buffer.h"
 #include "readers/torch/values/value.h"
 
 namespace tidegauge::readers::torch {

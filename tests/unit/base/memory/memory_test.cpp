@@ -1,4 +1,4 @@
-#include "base/memory.h"
+#include "base/memory/memory.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-#include "base/memory.h"
+#include "base/memory/memory.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -37,6 +37,17 @@ void preferHugePages(void* memory, size_t bytes) {
   uintptr_t end = (reinterpret_cast<uintptr_t>(memory) + bytes) / kHuge * kHuge;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the same memory, at a border
   if (begin < end) (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
+
+void takePages(void* memory, size_t bytes) {
+#ifndef MADV_POPULATE_WRITE
+  constexpr int MADV_POPULATE_WRITE = 23;
+#endif
+  constexpr uintptr_t kPage = 4096;
+  auto begin = reinterpret_cast<uintptr_t>(memory) / kPage * kPage;
+  uintptr_t end = (reinterpret_cast<uintptr_t>(memory) + bytes) / kPage * kPage;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the same memory, at a border
+  if (begin < end) (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
 }
 
 void allowManyFiles() {

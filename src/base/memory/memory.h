@@ -20,6 +20,10 @@ uint64_t freeMemoryBytes();
 // machines. Where the kernel has no huge pages it does nothing.
 void preferHugePages(void* memory, size_t bytes);
 
+// Takes the pages of memory that is about to be filled, as writing to each would (pages_ahead.h).
+// Does nothing where the kernel cannot, or where memory is short.
+void takePages(void* memory, size_t bytes);
+
 // As many open files as this process may have: the soft limit, 1,024 by habit, becomes the hard
 // one. Children inherit it: start them before, or give them their own.
 void allowManyFiles();
