@@ -29,7 +29,7 @@ def library(name: str, package: str, *, called: Optional[str] = None, otherwise:
     except ModuleNotFoundError as error:
         if error.name == "torch" != top:  # training libraries come without it
             raise MissingFeatureError("PyTorch is not installed", advice="Run: pip install torch") from None
-        if (error.name or "").partition(".")[0] != top:
+        if not f"{name}.".startswith(f"{error.name}."):  # neither the module nor a package that it is in
             raise
         quoted = f"'{package}'" if "[" in package else package
         advice = f"Run: pip install {quoted}" + (f", or {otherwise}" if otherwise else "")

@@ -113,9 +113,11 @@ def _raise_if_other_kind(source: Any, shown: str) -> None:
         with contextlib.suppress(OSError), builtins.open(source, "rb") as file:
             beginning = file.read(32)
     elif hasattr(source, "seek"):
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            place = source.tell()
             source.seek(0)
             beginning = source.read(32)
+            source.seek(place)
     if is_measurement(beginning):
         raise UsageError("this is a measurement of a working set of host memory, not of GPU memory",
                          advice="Open it with tidegauge.wss(path)", file=shown) from None

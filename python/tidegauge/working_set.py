@@ -5,6 +5,7 @@
 """
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import stat
@@ -13,6 +14,8 @@ from typing import Any, Mapping, Optional, Union
 
 from .errors import UnreadableError, UsageError
 from .programs import run
+
+BEGINNING = b'{"tidegauge_wss":'
 
 
 @dataclass(frozen=True)
@@ -77,30 +80,30 @@ def _saved(path: str) -> WorkingSet:
             if not is_measurement(file.read(len(BEGINNING))):
                 raise UnreadableError("this is not a file of `tidegauge wss -o`", file=path,
                                       advice="Open snapshots and recordings with tidegauge.open()")
+            _raise_if_damaged(path)
             file.seek(0)
             lines = file.read().split(b"\n")
     except OSError as error:
         raise UnreadableError(error.strerror or str(error), file=path) from None
     found = []
-    for number, line in enumerate(lines, 1):
-        try:
+    with contextlib.suppress(ValueError, RecursionError):  # a last line that is still being written
+        for line in lines:
             if line.strip():
                 found.append(json.loads(line))
-        except ValueError:
-            if number < len(lines):
-                raise UnreadableError(f"line {number} is not JSON", file=path) from None
-    head, rows = found[0], found[1:]
-    if head["tidegauge_wss"] != 1:
-        raise UnreadableError(f"it has version {head['tidegauge_wss']}, and this Tidegauge reads version 1", file=path)
-    if not rows:
-        raise UnreadableError("no window was measured before it ended", file=path)
     try:
-        return _of({**head, "rows": rows})
-    except (KeyError, TypeError, AttributeError):
-        raise UnreadableError("a row lacks a field", file=path, advice="Run: tidegauge wss FILE") from None
+        return _of({**found[0], "rows": found[1:]})
+    except (IndexError, KeyError, TypeError, AttributeError):
+        raise UnreadableError("it has no whole window, or has changed meanwhile", file=path,
+                              advice="Run: tidegauge wss FILE") from None
 
 
-BEGINNING = b'{"tidegauge_wss":'
+def _raise_if_damaged(path: str) -> None:
+    """By the command, whose reader knows the format and bounds what it takes."""
+    whole = os.path.abspath(path)
+    try:
+        run(["wss", whole])
+    except UsageError as error:
+        raise UnreadableError(error.what.removeprefix(f"{whole}: "), file=path, advice=error.advice) from None
 
 
 def is_measurement(beginning: bytes) -> bool:

@@ -208,7 +208,7 @@ void Follower::reuse(std::shared_ptr<OpenFile> file) {
     if (followed.recording.path != file->recording || !followed.recording.reader) continue;
     Indexes indexes;
     for (auto& [key, map] : file->maps.takeAll()) {
-      if (map.use_count() > 1) continue;
+      if (map.use_count() > 1 || !map->isFollowed()) continue;
       indexes.maps[key] = std::const_pointer_cast<view::AddressMap>(std::move(map));
     }
     // It was made to be changed again, here (readAgain) or by openTraces().

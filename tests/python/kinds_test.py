@@ -92,23 +92,26 @@ class Kinds(unittest.TestCase):
 
     def test_a_working_set_that_is_damaged(self):
         path = self.folder / "cut.jsonl"
-        row = {"bytes": {"referenced": 4096, "rss": 8192}, "estimate_s": 0.1, "error": {"at_least": True}}
-        head = {"tidegauge_wss": 1, "pid": 7, "backend": "pte"}
+        subprocess.run([COMMAND, "wss", "-o", path, "-s", "0", "-d", "0.3", str(os.getpid()), "0.1"], check=True, capture_output=True)
+        head, row, *more = path.read_text().splitlines()
 
         def refused(text, *lines, end="\n"):
-            path.write_text("\n".join(line if isinstance(line, str) else json.dumps(line, separators=(",", ":")) for line in lines) + end)
+            path.write_text("\n".join(lines) + end)
             with self.assertRaisesRegex(tidegauge.UnreadableError, text) as caught:
                 tidegauge.wss(path)
             self.assertEqual(caught.exception.file, str(path))
 
-        refused("line 2 is not JSON", head, "{half", row)
-        refused("no window was measured", head)
-        refused("version 2", dict(head, tidegauge_wss=2), row)
-        refused("lacks a field", head, {"time": 1})
-        refused("lacks a field", head, 3)
+        refused("line 2", head, row[:40], row)
+        refused("line 1", head[:30], end="")
+        refused("line 1", head.replace(":1,", ":true,", 1), row)
+        refused("version 2", head.replace(":1,", ":2,", 1), row)
+        refused("line 2", head, '{"time": 1}')
+        refused("line 2", head, "3")
+        refused("line 2", head, "[" * 100_000)
+        refused("line 3", head, row, "[" * 100_000, row)
         refused("not a file of", row)
-        path.write_text("\n".join(json.dumps(line, separators=(",", ":")) for line in (head, row)) + '\n{"bytes": {"ref')
-        self.assertEqual(tidegauge.wss(path).touched_bytes, 4096)  # the last line is still being written
+        path.write_text("\n".join((head, row)) + "\n" + more[0][:50])
+        self.assertEqual(tidegauge.wss(path).to_dict()["rows"], [json.loads(row)])  # the last line is still being written
         for wrong, text in ((self.folder, "folder"), (self.folder / "none", "No such file")):
             with self.assertRaisesRegex(tidegauge.UnreadableError, text):
                 tidegauge.wss(wrong)

@@ -19,6 +19,8 @@ from ._live import torch_module
 
 # Names of tensors that died: the newest are kept. 200 bytes each.
 SEEN_ENTRIES = 20_000
+# The dead among the named tensors are looked for when there are more than this.
+PRUNE_FROM = 1_000
 
 
 class Named(NamedTuple):
@@ -133,24 +135,37 @@ class _NamedTensor:
     """What `name()` was given. A tensor may die before its storage, of which it was a view."""
 
     def __init__(self, tensor: Any, text: str, kind: str, found: list[Named]) -> None:
-        reductions = importlib.import_module("torch.multiprocessing.reductions")
         self.tensor = weakref.ref(tensor)
         self.text, self.kind, self.found = text, kind, found
-        self.storages = [reductions.StorageWeakRef(each.untyped_storage()) for _, each in plain_tensors(tensor, text)
-                         if getattr(each, "is_cuda", False)]
+        self.storages = _storages_of(tensor, text)
+
+    def key(self) -> tuple[Any, ...]:
+        """Equal for all views of the same storages that have the same name."""
+        return (self.text, *(each.cdata for each in self.storages)) if self.storages else (self.text, id(self))
 
     def alive(self) -> bool:
         return self.tensor() is not None or not all(each.expired() for each in self.storages)
 
     def entries(self) -> Iterator[Named]:
-        """Where it lies now; of a tensor that died, what is left of its storages."""
+        """Where it lies now; of a tensor that died, where what is left of its storages lies."""
         tensor = self.tensor()
         if tensor is not None:
             yield from entries(tensor, self.text, self.kind)
         elif len(self.storages) == len(self.found):
-            for storage, each in zip(self.storages, self.found):
-                if not storage.expired():
-                    yield each._replace(time_us=now_us())
+            for reference, each in zip(self.storages, self.found):
+                storage = torch_module().UntypedStorage._new_with_weak_ptr(reference.cdata)
+                if storage is not None and storage.data_ptr() and storage.nbytes():
+                    yield each._replace(address=storage.data_ptr(), bytes=storage.nbytes(), time_us=now_us())
+
+
+def _storages_of(tensor: Any, text: str) -> list[Any]:
+    """Weak references to the storages of a device; none if one of its parts has no storage."""
+    reductions = importlib.import_module("torch.multiprocessing.reductions")
+    try:
+        return [reductions.StorageWeakRef(each.untyped_storage()) for _, each in plain_tensors(tensor, text)
+                if getattr(each, "is_cuda", False)]
+    except RuntimeError:
+        return []
 
 
 class _Registry:
@@ -159,7 +174,8 @@ class _Registry:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.sources: list[_Source] = []
-        self.tensors: list[_NamedTensor] = []
+        self.tensors: dict[tuple[Any, ...], _NamedTensor] = {}
+        self.prune_at = PRUNE_FROM  # tensors
         self.seen: deque[Named] = deque(maxlen=SEEN_ENTRIES)
 
     def resolve(self) -> Iterator[tuple[Named, bool]]:
@@ -174,11 +190,23 @@ class _Registry:
             if (each.device, each.address, each.name) not in live:
                 yield each, False
 
+    def add(self, tensor: _NamedTensor) -> None:
+        with self.lock:
+            self.seen.extend(tensor.found)
+            self.tensors[tensor.key()] = tensor
+            if len(self.tensors) > self.prune_at:
+                self._prune()
+
+    def _prune(self) -> None:
+        """Forgets tensors that died. Costs as much as there are, so the next one is due at twice as many."""
+        self.tensors = {key: each for key, each in self.tensors.items() if each.alive()}
+        self.prune_at = max(PRUNE_FROM, 2 * len(self.tensors))
+
     def live(self) -> Iterator[Named]:
         with self.lock:
             self.sources = [each for each in self.sources if each.alive()]
-            self.tensors = [each for each in self.tensors if each.alive()]
-            sources, tensors = list(self.sources), list(self.tensors)
+            self._prune()
+            sources, tensors = list(self.sources), list(self.tensors.values())
         names: dict[int, str] = {}  # of all models: an optimizer may have come without its own
         for source in sources:
             yield from source.of_model(names)
@@ -247,10 +275,8 @@ def name(tensor: Any, text: str, kind: str = "other") -> Any:
     if kind not in ("parameter", "buffer", "gradient", "optimizer_state", "activation", "other"):
         raise ValueError(f"unknown kind {kind!r}")
     found = list(entries(tensor, text, kind))
-    with registry.lock:
-        registry.seen.extend(found)
-        if found:
-            registry.tensors.append(_NamedTensor(tensor, text, kind, found))
+    if found:
+        registry.add(_NamedTensor(tensor, text, kind, found))
     return tensor
 
 

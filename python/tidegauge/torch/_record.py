@@ -91,7 +91,9 @@ def _keep_since(snapshot: dict[str, Any], began_us: int, since: list[int], max_e
     traces = snapshot.get("device_traces", [])
     for i, events in enumerate(traces):
         if events and "time_us" not in events[-1]:
-            first = _begin_of_newest(events, since[i] if i < len(since) else 0)
+            made = since[i] if i < len(since) else 0
+            # Less than none: the program has reset the counters meanwhile, so nothing is known.
+            first = _begin_of_newest(events, made) if made >= 0 else 0
         else:
             first = next((at for at, event in enumerate(events) if event["time_us"] >= began_us), len(events))
         traces[i] = events[max(first, len(events) - max_events):]

@@ -77,7 +77,8 @@ class _Found:
 def _figures(failure: Failure, found: _Found) -> dict[str, Any]:
     return {
         "version": 1, "device": failure.device, "requested_bytes": found.requested,
-        "segment_bytes": failure.segment, "device_total_bytes": failure.total, "device_free_bytes": failure.free, "failures_so_far": failure.ooms,
+        "segment_bytes": failure.segment, "device_total_bytes": failure.total,
+        "device_free_bytes": failure.free, "failures_so_far": failure.ooms,
         "rank": _host.rank(), "local_rank": os.environ.get("LOCAL_RANK"), "process": os.getpid(),
         "host": _host.host_name(), "time_us": time.time_ns() // 1000, "command": sys.argv,
         "torch": str(_live.torch_module().__version__), "history": found.history, "taken": found.plan.take,

@@ -75,6 +75,9 @@ inline bool Floors::endsAt(Step step, uint64_t& row) const {
   uint64_t event = device_.event_begin + step;
   model::Action action = trace_.events.action[event];
   uint32_t subject = trace_.events.subject[event];
+  static_assert(static_cast<unsigned>(model::Action::kFreeRequested) == 1 &&
+                static_cast<unsigned>(model::Action::kFreeCompleted) == 2 &&
+                static_cast<unsigned>(model::Action::kFree) == 3);  // model::kFrees
   unsigned frees = static_cast<unsigned>(static_cast<unsigned>(action) - 1U < 3U) &
                    static_cast<unsigned>(subject != UINT32_MAX);
   row = device_.allocation_begin;

@@ -98,12 +98,12 @@ double turnoverOf(const AnalysedTrace& analysed, const DeviceAnalysis& device, S
   const model::Allocations& a = analysed.trace.allocations;
   auto [begin, end] = device.live.bornIn(from, device.device.steps());
   double allocated = 0;
+  constexpr uint64_t kAtOnce = 1024, kLargest = UINT64_MAX / kAtOnce;  // their sum is an integer's
   for (uint64_t row = begin, next = begin; row < end; row = next) {
-    constexpr uint64_t kExact = 1024;  // rows whose sum no integer can exceed
-    next = std::min(row + kExact, end);
+    next = std::min(row + kAtOnce, end);
     uint64_t bytes = 0;
     for (uint64_t i = row; i < next; ++i)
-      bytes += a.has(i, model::kAllocSeen) ? a.block_bytes[i] : 0;
+      bytes += a.has(i, model::kAllocSeen) ? std::min(a.block_bytes[i], kLargest) : 0;
     allocated += static_cast<double>(bytes);
   }
   Span span = device.totals.span(from, device.clean_up_step);

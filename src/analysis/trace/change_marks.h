@@ -1,5 +1,5 @@
 // Change marks: do two sums change by the same bytes at every step? A mark is the sum of all
-// changes of kMarkSteps steps, each times a number that depends on its step alone.
+// changes of kMarkSteps steps, each times a number that depends on its step's place alone.
 //
 //   step        0     1     2      3           mark = 512·w(0) + 512·w(1) − 512·w(3)
 //   change   +512  +512     0   −512           the same changes in another order: another mark
@@ -19,8 +19,8 @@ namespace tidegauge::analysis {
 
 inline constexpr uint32_t kMarkSteps = 128;
 
-// Odd numbers without a pattern that changes of neighbouring steps could share: a step of each mark
-// has one, whichever mark it is.
+// Odd numbers without a pattern that changes of neighbouring steps could share. The weight of a
+// step depends on its place within its mark.
 inline constexpr std::array<uint64_t, kMarkSteps> kMarkWeights = [] {
   std::array<uint64_t, kMarkSteps> weights{};
   for (size_t i = 0; i < weights.size(); ++i) {

@@ -20,8 +20,8 @@ uint64_t freeMemoryBytes();
 // machines. Where the kernel has no huge pages it does nothing.
 void preferHugePages(void* memory, size_t bytes);
 
-// Takes the pages of memory that is about to be filled, as writing to each would (pages_ahead.h).
-// Does nothing where the kernel cannot, or where memory is short.
+// Takes the pages of memory that is about to be filled, as writing to each would (pages_ahead.h):
+// also where memory is short. Does nothing where the kernel cannot.
 void takePages(void* memory, size_t bytes);
 
 // As many open files as this process may have: the soft limit, 1,024 by habit, becomes the hard

@@ -4,12 +4,13 @@
 //   if (!file) return nullptr;   // an exception is set
 //
 // Python runs its signal handlers in the main thread only between its own steps. So the calling
-// thread looks every 50 ms; if a handler raised, the work is asked to stop. A work that owns all
-// that it uses (ownedResult) is left after a second: it ends later, and nobody gets its result.
+// thread looks every 50 ms; if a handler raised, the work is asked to stop. Work that owns all that
+// it uses (ownedResult) is abandoned after a second: it ends later, and nobody gets its result.
 // Traces do not change, so what it reads stays whole for everybody.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <optional>
@@ -112,7 +113,7 @@ std::optional<ValueBy<Work>> ownedResult(Work work) {
       task.reset();  // before the end, which may be that of the process
       --works_running;
     }).detach();
-  } catch (const std::system_error&) {  // there is no thread for it
+  } catch (const std::exception&) {  // there is no thread or memory for it
     WithoutGil others;
     (*task)();
     --works_running;

@@ -1,9 +1,11 @@
 // The address map: its axis, its tiles, and the block at a point.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
 #include "base/format.h"
 #include "server/session/questions.h"
+#include "server/session/recording_board.h"
 #include "server/wire/allocation_json.h"
 #include "server/wire/wire.h"
 
@@ -16,6 +18,14 @@ std::string mapKey(const Question& question, const Place& place) {
   return question.params.text("axis_y", "owned") + std::to_string(place.device->device.ordinal);
 }
 
+bool isGrowing(const Session& session, const OpenFile& file) {
+  if (session.board == nullptr || file.recording.empty()) return false;
+  std::vector<RecordingStatus> all = session.board->all();
+  return std::any_of(all.begin(), all.end(), [&](const RecordingStatus& one) {
+    return one.path == file.recording && one.state != RecordingState::kEnded;
+  });
+}
+
 base::Result<std::shared_ptr<const view::AddressMap>> mapOf(const Question& question,
                                                             const Place& place) {
   std::string y = question.params.text("axis_y", "owned");
@@ -24,7 +34,8 @@ base::Result<std::shared_ptr<const view::AddressMap>> mapOf(const Question& ques
   OpenFile& file = *place.file;
   return file.maps.get(key, [&]() -> std::shared_ptr<const view::AddressMap> {
     bool plain = y == "plain";
-    if (file.recording.empty())
+    bool is_first = place.device == file.analysed->devices.front().get();
+    if (!is_first || !isGrowing(question.session, file))
       return std::make_shared<const view::AddressMap>(*file.analysed, *place.device, plain);
     return view::AddressMap::following(*file.analysed, *place.device, plain,
                                        file.earlier_maps.take(key),

@@ -10,6 +10,7 @@ AddressMap::AddressMap(const analysis::AnalysedTrace& analysed,
     : analysed_(&analysed),
       device_(&device),
       is_plain_(plain),
+      is_followed_(is_followed),
       axis_(analysed.trace, device.device, plain),
       direct_births_(direct_births),
       rows_(analysed, device, axis_, hasManyBirths()) {
@@ -27,8 +28,8 @@ std::shared_ptr<AddressMap> AddressMap::following(const analysis::AnalysedTrace&
                                                   bool plain, std::shared_ptr<AddressMap> before,
                                                   const model::Continuation& continuation,
                                                   uint64_t direct_births) {
-  if (before && before->is_plain_ == plain && before->direct_births_ == direct_births &&
-      &device == analysed.devices.front().get() &&
+  if (before && before->is_followed_ && before->is_plain_ == plain &&
+      before->direct_births_ == direct_births && &device == analysed.devices.front().get() &&
       before->continueOn(analysed, device, continuation))
     return before;
   before = nullptr;

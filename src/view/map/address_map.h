@@ -86,14 +86,16 @@ class AddressMap {
   AddressMap(const analysis::AnalysedTrace& analysed, const analysis::DeviceAnalysis& device,
              bool plain = false, uint64_t direct_births = kDirectBirths)
       : AddressMap(analysed, device, plain, direct_births, false) {}
-  // The map of a recording that grows. It continues `before`, the map of the trace that this one
-  // continues, of its first device; null or unusable: it is built anew. It takes 64 MiB more, for
-  // the next one.
+  // The map of the first device of a recording that grows. It continues `before`, that of the trace
+  // that this one continues; null or unusable: it is built anew. For the next one it takes 64 MiB
+  // more, and once it was continued, up to twice its cost.
   static std::shared_ptr<AddressMap> following(const analysis::AnalysedTrace& analysed,
                                                const analysis::DeviceAnalysis& device, bool plain,
                                                std::shared_ptr<AddressMap> before,
                                                const model::Continuation& continuation,
                                                uint64_t direct_births = kDirectBirths);
+  // May following() be given it?
+  bool isFollowed() const { return is_followed_; }
   // Was another one continued for it?
   bool isContinued() const { return is_continued_; }
 
@@ -117,7 +119,7 @@ class AddressMap {
 
   const analysis::AnalysedTrace* analysed_;
   const analysis::DeviceAnalysis* device_;
-  bool is_plain_;
+  bool is_plain_, is_followed_;
   OwnedAxis axis_;
   uint64_t direct_births_;
   MapRows rows_;

@@ -50,6 +50,41 @@ MODEL = """
 
 
 class Names(programs.TorchTest):
+    def test_views_of_one_storage_are_one_name(self):
+        done = self.run_torch(MODEL, """
+            from tidegauge.torch._names import registry
+            cache = torch.empty(1 << 20, device="cuda")
+            for at in range(5000):
+                tidegauge.torch.name(cache[at:], "cache")
+            many = len(registry.tensors)
+            for at in range(5000):
+                tidegauge.torch.name(torch.empty(512, device="cuda"), "short-lived")
+            found, _ = named()
+            give(many=many, after=len(registry.tensors), names=[each["name"] for each in found])
+        """)
+        self.assertEqual(done["many"], 1)
+        self.assertLess(done["after"], 1100)
+        self.assertEqual(done["names"].count("cache"), 1)
+
+    def test_a_storage_that_moved_after_its_view_died(self):
+        done = self.run_torch(MODEL, """
+            weight = torch.ones(1 << 20, device="cuda")
+            storage = weight.untyped_storage()
+            was = storage.data_ptr()
+            tidegauge.torch.name(weight.view(-1), "weight")
+            gc.collect()
+            size = storage.nbytes()
+            storage.resize_(0)  # as FSDP does between its steps
+            other = torch.ones(1 << 20, device="cuda")
+            empty, _ = named()
+            storage.resize_(size)
+            again, _ = named()
+            give(was=was, other=other.data_ptr(), now=storage.data_ptr(), empty=empty, again=again)
+        """)
+        self.assertEqual(done["other"], done["was"])  # else the test shows nothing
+        self.assertEqual(done["empty"], [])
+        self.assertEqual([(each["name"], each["address"]) for each in done["again"]], [("weight", done["now"])])
+
     def test_parameters_buffers_gradients_and_state(self):
         done = self.run_torch(MODEL, """
             with_history()

@@ -1,7 +1,6 @@
 #include "readers/torch/pickle/stack_scanner.h"
 
 #include <algorithm>
-#include <array>
 
 #include "readers/torch/pickle/scan.h"
 

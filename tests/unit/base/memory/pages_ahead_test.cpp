@@ -29,6 +29,8 @@ TEST(PagesAhead, AreThereBeforeTheyAreWritten) {
   if (!kernelCan()) GTEST_SKIP() << "needs Linux 5.14 for MADV_POPULATE_WRITE";
   std::vector<uint64_t> column;
   column.reserve(kRows);  // so large that its memory is new
+  auto begin = (reinterpret_cast<uintptr_t>(column.data()) + kPage - 1) / kPage * kPage;
+  madvise(reinterpret_cast<void*>(begin), kRows * 8 - kPage, MADV_NOHUGEPAGE);
   EXPECT_LE(residentPages(column), 1U);
   PagesAhead ahead;
   ahead.upTo(1000, column);
