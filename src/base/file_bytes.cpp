@@ -93,6 +93,9 @@ Result<FileBytes> FileBytes::open(const std::string& path, const StreamLimits& l
     if (mapped != MAP_FAILED) {
       ::madvise(mapped, size, MADV_SEQUENTIAL);
       result.mapped_ = {static_cast<const uint8_t*>(mapped), size};
+      result.range_ = MappedRange(result.mapped_);
+      result.stamp_ = stampOf(file.number());
+      result.descriptor_ = fcntl(file.number(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
       return result;
     }
   }
@@ -100,17 +103,36 @@ Result<FileBytes> FileBytes::open(const std::string& path, const StreamLimits& l
   return result;
 }
 
+FileBytes::Stamp FileBytes::stampOf(int descriptor) {
+  struct stat info {};
+  if (::fstat(descriptor, &info) != 0) return {};
+  return {info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
+}
+
+bool FileBytes::hasChanged() const {
+  return range_.isCut() || (descriptor_ >= 0 && stampOf(descriptor_) != stamp_);
+}
+
 FileBytes::FileBytes(FileBytes&& other) noexcept
-    : mapped_(std::exchange(other.mapped_, {})), read_(std::move(other.read_)) {}
+    : mapped_(std::exchange(other.mapped_, {})),
+      range_(std::move(other.range_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      stamp_(other.stamp_),
+      read_(std::move(other.read_)) {}
 
 FileBytes& FileBytes::operator=(FileBytes&& other) noexcept {
   std::swap(mapped_, other.mapped_);
+  std::swap(range_, other.range_);
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(stamp_, other.stamp_);
   std::swap(read_, other.read_);
   return *this;
 }
 
 FileBytes::~FileBytes() {
+  range_ = MappedRange();  // before others may get these addresses
   if (!mapped_.empty()) ::munmap(const_cast<uint8_t*>(mapped_.data()), mapped_.size());
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 }  // namespace tidegauge::base

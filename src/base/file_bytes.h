@@ -1,5 +1,6 @@
 // FileBytes: the content of a file, mapped if it is a regular file, read if it is a pipe. "-" is
-// standard input. Mapped pages belong to the page cache and cost no memory of this process.
+// standard input. Mapped pages belong to the page cache and cost no memory of this process. What
+// another program does to a mapped file changes its bytes: hasChanged(), after reading.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "base/memory/byte_buffer.h"
+#include "base/memory/cut_files.h"
 #include "base/result.h"
 
 namespace tidegauge::base {
@@ -33,11 +35,24 @@ class FileBytes {
   FileBytes& operator=(const FileBytes&) = delete;
   ~FileBytes();
 
+  // Was it cut, or written, since it was opened? Not known of what was read, or of standard input.
+  bool hasChanged() const;
+
   std::span<const uint8_t> bytes() const { return mapped_.empty() ? read_.bytes() : mapped_; }
 
  private:
   FileBytes() = default;
+  // To know that it is the same content.
+  struct Stamp {
+    int64_t bytes = 0, seconds = 0, nanoseconds = 0;
+    bool operator==(const Stamp&) const = default;
+  };
+  static Stamp stampOf(int descriptor);
+
   std::span<const uint8_t> mapped_;
+  MappedRange range_;
+  int descriptor_ = -1;  // of a mapped file
+  Stamp stamp_;
   ByteBuffer read_;
 };
 

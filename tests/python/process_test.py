@@ -87,6 +87,66 @@ class Interpreter(unittest.TestCase):
         """)
         self.assertEqual((code, said), (0, "True\n"))
 
+    def test_fork_while_another_thread_asks(self):
+        """What that thread has locked stays locked in the child, so the child gets an error and does not wait for ever."""
+        code, said = python(f"""
+            import os, signal, threading, time, tidegauge
+            t = tidegauge.open({OOM!r})
+            ends = threading.Event()
+            def ask():
+                while not ends.is_set(): t.sql("SELECT stack_id, count(*), max(size_bytes) FROM events GROUP BY stack_id")
+            thread = threading.Thread(target=ask)
+            thread.start()
+            time.sleep(0.1)
+            refused = 0
+            for turn in range(40):
+                child = os.fork()
+                if child == 0:
+                    signal.alarm(20)
+                    try:
+                        rows = t.sql("SELECT count(*) FROM events").rows()
+                        os._exit(0 if rows and tidegauge.open({OOM!r}).devices else 3)
+                    except tidegauge.UsageError as error:
+                        os._exit(1 if "was forked while another thread" in str(error) else 2)
+                status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+                assert status in (0, 1), status
+                refused += status
+            ends.set()
+            thread.join()
+            print("refused", refused, len(t.sql("SELECT 1").rows()))
+        """)
+        self.assertEqual(code, 0, said)
+        self.assertRegex(said, r"refused [1-9]\d* 1")
+
+    def test_a_file_that_is_cut_or_written_while_it_is_read(self):
+        """Linux would end the process (SIGBUS)."""
+        with tempfile.TemporaryDirectory() as folder:
+            made = pathlib.Path(folder) / "big.pickle"
+            subprocess.run([sys.executable, ROOT / "tools/make_snapshot", "--events", "400000", "-o", made], check=True, capture_output=True)
+            code, said = python(f"""
+                import pathlib, threading, time, tidegauge
+                whole = pathlib.Path({str(made)!r}).read_bytes()
+                path = pathlib.Path({folder!r}) / "again.pickle"
+                said = set()
+                for turn in range(60):
+                    path.write_bytes(whole)
+                    def spoil():
+                        time.sleep(0.002 * (turn % 20))
+                        with open(path, "r+b" if turn % 2 else "wb") as file:
+                            if turn % 2: file.truncate(len(whole) // 3)
+                            else: file.write(whole)
+                    thread = threading.Thread(target=spoil)
+                    thread.start()
+                    try:
+                        said.add(len(tidegauge.open(path).events))
+                    except tidegauge.UnreadableError as error:
+                        said.add(error.what)
+                    thread.join()
+                print(said)
+            """)
+        self.assertEqual(code, 0, said)
+        self.assertIn("the file changed while Tidegauge read it", said)
+
     def test_fork_after_open(self):
         code, said = python(f"""
             import os, tidegauge

@@ -148,6 +148,7 @@ PyMODINIT_FUNC PyInit__engine() {
   if (!module || !python::addTableType(module.get()) || !python::addTraceType(module.get()))
     return nullptr;
   Py_AtExit(python::atEndOfPython);
+  python::watchForks();
   if (PyModule_AddStringConstant(module.get(), "version", base::version().data()) != 0)
     return nullptr;
   return module.release();

@@ -9,6 +9,8 @@
 // Traces do not change, so what it reads stays whole for everybody.
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -29,6 +31,42 @@ inline constexpr std::chrono::seconds kPatience{1};
 
 // Works that have not ended. Python may end while one runs: left, or of a daemon thread.
 inline std::atomic<int> works_running = 0;
+
+// Works that have no result yet: they may hold locks. Fewer than works_running, which counts a thread
+// until its very end.
+inline std::atomic<int> works_without_result = 0;
+
+class Counted {
+ public:
+  explicit Counted(std::atomic<int>& count) : count_(count) { ++count_; }
+  ~Counted() { --count_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  std::atomic<int>& count_;
+};
+
+// In a child of fork(), of whose parent another thread was at work: what that thread had locked stays
+// locked for ever. So the child's calls end with an error instead of waiting.
+inline std::atomic<bool> was_forked_at_work = false;
+
+// Once, when the module is loaded.
+inline void watchForks() {
+  pthread_atfork(nullptr, nullptr, [] {
+    if (works_without_result > 0) was_forked_at_work = true;
+    works_running = works_without_result = 0;
+  });
+}
+
+// True: an exception is set.
+inline bool isUnusableAfterFork() {
+  if (!was_forked_at_work) return false;
+  raise({base::ErrorKind::kUsage,
+         "this process was forked while another thread of its parent used Tidegauge", std::nullopt,
+         "Fork when no thread uses it, or start the process by multiprocessing's \"spawn\"."});
+  return true;
+}
 
 // False: an exception is set, and the work has ended, or was left if it may be.
 template <class T>
@@ -80,12 +118,10 @@ std::optional<T> valueOf(base::Result<T>&& done) {
 // `work` takes a stop token and returns a base::Result. It may use what lives as long as this call.
 template <class Work>
 std::optional<ValueBy<Work>> workResult(const Work& work) {
+  if (isUnusableAfterFork()) return std::nullopt;
   std::stop_source stop;
   auto run = [&] {
-    struct Running {
-      Running() { ++works_running; }
-      ~Running() { --works_running; }
-    } running;
+    Counted running(works_running), locking(works_without_result);
     return doneBy(work, stop.get_token());
   };
   std::future<DoneBy<Work>> future;
@@ -101,10 +137,13 @@ std::optional<ValueBy<Work>> workResult(const Work& work) {
 // The same for a work that owns all that it uses, and touches nothing of Python.
 template <class Work>
 std::optional<ValueBy<Work>> ownedResult(Work work) {
+  if (isUnusableAfterFork()) return std::nullopt;
   using Task = std::packaged_task<DoneBy<Work>()>;
   std::stop_source stop;
-  auto task = std::make_shared<Task>(
-      [work = std::move(work), token = stop.get_token()] { return doneBy(work, token); });
+  auto task = std::make_shared<Task>([work = std::move(work), token = stop.get_token()] {
+    Counted locking(works_without_result);
+    return doneBy(work, token);
+  });
   std::future<DoneBy<Work>> future = task->get_future();
   ++works_running;
   try {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/format.h"
+#include "base/memory/cut_files.h"
 #include "readers/recording/open_recording.h"
 #include "report/recording/damage.h"
 
@@ -62,6 +63,7 @@ readers::torch::ReadOptions readOptions(const OpenWish& wish, std::vector<std::s
 // `read` gets the options and returns traces.
 template <class Read>
 FileResult opened(const std::string& name, const OpenWish& wish, const Read& read) {
+  base::CutFilesReadAsZeros cut_files;
   std::vector<std::string> warnings;
   try {
     TG_ASSIGN_OR_RETURN(std::vector<model::Trace> traces, read(readOptions(wish, warnings)));

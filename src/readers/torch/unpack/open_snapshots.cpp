@@ -119,7 +119,12 @@ base::Result<std::vector<model::Trace>> openSnapshots(const FeedObjects& feed,
 base::Result<std::vector<model::Trace>> openSnapshots(const std::string& path,
                                                       const ReadOptions& options) {
   TG_ASSIGN_OR_RETURN(base::FileBytes file, base::FileBytes::open(path, {mayBecomeReadable, {}}));
-  return openSnapshots(file.bytes(), path == "-" ? "standard input" : path, options);
+  auto traces = openSnapshots(file.bytes(), path == "-" ? "standard input" : path, options);
+  // Whatever was read, or seemed wrong, may be of no content that the file ever had.
+  if (file.hasChanged())
+    return base::Error{base::ErrorKind::kUnreadable, "the file changed while Tidegauge read it",
+                       std::nullopt, "Copy the file and open the copy."};
+  return traces;
 }
 
 }  // namespace tidegauge::readers::torch
