@@ -36,7 +36,7 @@ bool zeroRest(uintptr_t address, uintptr_t page) {
     uintptr_t begin = place.begin, end = place.end;
     if (address < begin || address >= end) continue;
     uintptr_t from = address / page * page;
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): part of our own mapping
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): inside Tidegauge's mapping
     void* zeros = mmap(reinterpret_cast<void*>(from), end - from, PROT_READ,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     place.is_cut = true;
@@ -76,7 +76,7 @@ CutFilesReadAsZeros::CutFilesReadAsZeros() {
   (void)pageBytes();  // before the handler needs it
   struct sigaction present {};
   sigaction(SIGBUS, nullptr, &present);
-  if (isOurs(present)) return;  // somebody who took it from us has given it back
+  if (isOurs(present)) return;  // another library replaced it, and has put it back
   before = present;
   struct sigaction action {};
   action.sa_sigaction = onSignal;

@@ -32,8 +32,8 @@ inline constexpr std::chrono::seconds kPatience{1};
 // Works that have not ended. Python may end while one runs: left, or of a daemon thread.
 inline std::atomic<int> works_running = 0;
 
-// Works that have no result yet: they may hold locks. Fewer than works_running, which counts a thread
-// until its very end.
+// Works that have no result yet: they may hold locks. Fewer than works_running, which counts a
+// thread until its very end.
 inline std::atomic<int> works_without_result = 0;
 
 class Counted {
@@ -47,8 +47,8 @@ class Counted {
   std::atomic<int>& count_;
 };
 
-// In a child of fork(), of whose parent another thread was at work: what that thread had locked stays
-// locked for ever. So the child's calls end with an error instead of waiting.
+// In a child of fork(), of whose parent another thread was at work: what that thread had locked
+// stays locked for ever. So the child's calls end with an error instead of waiting.
 inline std::atomic<bool> was_forked_at_work = false;
 
 // Once, when the module is loaded.
