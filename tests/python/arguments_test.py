@@ -148,5 +148,35 @@ class Files(Case):
             self.refused(lambda: tidegauge.open(file), "x: the file object cannot be read", tidegauge.UnreadableError)
 
 
+class Programs(Case):
+    def test_working_sets(self):
+        for ask, text in ((lambda: tidegauge.wss(None), "pid is None"), (lambda: tidegauge.wss(True), "pid is True"),
+                          (lambda: tidegauge.wss(1.5), "pid is 1.5"), (lambda: tidegauge.wss(1, "x"), "seconds is the text 'x'"),
+                          (lambda: tidegauge.wss(1, backend=5), "backend is 5")):
+            self.refused(ask, text)
+        self.refused(lambda: tidegauge.wss("no/such.jsonl"), "no such file", tidegauge.MissingFileError)
+
+    def test_the_hook_and_growth(self):
+        from tidegauge import torch
+        error = self.refused(lambda: torch.on_oom("/proc/x"), "/proc/x: it cannot be written", tidegauge.UnwritableError)
+        self.assertIsInstance(error, FileNotFoundError)
+        self.refused(lambda: torch.on_oom("oom", history=-1), "history is -1")
+        self.refused(lambda: torch.assert_no_growth(steps=3), "steps is 3. Give 6 or more")
+        self.refused(lambda: torch.assert_no_growth(steps=6, warmup=-1), "negative")
+
+    def test_a_program_has_an_exit_code(self):
+        from unittest import mock
+        from tidegauge import recording
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "x.sqlite")
+
+            def ran(words):
+                path.write_bytes(b"recorded")
+                return 3, 4711
+
+            with mock.patch.object(recording, "_run_to_its_end", ran):
+                self.assertEqual(tidegauge.record(path, command=["false"]).exit_code, 3)
+
+
 if __name__ == "__main__":
     unittest.main()
