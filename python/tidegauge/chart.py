@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Optional, Sequence, Union
 from xml.sax.saxutils import escape
 
-from .errors import UsageError
+from .arguments import path_of, shown
+from .errors import UsageError, unwritable
 from .libraries import library
 from .sizes import human_bytes
 
@@ -33,8 +34,8 @@ _NAME = 44  # characters of the name of a bar
 
 def theme_of(name: str) -> dict[str, str]:
     """The colours of a theme, "light" or "dark"."""
-    if name not in THEMES:
-        raise UsageError(f"there is no theme {name!r}", advice="Give 'light' or 'dark'")
+    if not isinstance(name, str) or name not in THEMES:
+        raise UsageError(f"there is no theme {shown(name)}", advice="Give 'light' or 'dark'")
     return THEMES[name]
 
 
@@ -43,18 +44,40 @@ def _matplotlib_figure() -> Any:
 
 
 class Svg(str):
-    """A picture as SVG text. Notebooks show it."""
+    """A picture as SVG text: `text` has it, `save` writes it, and notebooks show it. str() and print() name it alone."""
+
+    @property
+    def text(self) -> str:
+        """The SVG, as a plain text."""
+        return str.__str__(self)
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes the file."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self)
+        """Writes the file, whose name ends in .svg.
+
+        Raises:
+            UsageError: The name has another ending.
+            UnwritableError: It cannot be written there; an OSError, too.
+        """
+        target = path_of(path, "path")
+        if not target.lower().endswith(".svg"):
+            raise UsageError("the picture is SVG, and the name does not end in .svg", file=target,
+                             advice="Give a name with .svg. For others take backend='matplotlib' and savefig(), or run: tidegauge frag --plot FILE.png")
+        try:
+            with open(target, "w", encoding="utf-8") as file:
+                file.write(self.text)
+        except OSError as error:
+            raise unwritable(error, target) from None
 
     def _repr_svg_(self) -> str:
-        return str(self)
+        return self.text
 
     def __repr__(self) -> str:
         return f"<tidegauge SVG, {len(self):,} characters>"
+
+    __str__ = __repr__
+
+    def __format__(self, form: str) -> str:
+        return format(str(self), form)
 
 
 @dataclass(frozen=True)

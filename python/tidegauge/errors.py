@@ -7,6 +7,8 @@
 """
 from __future__ import annotations
 
+import errno
+import os
 from typing import Optional
 
 
@@ -43,6 +45,38 @@ class UnreadableError(Error, ValueError):
 
 class UsageError(Error, ValueError):
     """An argument is wrong: SQL, a device, a step; or the trace is closed."""
+
+
+class UnpicklableError(UsageError, TypeError):
+    """It cannot be pickled. Python's own objects raise a TypeError then, so it is one."""
+
+
+class MissingFileError(UnreadableError, FileNotFoundError):
+    """There is no such file."""
+
+    def __init__(self, what: str, byte_offset: Optional[int] = None, advice: str = "", file: str = "") -> None:
+        super().__init__(what, byte_offset, advice, file)
+        self.errno, self.strerror, self.filename = errno.ENOENT, what, file
+
+
+class UnwritableError(UsageError, OSError):
+    """A file or a folder cannot be written there."""
+
+
+class MissingFolderError(UnwritableError, FileNotFoundError):
+    """The folder of a file to write is missing."""
+
+
+def unwritable(error: OSError, path: str) -> UnwritableError:
+    """The exception for a file or a folder that cannot be written."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if isinstance(error, FileNotFoundError) and not os.path.isdir(folder):
+        made: UnwritableError = MissingFolderError(f"the folder {folder} is missing", advice="Make it first, or give another folder", file=path)
+    else:
+        kind = MissingFolderError if isinstance(error, FileNotFoundError) else UnwritableError
+        made = kind(f"it cannot be written: {error.strerror or error}", advice="Give another place, which you may write", file=path)
+    made.errno, made.strerror, made.filename = error.errno, error.strerror, path
+    return made
 
 
 class LimitError(Error, RuntimeError):

@@ -1,10 +1,11 @@
 """Answers of the engine (JSON) as the dataclasses of results.py."""
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Optional
+from typing import Any, Callable, Iterator, Mapping, Optional
 
 from .results import (Advice, Diff, Fragmentation, GrowingStack, Growth, Holder, OutOfMemory, Peak, Reason, Replayed,
                       Report, Verification, WhatIf)
+from .sizes import human_bytes
 
 Json = Mapping[str, Any]
 
@@ -39,12 +40,32 @@ def out_of_memory(device: int, row: Json) -> OutOfMemory:
 
 
 def report(data: Json, text: Callable[[], str]) -> Report:
-    # A part of a recording has no story.
     stories = [device["story"] for device in data["devices"] if "story" in device]
     headlines = [story["headline"]["text"] for story in stories if story.get("headline")]
     advices = tuple(advice(row) for device in data["devices"] for row in device.get("advice", ()))
     findings = tuple(one["text"] for story in stories for one in story["findings"])
+    parts = [device for device in data["devices"] if "range" in device]
+    if parts:  # a part of a recording has no story
+        headlines = [_headline_of_part(device) for device in parts]
+        findings = tuple(sentence for device in parts for sentence in _findings_of_part(device))
     return Report(headlines[0] if headlines else "", advices, findings, data, text)
+
+
+def _headline_of_part(device: Json) -> str:
+    first, last = device["range"]["first_step"], device["range"]["last_step"]
+    active, reserved = device["peak"]["active"], device["peak"]["reserved"]
+    least = "at least " if device["peak"]["is_at_least"] else ""
+    steps = f"step {first:,}" if first == last else f"steps {first:,} to {last:,}"
+    return (f"{device['label']}, {steps}: the peak was {least}{human_bytes(active['bytes'])} in use, after step {active['step']:,}, "
+            f"and {human_bytes(reserved['bytes'])} reserved.")
+
+
+def _findings_of_part(device: Json) -> Iterator[str]:
+    yield from map(str, device["range"]["notes"])
+    for row in device["ooms"]:
+        free = row["device_free_bytes"]
+        driver = "" if free is None else f"; the driver had {human_bytes(free)} free"
+        yield f"Out of memory at step {row['step']:,}: the program requested {human_bytes(row['requested_bytes'])}{driver}."
 
 
 def fragmentation(device: Json, text: Callable[[], str]) -> Fragmentation:

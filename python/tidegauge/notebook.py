@@ -44,7 +44,7 @@ def trace_html(trace: "Trace") -> str:
     gpus = [one for one in trace.device_ordinals if one >= 0] or list(trace.device_ordinals)
     if gpus:
         fullest = trace.sql("SELECT device FROM devices ORDER BY device < 0, peak_reserved_bytes DESC LIMIT 1").rows()[0][0]
-        parts.append(str(trace.plot.timeline(device=fullest, backend="svg", columns=400)))
+        parts.append(trace.plot.timeline(device=fullest, backend="svg", columns=400).text)
     rows = trace.sql("SELECT name, events, peak_requested_bytes, peak_active_bytes, peak_reserved_bytes, "
                      "(SELECT count(*) FROM events e WHERE e.device = d.device AND action = 'oom') AS ooms FROM devices d").rows()
     head = "".join(f"<th>{name}</th>" for name in ("device", "events", "peak requested", "peak active", "peak reserved", "out of memory"))

@@ -31,6 +31,8 @@ class Recording:
 
     Attributes:
         path: The file.
+        exit_code: What `tidegauge record` ended with: of a command, the exit status of the program. None: it runs,
+            or recorded a block.
     """
 
     def __init__(self, path: str, words: Sequence[str], pid: int, has_ended: bool) -> None:
@@ -41,6 +43,7 @@ class Recording:
         self._process: Optional[subprocess.Popen[bytes]] = None
         self._said: Optional[IO[bytes]] = None
         self._trace: Optional["Trace"] = None
+        self.exit_code: Optional[int] = None
 
     def __enter__(self) -> "Recording":
         if self._has_ended:
@@ -121,7 +124,9 @@ def record(path: Union[str, "os.PathLike[str]"], *, command: Optional[Sequence[s
     code, recorded = _run_to_its_end([_command(), "record", "-o", target, *options, "--", *command])
     if _stamp(target) == before:  # the command's own exit code may be any
         raise of(KINDS.get(code, "missing_feature"), f"tidegauge record wrote nothing into {target}", None, "It said why on standard error")
-    return Recording(target, [], recorded, True)
+    recording = Recording(target, [], recorded, True)
+    recording.exit_code = code
+    return recording
 
 
 _command = command  # in record(), the name is an argument's

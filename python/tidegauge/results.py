@@ -169,9 +169,9 @@ class Report(_Answer):
     """What happened, why, and what helps. `str(report)` and `print(report)` show it.
 
     Attributes:
-        headline: The answer in a sentence or two, of the first device that has one.
-        advice: What helps, best first.
-        findings: Sentences about what else is odd.
+        headline: The answer in a sentence or two, of the first device that has one; of a part, its peak.
+        advice: What helps, best first; always empty for a part, because advice is proven by replays of the whole.
+        findings: Sentences about what else is odd; of a part, its requests that failed.
     """
 
     headline: str

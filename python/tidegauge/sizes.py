@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 import re
-from typing import Optional, Union
+from typing import Optional, SupportsIndex, Union
 
+from .arguments import index_of, shown
 from .errors import UsageError
 
-Size = Union[int, str]
+Size = Union[SupportsIndex, str]
 """Bytes, or a text with a unit: 85899345920, "80GiB", "1.5g"."""
 
 _UNITS = "bkmgtp"
@@ -22,15 +23,21 @@ def bytes_of(size: Optional[Size], name: str = "size") -> Optional[int]:
     """
     if size is None:
         return None
-    found = None
-    if isinstance(size, int) and not isinstance(size, bool):
-        found = size
-    elif isinstance(size, str) and (match := _TEXT.fullmatch(size)):
+    found = index_of(size)
+    if isinstance(size, str) and (match := _TEXT.fullmatch(size)):
         number, unit = match.groups()
         if unit or "." not in number:
             found = round(float(number) * 1024 ** _UNITS.index(unit.lower())) if unit else int(number)
     if found is None or not 1 <= found <= _MOST:
-        raise UsageError(f"{name} is {size!r}", advice="Give 1 byte to 1 PiB: a number of bytes, or a text like '80GiB'")
+        raise UsageError(f"{name} is {shown(size)}", advice="Give 1 byte to 1 PiB: a number of bytes, or a text like '80GiB'")
+    return found
+
+
+def capacity_of(size: Optional[Size], name: str = "capacity") -> Optional[int]:
+    """The bytes of a device's memory. A number below 1 MiB without a unit is a slip: 80 was meant as "80GiB"."""
+    found = bytes_of(size, name)
+    if found is not None and found < 1 << 20 and not (isinstance(size, str) and size.strip()[-1].isalpha()):
+        raise UsageError(f"{name} is {shown(size)}, which is {human_bytes(found)}", advice=f'Give a text with a unit, such as "{found}GiB"')
     return found
 
 

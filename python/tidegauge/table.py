@@ -9,9 +9,10 @@ copied: they are views of its memory, which they keep alive.
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Optional, Sequence, SupportsIndex, Union
 
-from .errors import UsageError
+from .arguments import whole_of
+from .errors import UnpicklableError, UsageError
 from .libraries import library
 from .sizes import counted
 
@@ -103,17 +104,18 @@ class Table:
         """
         return self._engine.values(self._index(name), 0, self.num_rows)
 
-    def rows(self, begin: int = 0, count: Optional[int] = None) -> list[tuple[Any, ...]]:
+    def rows(self, begin: SupportsIndex = 0, count: Optional[SupportsIndex] = None) -> list[tuple[Any, ...]]:
         """Some rows as tuples of int, float, str and None.
 
         Args:
             begin: The first row, from 0.
             count: How many; None: all that follow.
         """
-        begin = max(0, min(begin, self.num_rows))
-        left = self.num_rows - begin
-        count = left if count is None else max(0, min(count, left))
-        return list(zip(*(self._engine.values(i, begin, count) for i in self._shown)))
+        first = max(0, min(whole_of(begin, "begin", "Give the number of a row, from 0"), self.num_rows))
+        left = self.num_rows - first
+        if count is not None:
+            left = max(0, min(whole_of(count, "count", "Give a number of rows, or None for all that follow"), left))
+        return list(zip(*(self._engine.values(i, first, left) for i in self._shown)))
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         for begin in range(0, self.num_rows, _ROWS_AT_ONCE):
@@ -137,9 +139,12 @@ class Table:
         """As a polars.DataFrame.
 
         Raises:
+            UsageError: Two columns of a query have one name.
             MissingFeatureError: polars is not installed.
         """
-        return library("polars", "tidegauge[polars]").DataFrame(self)
+        polars = library("polars", "tidegauge[polars]")
+        self._raise_if_names_repeat()
+        return polars.DataFrame(self)
 
     def to_pandas(self) -> Any:
         """As a pandas.DataFrame; texts are categories, and columns with NULL have pandas' nullable types.
@@ -160,6 +165,16 @@ class Table:
         made = pandas.DataFrame(frame)
         made.columns = arrow.column_names  # two columns of a query may have the same name
         return made
+
+    def _raise_if_names_repeat(self) -> None:
+        names = self.column_names
+        twice = [name for i, name in enumerate(names) if name in names[:i]]
+        if twice:
+            raise UsageError(f"two columns have the name {twice[0]!r}, which polars refuses",
+                             advice=f"Rename one in the query: SELECT … AS {twice[0]}_2")
+
+    def __reduce__(self) -> Any:
+        raise UnpicklableError("a Table cannot be pickled", advice="Pickle its contents: to_pandas(), to_arrow() or rows()")
 
     # ---- for people
 

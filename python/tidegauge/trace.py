@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, SupportsIndex
 
 from . import from_json
-from .errors import Error, UsageError
+from .errors import Error, UnpicklableError, UsageError
 from .results import Fragmentation, Growth, Holder, Later, OutOfMemory, Peak, Report, Verification, WhatIf
-from .arguments import Place, place_of, step_of, texts_of
-from .sizes import Size, bytes_of, counted, human_bytes
+from .arguments import Place, index_of, place_of, seconds_of, shown, step_of, text_of, texts_of, truth_of, whole_of
+from .sizes import Size, bytes_of, capacity_of, counted, human_bytes
 from .table import Table
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .server import Server
 
 _ALL_ROWS = (1 << 64) - 1
+_LIMIT = "Give a whole number from 1 to 2**64 - 2, or None for all rows"
+_MOST_PIXELS = 100_000
 
 
 def _table(name: str, doc: str) -> property:
@@ -77,7 +79,7 @@ class Trace:
         Raises:
             UsageError: There is no such table.
         """
-        return Table(self._engine.table(name), name)
+        return Table(self._engine.table(text_of(name, "name", "Give the name of a table, such as 'events'")), name)
 
     events = _table("events", "One row per recorded action of the allocator.")
     allocations = _table("allocations", "One row per allocation, from alloc to free.")
@@ -95,7 +97,7 @@ class Trace:
     settings = _table("settings", "The allocator's settings.")
     issues = _table("issues", "What is odd in the file.")
 
-    def sql(self, query: str, *, limit: Optional[int] = None, timeout_seconds: float = 60.0) -> Table:
+    def sql(self, query: str, *, limit: Optional[SupportsIndex] = None, timeout_seconds: float = 60.0) -> Table:
         """The rows of one SELECT statement (SQLite's SQL over the tables; docs/use/sql.md).
 
         A column with integers and reals becomes real, one with numbers and texts becomes text. Ctrl-C ends it.
@@ -109,17 +111,16 @@ class Trace:
             UsageError: The SQL is wrong; byte_offset is the place in it, advice a correction.
             LimitError: It took longer.
         """
-        if not isinstance(query, str) or "\0" in query:
-            raise UsageError("the SQL is not a text without zero bytes")
+        text_of(query, "query", "Give SQL, such as t.sql('SELECT count(*) FROM events')")
+        if "\0" in query:
+            raise UsageError("the SQL has a zero byte", advice="Leave it out")
         try:
             query.encode()
         except UnicodeEncodeError:
             raise UsageError("the SQL has half of a surrogate pair") from None
-        if not 0.001 <= timeout_seconds <= 1e6:
-            raise UsageError(f"timeout_seconds is {timeout_seconds}", advice="Give 0.001 to 1,000,000")
-        if limit is not None and not 1 <= limit < _ALL_ROWS:
-            raise UsageError(f"limit is {limit}", advice="Give at least 1, or None for all rows")
-        return Table(self._engine.sql(query, _ALL_ROWS if limit is None else limit, timeout_seconds), query)
+        seconds = seconds_of(timeout_seconds, "timeout_seconds", 0.001, 1e6, "Give 0.001 to 1,000,000 seconds")
+        most = _ALL_ROWS if limit is None else whole_of(limit, "limit", _LIMIT, 1, _ALL_ROWS - 1)
+        return Table(self._engine.sql(query, most, seconds), query)
 
     # ---- answers
 
@@ -131,29 +132,47 @@ class Trace:
             raise
         return text if question.endswith(("_text", "_svg")) else json.loads(text)
 
-    def _device(self, device: Optional[int]) -> int:
+    def _device(self, device: Optional[SupportsIndex]) -> int:
         known = self.device_ordinals
         if device is not None:
-            if isinstance(device, int) and device in known:
-                return device
-            raise UsageError(f"there is no device {device}", advice=f"The trace has: {', '.join(map(str, known)) or 'none'}", file=self.name)
+            number = index_of(device)
+            if number in known:
+                return number
+            if number is None:
+                what = ("the text " if isinstance(device, str) else "") + shown(device)
+                raise UsageError(f"device is {what}, but a number is needed", advice=f"Give a number, such as device={known[0] if known else 0}", file=self.name)
+            has = f"The trace has: {', '.join(map(str, known))}" if known else self._emptiness()
+            raise UsageError(f"there is no device {shown(number)}", advice=has, file=self.name)
         gpus = [one for one in known if one >= 0] or list(known)
         if len(gpus) == 1:
             return gpus[0]
         if not gpus:
-            raise UsageError("the trace has no device", file=self.name)
+            raise UsageError("the trace has no device", advice=self._emptiness(), file=self.name)
         raise UsageError(f"the trace has {len(gpus)} devices", advice=f"Say which: device={gpus[0]}, …, {gpus[-1]}", file=self.name)
 
-    def _some_device(self, device: Optional[int]) -> Optional[int]:
+    def _emptiness(self) -> str:
+        return ("The trace is empty: it has no events and no segments. Take the snapshot in the process that uses the GPU, "
+                "after it has allocated memory")
+
+    def _step(self, step: object, device: int) -> int:
+        """The step, which must exist on the device; -1 is before the first event."""
+        number = step_of(step)
+        events, name = self.sql(f"SELECT events, name FROM devices WHERE device = {device}").rows()[0]
+        if number >= max(events, 1):  # the only state of a snapshot without events is that of step 0
+            last = f"Its last step is {events - 1}" if events else "It has no events: its only state is that of step 0"
+            raise UsageError(f"{name} has no step {shown(number)}", advice=last, file=self.name)
+        return number
+
+    def _some_device(self, device: Optional[SupportsIndex]) -> Optional[int]:
         """The device, which must exist; None: all of them."""
         return None if device is None else self._device(device)
 
-    def _of_device(self, device: Optional[int], **options: Any) -> Mapping[str, Any]:
+    def _of_device(self, device: Optional[SupportsIndex], **options: Any) -> Mapping[str, Any]:
         chosen = self._device(device)
         found: Mapping[str, Any] = self._ask("report", device=chosen, replay="none", **options)["devices"][0]
         return found
 
-    def report(self, *, device: Optional[int] = None, begin: Optional[Place] = None, end: Optional[Place] = None,
+    def report(self, *, device: Optional[SupportsIndex] = None, begin: Optional[Place] = None, end: Optional[Place] = None,
                capacity: Optional[Size] = None, replay: str = "short") -> Report:
         """What happened, why, and what helps; as `tidegauge report`.
 
@@ -165,27 +184,28 @@ class Trace:
         """
         if replay not in ("short", "all", "none"):
             raise UsageError(f"replay is {replay!r}", advice="Give 'short', 'all' or 'none'")
-        options = {"device": self._some_device(device), "from": place_of(begin, "begin"), "to": place_of(end, "end"), "capacity_bytes": bytes_of(capacity, "capacity"), "replay": replay}
+        options = {"device": self._some_device(device), "from": place_of(begin, "begin"), "to": place_of(end, "end"), "capacity_bytes": capacity_of(capacity), "replay": replay}
         return from_json.report(self._ask("report", **options), self._later("report_text", **options))
 
     def _later(self, question: str, **options: Any) -> Later:
         engine = self._engine.share()  # the text stays after close()
         return Later(lambda: engine.answer(question, json.dumps(options)))
 
-    def peak(self, device: Optional[int] = None) -> Peak:
+    def peak(self, device: Optional[SupportsIndex] = None) -> Peak:
         """The most memory that was in use."""
         return from_json.peak(self._of_device(device))
 
-    def oom(self, device: Optional[int] = None, *, capacity: Optional[Size] = None) -> list[OutOfMemory]:
+    def oom(self, device: Optional[SupportsIndex] = None, *, capacity: Optional[Size] = None) -> list[OutOfMemory]:
         """All out-of-memory events in order, with why; of all devices if `device` is None."""
-        data = self._ask("report", device=self._some_device(device), replay="none", capacity_bytes=bytes_of(capacity, "capacity"))
+        data = self._ask("report", device=self._some_device(device), replay="none", capacity_bytes=capacity_of(capacity))
         return [from_json.out_of_memory(of["device"], row) for of in data["devices"] for row in of["ooms"]]
 
-    def live_at(self, step: int, device: Optional[int] = None) -> Table:
+    def live_at(self, step: SupportsIndex, device: Optional[SupportsIndex] = None) -> Table:
         """The allocations that are live after a step; -1 is before the first event."""
-        return self.sql(f"SELECT * FROM live_at({self._device(device)}, {step_of(step)})")
+        chosen = self._device(device)
+        return self.sql(f"SELECT * FROM live_at({chosen}, {self._step(step, chosen)})")
 
-    def holders(self, step: Optional[int] = None, device: Optional[int] = None) -> list[Holder]:
+    def holders(self, step: Optional[SupportsIndex] = None, device: Optional[SupportsIndex] = None) -> list[Holder]:
         """Live memory by call stack, most bytes first.
 
         Args:
@@ -193,32 +213,33 @@ class Trace:
         """
         chosen = self._device(device)
         if step is None:
-            step = self.sql(f"SELECT peak_active_step FROM devices WHERE device = {chosen}").rows()[0][0]
-        found = self.sql(f"SELECT h.*, ifnull(s.caller, '') AS caller FROM holders({chosen}, {step_of(step)}) h "
+            after = self.sql(f"SELECT peak_active_step FROM devices WHERE device = {chosen}").rows()[0][0]
+        else:
+            after = self._step(step, chosen)
+        found = self.sql(f"SELECT h.*, ifnull(s.caller, '') AS caller FROM holders({chosen}, {after}) h "
                          "LEFT JOIN stacks s ON s.id = h.stack_id")
         names = found.column_names
         return [from_json.holder(dict(zip(names, row))) for row in found]
 
-    def fragmentation(self, *, device: Optional[int] = None, begin: Optional[Place] = None, end: Optional[Place] = None,
-                      request: Optional[Size] = None, capacity: Optional[Size] = None, samples: int = 200) -> Fragmentation:
+    def fragmentation(self, *, device: Optional[SupportsIndex] = None, begin: Optional[Place] = None, end: Optional[Place] = None,
+                      request: Optional[Size] = None, capacity: Optional[Size] = None, samples: SupportsIndex = 200) -> Fragmentation:
         """Free memory inside segments at the end of the recording or of a part; as `tidegauge frag`.
 
         Args:
             request: A size; to_dict()["fit"] then says which free list would serve it.
             samples: Number of points over time in to_dict()["samples"].
         """
-        if not 1 <= samples <= 10_000:
-            raise UsageError(f"samples is {samples}", advice="Give 1 to 10,000")
+        points = whole_of(samples, "samples", "Give a whole number from 1 to 10,000", 1, 10_000)
         options = {"device": self._device(device), "from": place_of(begin, "begin"), "to": place_of(end, "end"), "request_bytes": bytes_of(request, "request"),
-                   "capacity_bytes": bytes_of(capacity, "capacity"), "samples": samples}
+                   "capacity_bytes": capacity_of(capacity), "samples": points}
         return from_json.fragmentation(self._ask("frag", **options)["devices"][0], self._later("frag_text", **options))
 
-    def growth(self, device: Optional[int] = None) -> Growth:
+    def growth(self, device: Optional[SupportsIndex] = None) -> Growth:
         """Which stacks hold more and more memory."""
         return from_json.growth(self._of_device(device))
 
     def whatif(self, settings: Optional[Sequence[str]] = None, *, capacity: Optional[Size] = None,
-               device: Optional[int] = None, recorded_capacity: Optional[Size] = None, min_capacity: bool = False,
+               device: Optional[SupportsIndex] = None, recorded_capacity: Optional[Size] = None, min_capacity: bool = False,
                drop: Sequence[str] = (), halve: Sequence[str] = ()) -> WhatIf:
         """The recording under other allocator settings, replayed; as `tidegauge whatif`.
 
@@ -233,12 +254,12 @@ class Trace:
             UsageError: PyTorch would reject a setting, or its caching allocator does not manage this memory.
         """
         confs = texts_of([settings] if isinstance(settings, str) else settings or (), "settings")
-        data = self._ask("whatif", device=self._device(device), settings=confs, capacity_bytes=bytes_of(capacity, "capacity"),
-                         recorded_capacity_bytes=bytes_of(recorded_capacity, "recorded_capacity"),
-                         min_capacity=bool(min_capacity), drop=texts_of(drop, "drop"), halve=texts_of(halve, "halve"))
+        data = self._ask("whatif", device=self._device(device), settings=confs, capacity_bytes=capacity_of(capacity),
+                         recorded_capacity_bytes=capacity_of(recorded_capacity, "recorded_capacity"),
+                         min_capacity=truth_of(min_capacity, "min_capacity"), drop=texts_of(drop, "drop"), halve=texts_of(halve, "halve"))
         return from_json.what_if(data["devices"][0])
 
-    def verify(self, device: Optional[int] = None) -> Verification:
+    def verify(self, device: Optional[SupportsIndex] = None) -> Verification:
         """Replays the recording under its own settings and compares every event."""
         chosen = self._device(device)
         data = self._ask("whatif", device=chosen, verify_only=True)["devices"][0]
@@ -253,7 +274,7 @@ class Trace:
 
         return Plot(self)
 
-    def view(self, *, height_pixels: int = 720) -> "View":
+    def view(self, *, height_pixels: SupportsIndex = 720) -> "View":
         """The page of this trace: a notebook shows it in the cell; elsewhere open its `url`.
 
         Starts `tidegauge view` on this machine; it ends with this Python, or with stop(). A trace that was opened from
@@ -270,11 +291,14 @@ class Trace:
         from .notebook import View
         from .server import Server
 
+        if self.closed:
+            raise UsageError("the trace is closed", advice="Open it again to show its page", file=self.name)
+        pixels = whole_of(height_pixels, "height_pixels", f"Give a whole number from 1 to {_MOST_PIXELS:,}", 1, _MOST_PIXELS)
         if self._source is None:
             raise UsageError("what the trace was opened from was not kept", advice="Open it from its path to show its page", file=self.name)
         if self._server is None or not self._server.is_running:
             self._server = Server(self._source)
-        return View(self._server, str(self._about["short_name"]), height_pixels)
+        return View(self._server, str(self._about["short_name"]), pixels)
 
     # ---- its life
 
@@ -298,7 +322,7 @@ class Trace:
         self.close()
 
     def __reduce__(self) -> Any:
-        raise TypeError("a Trace cannot be pickled: open the file again in the other process")
+        raise UnpicklableError("a Trace cannot be pickled", advice="In the other process, open the file again")
 
     def __repr__(self) -> str:
         if self.closed:

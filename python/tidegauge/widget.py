@@ -79,7 +79,7 @@ def timeline_widget(trace: "Trace", device: int, theme: str) -> Any:
         """A timeline whose trait `step` follows clicks, and may be set."""
 
         _esm = _SCRIPT
-        _svg = traitlets.Unicode(str(chart.svg(theme))).tag(sync=True)
+        _svg = traitlets.Unicode(chart.svg(theme).text).tag(sync=True)
         _area = traitlets.Dict({"left": left, "right": right, "top": top, "bottom": bottom, "steps": steps,
                                 "colour": theme_of(theme)["ink"]}).tag(sync=True)
         step = traitlets.Int(-1, min=-1, max=max(steps - 1, -1)).tag(sync=True)

@@ -10,9 +10,10 @@ import json
 import os
 import stat
 from dataclasses import dataclass, field
-from typing import Any, Mapping, Optional, Union
+from typing import Any, Mapping, Optional, SupportsIndex, Union
 
-from .errors import UnreadableError, UsageError
+from .arguments import seconds_of, text_of, whole_of
+from .errors import MissingFileError, UnreadableError, UsageError
 from .programs import run
 
 BEGINNING = b'{"tidegauge_wss":'
@@ -43,7 +44,7 @@ class WorkingSet:
         return dict(self._data)
 
 
-def wss(pid: Union[int, str, "os.PathLike[str]"], seconds: float = 0.1, *, backend: str = "auto") -> WorkingSet:
+def wss(pid: Union[SupportsIndex, str, "os.PathLike[str]"], seconds: float = 0.1, *, backend: str = "auto") -> WorkingSet:
     """How much host memory a process touches within some seconds.
 
     Args:
@@ -59,9 +60,12 @@ def wss(pid: Union[int, str, "os.PathLike[str]"], seconds: float = 0.1, *, backe
     """
     if isinstance(pid, (str, os.PathLike)):
         return _saved(os.fspath(pid))
-    data = json.loads(run(["wss", "--json", "--backend", backend, str(int(pid)), repr(float(seconds))]))
+    process = whole_of(pid, "pid", "Give the number of a process, such as os.getpid(), or the path of a file", 1, (1 << 31) - 1)
+    window = seconds_of(seconds, "seconds", 0.0, 1e9, "Give a number of seconds above 0")
+    words = ["wss", "--json", "--backend", text_of(backend, "backend", "Give 'auto', or one of `tidegauge wss --probe`")]
+    data = json.loads(run([*words, str(process), repr(window)]))
     if not data["rows"]:
-        raise UsageError(f"process {pid} ended before it was measured")
+        raise UsageError(f"process {process} ended before it was measured")
     return _of(data)
 
 
@@ -83,6 +87,8 @@ def _saved(path: str) -> WorkingSet:
             _raise_if_damaged(path)
             file.seek(0)
             lines = file.read().split(b"\n")
+    except FileNotFoundError:
+        raise MissingFileError("no such file", file=path, advice="Check its name, or measure a process: tidegauge.wss(pid)") from None
     except OSError as error:
         raise UnreadableError(error.strerror or str(error), file=path) from None
     found = []

@@ -112,7 +112,7 @@ class Kinds(unittest.TestCase):
         refused("not a file of", row)
         path.write_text("\n".join((head, row)) + "\n" + more[0][:50])
         self.assertEqual(tidegauge.wss(path).to_dict()["rows"], [json.loads(row)])  # the last line is still being written
-        for wrong, text in ((self.folder, "folder"), (self.folder / "none", "No such file")):
+        for wrong, text in ((self.folder, "folder"), (self.folder / "none", "no such file")):
             with self.assertRaisesRegex(tidegauge.UnreadableError, text):
                 tidegauge.wss(wrong)
 

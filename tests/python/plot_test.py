@@ -74,6 +74,59 @@ class Pictures(unittest.TestCase):
             package.said("frag", OOM, "--plot", f"{folder}/x.svg")
             self.assertEqual(tidegauge.open(OOM).plot.fragmentation_map(), pathlib.Path(folder, "x.svg").read_text(encoding="utf-8"))
 
+    def test_a_dark_map(self):
+        plot = tidegauge.open(OOM).plot
+        light, dark = plot.fragmentation_map(theme="light"), plot.fragmentation_map(theme="dark")
+        self.assertEqual(light, plot.fragmentation_map())
+        self.assertIn(f'<path fill="{THEMES["dark"]["surface"]}"', dark)
+        self.assertNotIn(f'fill="{THEMES["light"]["ink"]}"', dark)
+        self.assertEqual(xml.fromstring(light).find(SVG + "title").text, xml.fromstring(dark).find(SVG + "title").text)
+        with self.assertRaisesRegex(tidegauge.UsageError, "no theme 'sepia'"):
+            plot.fragmentation_map(theme="sepia")
+
+    def test_svg_is_named_alone(self):
+        svg = tidegauge.open(OOM).plot.timeline(backend="svg")
+        self.assertRegex(str(svg), r"^<tidegauge SVG, [\d,]+ characters>$")
+        self.assertEqual((f"{svg}", repr(svg)), (str(svg), str(svg)))
+        self.assertTrue(svg.text.startswith("<svg"))
+        self.assertIs(type(svg.text), str)
+        self.assertEqual(svg._repr_svg_(), svg.text)
+
+    def test_svg_into_another_file(self):
+        svg = tidegauge.open(OOM).plot.timeline(backend="svg")
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("x.png", "x", "svg"):
+                with self.assertRaisesRegex(tidegauge.UsageError, "does not end in .svg.*matplotlib.*tidegauge frag --plot"):
+                    svg.save(f"{folder}/{name}")
+            self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
+            with self.assertRaisesRegex(tidegauge.UnwritableError, f"the folder {folder}/none is missing. Make it") as caught:
+                svg.save(f"{folder}/none/x.svg")
+            self.assertIsInstance(caught.exception, FileNotFoundError)
+            pathlib.Path(folder, "a.svg").mkdir()
+            with self.assertRaisesRegex(tidegauge.UnwritableError, "Is a directory") as caught:
+                svg.save(f"{folder}/a.svg")
+            self.assertIsInstance(caught.exception, OSError)
+        with self.assertRaisesRegex(tidegauge.UsageError, "path is 5"):
+            svg.save(5)
+
+    def test_axes(self):
+        plot = tidegauge.open(OOM).plot
+        axes = matplotlib.figure.Figure().subplots()
+        for draw in (plot.timeline, plot.fragmentation, plot.whatif):
+            with self.assertRaisesRegex(tidegauge.UsageError, "does not draw into them"):
+                draw(backend="svg", axes=axes)
+            for bad in (5, matplotlib.figure.Figure()):
+                with self.assertRaisesRegex(tidegauge.UsageError, "axes is .*plt.gca"):
+                    draw(axes=bad)
+
+    def test_numbers_of_parts(self):
+        plot = tidegauge.open(OOM).plot
+        for bad in (0, 10**9, 1.5, "x"):
+            with self.assertRaisesRegex(tidegauge.UsageError, "columns is"):
+                plot.timeline(columns=bad)
+        with self.assertRaisesRegex(tidegauge.UsageError, "samples is 1.5"):
+            plot.fragmentation(samples=1.5)
+
     def test_wrong_names(self):
         plot = tidegauge.open(OOM).plot
         for bad in ({"theme": "sepia"}, {"backend": "ascii"}):

@@ -20,6 +20,16 @@ class SameAsCommand(unittest.TestCase):
         found = tidegauge.open(TWO_GPUS).report(device=1, begin="1", end="5", capacity="80GiB", replay="none")
         self.assertEqual(found.to_dict(), expected)
 
+    def test_a_part_has_its_sentences(self):
+        trace = tidegauge.open(OOM)
+        part = trace.report(begin=100, end=20_000)
+        self.assertEqual(part.headline, "cuda:0, steps 100 to 20,000: the peak was 5.02 GiB in use, after step 14,951, and 5.96 GiB reserved.")
+        self.assertEqual(part.findings, ("Out of memory at step 14,967: the program requested 506 MiB; the driver had 376 MiB free.",))
+        for sentence in part.findings:
+            self.assertIn(sentence, str(part))  # the engine's own words
+        self.assertEqual(part.advice, ())
+        self.assertRegex(tidegauge.open(TWO_GPUS).report(begin=0, end=0).headline, "^cuda:0, step 0: ")
+
     def test_texts(self):
         for path in EXAMPLES:
             with self.subTest(path):

@@ -9,7 +9,7 @@ from statistics import median
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
-from tidegauge import Error
+from tidegauge import Error, UsageError
 from tidegauge.sizes import counted, human_bytes
 
 from . import _live
@@ -87,15 +87,15 @@ class assert_no_growth:
         allowed_bytes_per_step: growth that is accepted.
 
     Raises:
-        ValueError: fewer than 6 steps, or a negative argument.
+        UsageError: fewer than 6 steps, or a negative argument.
         Error: a block ended before its steps did.
     """
 
     def __init__(self, steps: int, *, warmup: int = 3, allowed_bytes_per_step: int = 0) -> None:
         if steps < LEAST_STEPS:
-            raise ValueError(f"steps must be {LEAST_STEPS} or more, not {steps}")
+            raise UsageError(f"steps is {steps}", advice=f"Give {LEAST_STEPS} or more: fewer do not show growth")
         if warmup < 0 or allowed_bytes_per_step < 0:
-            raise ValueError("warmup and allowed_bytes_per_step must not be negative")
+            raise UsageError("warmup or allowed_bytes_per_step is negative", advice="Give 0 or more")
         self._steps, self._warmup, self._allowed = steps, warmup, allowed_bytes_per_step
         self._end: Callable[[], None] = lambda: None
         self._seen = 0

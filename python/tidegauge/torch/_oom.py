@@ -9,6 +9,7 @@ another stack. An exception in an observer would replace the OutOfMemoryError, s
 
 from __future__ import annotations
 
+import errno
 import os
 import pathlib
 import signal
@@ -18,6 +19,7 @@ import time
 from dataclasses import asdict, dataclass
 from types import FrameType
 
+from tidegauge.errors import UsageError, unwritable
 from tidegauge.sizes import counted
 
 from . import _children, _live, _uncaught
@@ -42,10 +44,10 @@ class Settings:
     spawned: bool = True
 
     def checked(self) -> Settings:
-        """Itself; raises ValueError if a value is out of its range."""
+        """Itself; raises UsageError if a value is out of its range."""
         for name in ("history", "max_files", "max_folder_bytes", "keep_free_bytes", "max_delay_s"):
             if getattr(self, name) < 0:
-                raise ValueError(f"{name} must not be negative")
+                raise UsageError(f"{name} is {getattr(self, name)}", advice="Give 0 or more")
         return self
 
 
@@ -209,16 +211,19 @@ def on_oom(folder: str | os.PathLike[str], *, history: int = 0, max_files: int =
         The hook: `ooms`, `files`, `close()`.
 
     Raises:
-        OSError: the folder cannot be made or written.
-        ValueError: an argument is negative.
+        UnwritableError: the folder cannot be made or written; an OSError, too.
+        UsageError: an argument is negative.
     """
     global _current
     path = pathlib.Path(folder).absolute()
     settings = Settings(str(path), history, max_files, max_folder_bytes, keep_free_bytes, max_delay_s,
                         report, spawned).checked()
-    path.mkdir(parents=True, exist_ok=True)
-    if not os.access(path, os.W_OK):
-        raise PermissionError(f"cannot write into {path}")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise unwritable(error, str(path)) from None
     _current = OomHook(settings)
     _children.arm_spawned_children(asdict(settings) if spawned else None)
     _children.when_torch_is_imported(lambda: _live.when_cuda_starts(_attach))
