@@ -17,7 +17,8 @@ def _texts(sentences: list[Json]) -> tuple[str, ...]:
 def peak(device: Json) -> Peak:
     of = device["peak"]
     return Peak(device["device"], of["requested"]["bytes"], of["requested"]["step"], of["active"]["bytes"],
-                of["active"]["step"], of["reserved"]["bytes"], of["reserved"]["step"], of["is_at_least"],
+                of["active"]["step"], of["reserved"]["bytes"], of["reserved"]["step"],
+                of["is_at_least"] or device["only_state"],  # of a final state alone, no earlier one is known
                 of["uncertain_bytes"], of)
 
 

@@ -8,6 +8,7 @@ import subprocess
 import time
 
 from live import FOLDER, HERE, LiveTest, Run, libraries, main, program
+from twin import has_expectation
 
 LAYOUTS = {"axpy(int, float, float*)": "0:4 4:4 8:8", "bigone": "0:1 8:600 608:2 624:3000", "none": "",
            "elsewhere": None}
@@ -89,7 +90,7 @@ class Names(LiveTest):
     def late(self, path):
         folder = self.folder()
         target = subprocess.Popen([path], env=self.environment(folder))
-        while not (folder / "expected.json").exists():
+        while not has_expectation(folder / "expected.json"):
             time.sleep(0.01)
         recorder = subprocess.Popen(self.command(folder, "-p", str(target.pid)), stderr=subprocess.PIPE, text=True)
         try:

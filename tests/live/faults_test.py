@@ -73,7 +73,7 @@ class Killed(LiveTest):
         wait_until(lambda: rows_in(folder / "run.sqlite") > 100, "calls in the file")
         recorder.kill()
         recorder.wait()
-        wait_until(lambda: (folder / "expected.json").exists(), "the end of the command")
+        wait_until(lambda: live.twins.has_expectation(folder / "expected.json"), "the end of the command")
         twin = Twin(folder / "run.sqlite")  # checks the file's integrity
         self.assertGreater(len(twin.calls), 100)
         names = {c["name"] for c in twin.calls}
@@ -105,7 +105,7 @@ class Killed(LiveTest):
         recorder = subprocess.Popen([*self.command(folder), "--", str(program("killed")), "wait"],
                                     env=self.environment(folder), start_new_session=True,
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        wait_until(lambda: (folder / "expected.json").exists(), "the program to hold its memory")
+        wait_until(lambda: live.twins.has_expectation(folder / "expected.json"), "the program to hold its memory")
         pid = live.twins.expectations(folder / "expected.json")[0]["pid"]
         os.kill(pid, signal.SIGSTOP)
         wait_until(lambda: state_of(pid) == "T", "the program to stop")
@@ -122,7 +122,7 @@ class Killed(LiveTest):
     def test_the_target_by_kill_9(self):
         folder = self.folder()
         recorder = self.start(folder, program("killed"), "wait")
-        wait_until(lambda: (folder / "expected.json").exists(), "the program to hold its memory")
+        wait_until(lambda: live.twins.has_expectation(folder / "expected.json"), "the program to hold its memory")
         pid = live.twins.expectations(folder / "expected.json")[0]["pid"]
         os.kill(pid, signal.SIGKILL)
         _, err = recorder.communicate(timeout=60)
@@ -134,7 +134,7 @@ class Killed(LiveTest):
     def test_signals_reach_the_command(self):
         folder = self.folder()
         recorder = self.start(folder, program("killed"), "wait")
-        wait_until(lambda: (folder / "expected.json").exists(), "the program to hold its memory")
+        wait_until(lambda: live.twins.has_expectation(folder / "expected.json"), "the program to hold its memory")
         recorder.terminate()
         _, err = recorder.communicate(timeout=60)
         self.assertEqual(recorder.returncode, 128 + 15, err)
@@ -210,7 +210,7 @@ class Room(LiveTest):
                 stderr=subprocess.PIPE, text=True)
             self.assertEqual(recorder.stdout.readline(), "started\n")
             recorder.send_signal(signal.SIGSTOP)
-            wait_until(lambda: (folder / "expected.json").exists(), "the end of the command")
+            wait_until(lambda: live.twins.has_expectation(folder / "expected.json"), "the end of the command")
             recorder.send_signal(signal.SIGCONT)
             _, err = recorder.communicate(timeout=LIMIT_S)
             self.assertEqual(recorder.returncode, 5, err)
@@ -302,7 +302,7 @@ class Room(LiveTest):
             stderr=subprocess.PIPE, text=True)
         self.assertEqual(recorder.stdout.readline(), "started\n")
         recorder.send_signal(signal.SIGSTOP)
-        wait_until(lambda: (folder / "expected.json").exists(), "the end of the command")
+        wait_until(lambda: live.twins.has_expectation(folder / "expected.json"), "the end of the command")
         recorder.send_signal(signal.SIGCONT)
         _, err = recorder.communicate(timeout=60)
         self.assertIn("incomplete", err)

@@ -15,7 +15,7 @@ import time
 import unittest
 
 from live import BINARY, LiveTest, Run, libraries, main, program
-from twin import Twin, driver_calls, expectations
+from twin import Twin, driver_calls, expectations, has_expectation
 
 FAILURES = "cuMemCreate@2=2;cuMemHostAlloc@1=999;cuDevicePrimaryCtxRetain@1=46"
 
@@ -361,7 +361,7 @@ class Processes(LiveTest):
         folder = self.folder()
         environment = self.environment(folder)
         target = subprocess.Popen([program("killed"), "wait"], env=environment)
-        while not (folder / "expected.json").exists():
+        while not has_expectation(folder / "expected.json"):
             time.sleep(0.01)
         recorder = subprocess.Popen(
             self.command(folder, "-p", str(target.pid)), stderr=subprocess.PIPE, text=True)

@@ -298,7 +298,7 @@ class Processes(PreloadTest):
             time.sleep(0.02)
         recorder.kill()
         recorder.wait()
-        while not (folder / "expected.json").exists():
+        while not live.twins.has_expectation(folder / "expected.json"):
             self.assertLess(time.monotonic(), end)
             time.sleep(0.02)
         recorder.stdout.close()
@@ -318,7 +318,7 @@ class Processes(PreloadTest):
         self.assertEqual(recorder.stdout.readline(), "started\n")
         recorder.send_signal(signal.SIGSTOP)
         end = time.monotonic() + 60
-        while not (folder / "expected.json").exists():
+        while not live.twins.has_expectation(folder / "expected.json"):
             self.assertLess(time.monotonic(), end)
             time.sleep(0.02)
         recorder.send_signal(signal.SIGCONT)

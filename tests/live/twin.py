@@ -221,5 +221,10 @@ def what(function, code, address, size, handle):
     return (function, code, address, size, handle) if code == 0 else (function, code)
 
 
+def has_expectation(path):
+    """Whether a program has written what it did: the file is there a moment before its first line."""
+    return path.exists() and path.read_text().endswith("\n")
+
+
 def expectations(path):
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []

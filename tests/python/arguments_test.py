@@ -165,17 +165,9 @@ class Programs(Case):
         self.refused(lambda: torch.assert_no_growth(steps=6, warmup=-1), "negative")
 
     def test_a_program_has_an_exit_code(self):
-        from unittest import mock
-        from tidegauge import recording
         with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder, "x.sqlite")
-
-            def ran(words):
-                path.write_bytes(b"recorded")
-                return 3, 4711
-
-            with mock.patch.object(recording, "_run_to_its_end", ran):
-                self.assertEqual(tidegauge.record(path, command=["false"]).exit_code, 3)
+            done = tidegauge.record(pathlib.Path(folder, "x.sqlite"), command=["sh", "-c", "exit 3"], options=["--preload"])
+            self.assertEqual(done.exit_code, 3)
 
 
 if __name__ == "__main__":

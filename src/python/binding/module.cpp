@@ -81,9 +81,9 @@ PyObject* openObjectsOf(PyObject*, PyObject* args) {
     TG_ASSIGN_OR_RETURN(std::shared_ptr<OpenFile> file, openObjects(feed, name, wish));
     if (foreign > 0)
       file->warnings.push_back(fmt::format(
-          "{} are neither a dict, list, tuple, text nor number of Python. Figures lack what they "
-          "say; convert numbers of numpy with int()",
-          base::counted(foreign, "object")));
+          "{} {} neither a dict, list, tuple, text nor number of Python. Figures lack what was in "
+          "its place; convert numbers of numpy with int()",
+          base::counted(foreign, "object"), foreign == 1 ? "is" : "are"));
     return file;
   });
 }
