@@ -50,6 +50,11 @@ def counts_of(log):
             bad = sum(int(n) for n in re.findall(r"(?:failures|errors)=(\d+)", found[1]))
             failed += bad
             passed -= bad
+        elif re.search(r"\b\d+ (passed|failed|errors?|skipped)\b.* in [\d.]+s\b", line):  # pytest's
+            numbers = {what: int(count) for count, what in re.findall(r"(\d+) (passed|failed|error|skipped)", line)}
+            passed += numbers.get("passed", 0)
+            failed += numbers.get("failed", 0) + numbers.get("error", 0)
+            skipped += numbers.get("skipped", 0)
         elif found := re.search(r"\*\*\*Skipped", line):
             skipped += 1
             passed -= 1
@@ -84,6 +89,8 @@ def self_test():
         ("Ran 12 tests in 3.1s\n\nOK\n", (12, 0, 0)),
         ("Ran 12 tests in 3.1s\n\nFAILED (failures=1, errors=2)\n", (9, 3, 0)),
         ("3 passed, 1 failed, 2 skipped\n", (3, 1, 2)),
+        ("108 passed, 51 subtests passed in 221.64s (0:03:41)\n", (108, 0, 0)),
+        ("1 failed, 107 passed, 2 skipped, 3 errors in 90.00s\n", (107, 4, 2)),
         ("nothing\n", None),
     ]
     for log, expected in cases:
