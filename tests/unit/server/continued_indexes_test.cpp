@@ -1,9 +1,10 @@
 // Indexes of a trace that is continued answer as those that are built anew.
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -106,9 +107,8 @@ void expectSame(const view::AddressMap& now, const view::AddressMap& anew, Step 
     ASSERT_EQ(a.covered, b.covered) << "tile " << i;
     ASSERT_EQ(a.owned, b.owned) << "tile " << i;
     ASSERT_EQ(a.quads.size(), b.quads.size()) << "tile " << i;
-    ASSERT_EQ(std::memcmp(a.quads.data(), b.quads.data(), a.quads.size() * sizeof(view::MapQuad)),
-              0)
-        << "tile " << i;
+    auto bytes = [](const view::MapTile& tile) { return std::as_bytes(std::span(tile.quads)); };
+    ASSERT_TRUE(std::ranges::equal(bytes(a), bytes(b))) << "tile " << i;
   }
 }
 
