@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._engine import version as __version__
-from .errors import Error, LimitError, MissingFeatureError, MissingFileError, UnreadableError, UnwritableError, UsageError
+from .errors import Error, LimitError, MissingFeatureError, MissingFileError, UnreadableError, UnwritableError, UsageError, WrongTypeError
 from .opening import diff, open, open_all
 from .table import Column, Table
 from .trace import Trace
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .working_set import wss
 
 __all__ = ["Column", "Error", "LimitError", "MissingFeatureError", "MissingFileError", "Table", "Trace",
-           "UnreadableError", "UnwritableError", "UsageError", "__version__", "command", "diff", "open", "open_all", "record", "wss"]
+           "UnreadableError", "UnwritableError", "UsageError", "WrongTypeError", "__version__", "command", "diff", "open", "open_all", "record", "wss"]
 
 # They need subprocess, which takes a while to import.
 _LATER = {"command": "programs", "record": "recording", "wss": "working_set"}

@@ -47,6 +47,10 @@ class UsageError(Error, ValueError):
     """An argument is wrong: SQL, a device, a step; or the trace is closed."""
 
 
+class WrongTypeError(UsageError, TypeError):
+    """An argument is of another type, such as no tensor."""
+
+
 class UnpicklableError(UsageError, TypeError):
     """It cannot be pickled. Python's own objects raise a TypeError then, so it is one."""
 

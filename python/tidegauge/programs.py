@@ -10,6 +10,7 @@ from typing import IO, Any, NoReturn, Optional, Sequence
 from .errors import MissingFeatureError, of
 
 KINDS = {2: "usage", 3: "usage", 4: "missing_feature"}  # exit codes
+_PREFIX = "tidegauge: "
 
 
 def command() -> str:
@@ -67,11 +68,11 @@ def run(arguments: Sequence[str], timeout_seconds: Optional[float] = None) -> st
 
 
 def raise_for(code: int, said: bytes) -> NoReturn:
-    """Raises what the command said, by its exit code."""
+    """Raises what the command said last, by its exit code."""
     text = said.decode(errors="replace").strip()
-    what, _, advice = text.removeprefix("tidegauge: ").partition(". ")
+    lines = [line for line in text.splitlines() if line.startswith(_PREFIX)]
+    what, _, advice = (lines[-1] if lines else text).removeprefix(_PREFIX).partition(". ")
     raise of(KINDS.get(code, "unreadable"), what.rstrip(".") or f"tidegauge ended with {code}", None, advice)
-
 
 
 def said_in(file: IO[Any]) -> bytes:

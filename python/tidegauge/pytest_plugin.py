@@ -104,7 +104,7 @@ class _Limits:
     """The markers of a test, checked before it runs."""
 
     def __init__(self, item: pytest.Item) -> None:
-        from .torch._limit import allowed_bytes
+        from .sizes import bytes_or_zero
 
         self.size: int | None = None
         self.device: int | None = None
@@ -113,11 +113,11 @@ class _Limits:
         if marker is not None:
             size, self.device = _given(_limit_gpu_memory, marker,
                                        'one size, perhaps a device: @pytest.mark.limit_gpu_memory("2GiB", device=0)')
-            self.size = _bytes(allowed_bytes, marker, size)
+            self.size = _bytes(bytes_or_zero, marker, size)
         marker = item.get_closest_marker("no_gpu_leak")
         if marker is not None:
             allowed = _given(_no_gpu_leak, marker, 'at most a size: @pytest.mark.no_gpu_leak("1MiB")')
-            self.leak = _bytes(allowed_bytes, marker, allowed)
+            self.leak = _bytes(bytes_or_zero, marker, allowed)
 
 
 def _bytes(read: Callable[[Any, str], int], marker: pytest.Mark, size: Any) -> int:

@@ -8,6 +8,7 @@
 """
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -15,8 +16,9 @@ import tempfile
 import time
 from typing import IO, TYPE_CHECKING, Optional, Sequence, Union
 
-from .errors import UsageError, of
-from .programs import KINDS, command, raise_for, said_in
+from .arguments import path_of
+from .errors import MissingFeatureError, UsageError, unwritable
+from .programs import command, raise_for, said_in
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -44,6 +46,11 @@ class Recording:
         self._said: Optional[IO[bytes]] = None
         self._trace: Optional["Trace"] = None
         self.exit_code: Optional[int] = None
+
+    def __repr__(self) -> str:
+        state = "has ended" if self._has_ended else "runs" if self._process is not None else "has not begun"
+        code = "" if self.exit_code is None else f", exit code {self.exit_code}"
+        return f"<tidegauge recording {self.path}: {state}{code}>"
 
     def __enter__(self) -> "Recording":
         if self._has_ended:
@@ -115,15 +122,22 @@ def record(path: Union[str, "os.PathLike[str]"], *, command: Optional[Sequence[s
 
     Raises:
         MissingFeatureError: The machine or the user cannot record; the text says what to do.
+        UsageError: The file exists, or an option is wrong.
+        UnwritableError: The file cannot be written.
     """
-    target = os.path.abspath(os.fspath(path))
+    target = os.path.abspath(path_of(path, "path"))
+    if not os.path.isdir(os.path.dirname(target)):
+        raise unwritable(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)), target)
     if command is None:
         recorded = os.getpid() if pid is None else pid
         return Recording(target, [*options, "-p", str(recorded)], recorded, False)
     before = _stamp(target)
-    code, recorded = _run_to_its_end([_command(), "record", "-o", target, *options, "--", *command])
-    if _stamp(target) == before:  # the command's own exit code may be any
-        raise of(KINDS.get(code, "missing_feature"), f"tidegauge record wrote nothing into {target}", None, "It said why on standard error")
+    with tempfile.TemporaryFile() as said:  # standard error is the command's, and notebooks do not show it
+        code, recorded = _run_to_its_end([_command(), "record", "-o", target, *options, "--", *command], said)
+        if _stamp(target) == before:  # the command's own exit code may be any
+            if said_in(said):
+                raise_for(code, said_in(said))
+            raise MissingFeatureError(f"tidegauge record wrote nothing into {target}, and ended with {code}")
     recording = Recording(target, [], recorded, True)
     recording.exit_code = code
     return recording
@@ -132,9 +146,10 @@ def record(path: Union[str, "os.PathLike[str]"], *, command: Optional[Sequence[s
 _command = command  # in record(), the name is an argument's
 
 
-def _run_to_its_end(words: Sequence[str]) -> tuple[int, int]:
+def _run_to_its_end(words: Sequence[str], complaints: IO[bytes]) -> tuple[int, int]:
     """Exit code and PID. The terminal sends Ctrl-C to all; the recorder then finishes its file."""
-    process = subprocess.Popen(words)
+    copy = complaints.fileno()
+    process = subprocess.Popen(words, pass_fds=[copy], env={**os.environ, "TIDEGAUGE_COMPLAINTS_FD": str(copy)})
     interrupts = 0
     while True:
         try:

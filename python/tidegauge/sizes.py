@@ -4,7 +4,7 @@ from __future__ import annotations
 import re
 from typing import Optional, SupportsIndex, Union
 
-from .arguments import index_of, shown
+from .arguments import index_of, shown, whole_of
 from .errors import UsageError
 
 Size = Union[SupportsIndex, str]
@@ -31,6 +31,18 @@ def bytes_of(size: Optional[Size], name: str = "size") -> Optional[int]:
     if found is None or not 1 <= found <= _MOST:
         raise UsageError(f"{name} is {shown(size)}", advice="Give 1 byte to 1 PiB: a number of bytes, or a text like '80GiB'")
     return found
+
+
+def bytes_or_zero(size: Size, name: str) -> int:
+    """The bytes of a limit that may also be 0, as in "nothing may be allocated", or larger than any memory.
+
+    Raises:
+        UsageError: It is not a size.
+    """
+    if size in ("0", "0B"):
+        return 0
+    found = bytes_of(size, name) if isinstance(size, str) else None
+    return found if found is not None else whole_of(size, name, "Give a number of bytes, or a text like '80GiB'", 0)
 
 
 def capacity_of(size: Optional[Size], name: str = "capacity") -> Optional[int]:

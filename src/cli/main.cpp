@@ -14,6 +14,7 @@ namespace {
 
 int run(int argc, char** argv) {
   guardStandardStreams();
+  copyComplaints();
   guardAgainstShrinkingFiles();
   CLI::App app{"Record, show and explain where GPU memory went.", "tidegauge"};
   app.set_version_flag("--version", fmt::format("tidegauge {}", base::version()));

@@ -184,8 +184,11 @@ int onFilter(sqlite3_vtab_cursor* base, int plan_index, const char*, int, sqlite
     }
     cursor->view = View{&shape, nullptr, {}, false};
     if (!null_argument) {  // NULL, for example from an outer join, is not a place: no rows
-      base::Result<View> view = function.call(cursor->arguments);
+      const Deadline& deadline = table->source->context->deadline;
+      base::Result<View> view = function.call(cursor->arguments, deadline);
       if (!view.ok()) {
+        if (view.error().kind == base::ErrorKind::kLimit && deadline.hasPassed())
+          return SQLITE_INTERRUPT;
         return refuse(base->pVtab, fmt::format("{}: {}", function.signature(), view.error().what));
       }
       cursor->view = std::move(view).value();

@@ -162,12 +162,14 @@ class Programs(Case):
         self.assertIsInstance(error, FileNotFoundError)
         self.refused(lambda: torch.on_oom("oom", history=-1), "history is -1")
         self.refused(lambda: torch.assert_no_growth(steps=3), "steps is 3. Give 6 or more")
-        self.refused(lambda: torch.assert_no_growth(steps=6, warmup=-1), "negative")
+        self.refused(lambda: torch.assert_no_growth(steps=6, warmup=-1), "warmup is -1")
+        self.refused(lambda: torch.on_oom("oom", max_folder_bytes="4 apples"), "max_folder_bytes")
 
     def test_a_program_has_an_exit_code(self):
         with tempfile.TemporaryDirectory() as folder:
             done = tidegauge.record(pathlib.Path(folder, "x.sqlite"), command=["sh", "-c", "exit 3"], options=["--preload"])
             self.assertEqual(done.exit_code, 3)
+            self.assertRegex(repr(done), r"x\.sqlite: has ended, exit code 3>$")
 
 
 if __name__ == "__main__":

@@ -283,12 +283,26 @@ class Programs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "there.sqlite")
             path.write_bytes(b"mine")
-            with self.assertRaisesRegex(tidegauge.Error, re.escape(str(path))):
+            # the reason itself: in a notebook nobody sees standard error
+            with self.assertRaisesRegex(tidegauge.UsageError, re.escape(f"{path} already exists. Choose another file")):
                 tidegauge.record(path, command=["true"])
+            with self.assertRaisesRegex(tidegauge.UsageError, "no option --nothing"):
+                tidegauge.record(path, command=["true"], options=["--nothing"])
+            with self.assertRaises(FileNotFoundError):
+                tidegauge.record(pathlib.Path(folder, "missing", "x.sqlite"), command=["true"])
             with self.assertRaises(tidegauge.Error):
                 with tidegauge.record(path):
                     pass
             self.assertEqual(path.read_bytes(), b"mine")
+
+    def test_a_recorded_command_inherits_no_descriptor_of_ours(self):
+        with tempfile.TemporaryDirectory() as folder:
+            seen = pathlib.Path(folder, "seen")
+            program = ["sh", "-c", f"ls /proc/self/fd > {seen}; env >> {seen}"]
+            tidegauge.record(pathlib.Path(folder, "x.sqlite"), command=program, options=["--preload"])
+            lines = seen.read_text().splitlines()
+            self.assertEqual(set(lines[:4]), {"0", "1", "2", "3"})  # 3: the folder that ls reads
+            self.assertFalse([line for line in lines if line.isdecimal() and int(line) > 3 or "COMPLAINTS" in line])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from tidegauge.arguments import whole_of
 from tidegauge.torch import names, on_oom
 
 from ._step_logger import StepLogger
@@ -20,9 +21,7 @@ class Watch:
     """
 
     def __init__(self, oom_folder: str | os.PathLike[str] | None, history: int, log_every: int) -> None:
-        if log_every < 1:
-            raise ValueError("log_every must be 1 or more")
-        self._log_every, self._steps = log_every, 0
+        self._log_every, self._steps = whole_of(log_every, "log_every", "Give 1 or more", 1), 0
         self._logger: StepLogger | None = None
         if oom_folder is not None:
             on_oom(oom_folder, history=history)

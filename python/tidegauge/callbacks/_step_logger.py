@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tidegauge.arguments import device_of, text_of, whole_of
 from tidegauge.torch import _live
 from tidegauge.torch._holders import LiveHolder, holders
 from tidegauge.torch._peaks import PeakWatch
@@ -29,10 +30,10 @@ class StepLogger:
     """
 
     def __init__(self, prefix: str = "gpu_memory/", *, holder_every: int = 10, device: int | None = None) -> None:
-        if holder_every < 0:
-            raise ValueError("holder_every must not be negative")
         self.holder: LiveHolder | None = None
-        self._prefix, self._holder_every, self._device = prefix, holder_every, device
+        self._prefix = text_of(prefix, "prefix", "Give a text, such as 'gpu/'")
+        self._holder_every = whole_of(holder_every, "holder_every", "Give 0 or more", 0)
+        self._device = device_of(device, "device")
         self._count = 0
         self._watch = PeakWatch()
         self._watch.start()

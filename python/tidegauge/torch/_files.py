@@ -13,7 +13,27 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
+from tidegauge.arguments import path_of
+from tidegauge.errors import unwritable
+
 from ._host import host_name
+
+
+def made_folder(folder: str | os.PathLike[str]) -> pathlib.Path:
+    """The folder, absolute; it is made, with those above it, if it is missing.
+
+    Raises:
+        UnwritableError: it cannot be made or written.
+        UsageError: it is no path.
+    """
+    path = pathlib.Path(path_of(folder, "folder")).absolute()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise unwritable(error, str(path)) from None
+    return path
 
 
 def write_whole(path: pathlib.Path, write: Callable[[BinaryIO], object]) -> int:

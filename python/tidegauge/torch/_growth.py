@@ -9,8 +9,9 @@ from statistics import median
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
-from tidegauge import Error, UsageError
-from tidegauge.sizes import counted, human_bytes
+from tidegauge import Error
+from tidegauge.arguments import whole_of
+from tidegauge.sizes import bytes_or_zero, counted, human_bytes
 
 from . import _live
 from ._holders import LiveHolder, holders
@@ -92,11 +93,9 @@ class assert_no_growth:
     """
 
     def __init__(self, steps: int, *, warmup: int = 3, allowed_bytes_per_step: int = 0) -> None:
-        if steps < LEAST_STEPS:
-            raise UsageError(f"steps is {steps}", advice=f"Give {LEAST_STEPS} or more: fewer do not show growth")
-        if warmup < 0 or allowed_bytes_per_step < 0:
-            raise UsageError("warmup or allowed_bytes_per_step is negative", advice="Give 0 or more")
-        self._steps, self._warmup, self._allowed = steps, warmup, allowed_bytes_per_step
+        self._steps = whole_of(steps, "steps", f"Give {LEAST_STEPS} or more: fewer do not show growth", LEAST_STEPS)
+        self._warmup = whole_of(warmup, "warmup", "Give 0 or more", 0)
+        self._allowed = bytes_or_zero(allowed_bytes_per_step, "allowed_bytes_per_step")
         self._end: Callable[[], None] = lambda: None
         self._seen = 0
         self._values: dict[int, list[int]] = {}

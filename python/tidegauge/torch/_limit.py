@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Any
 
 from tidegauge import Error
-from tidegauge.errors import UsageError
-from tidegauge.sizes import Size, bytes_of, counted, human_bytes
+from tidegauge.arguments import device_of, truth_of
+from tidegauge.sizes import Size, bytes_or_zero, counted, human_bytes
 
 from . import _live
 from ._engine import open_trace
@@ -36,20 +36,6 @@ class MemoryLimitExceeded(Error):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.device, self.peak_bytes, self.limit_bytes, self.holders), self.__dict__
-
-
-def allowed_bytes(size: Size, name: str) -> int:
-    """The bytes of a size that may also be 0: "nothing may be allocated".
-
-    Raises:
-        UsageError: it is not a size.
-    """
-    if size in (0, "0") and size is not False:
-        return 0
-    found = bytes_of(size, name)
-    if found is None:
-        raise UsageError(f"{name} is {size!r}", advice="Give a number of bytes, or a text like '80GiB'")
-    return found
 
 
 class History:
@@ -111,11 +97,11 @@ class limit(ContextDecorator):
             Cost: about 1.7 µs per allocation.
 
     Raises:
-        UsageError: `peak` is not a size. It is a ValueError, too.
+        UsageError: `peak` is not a size, or `device` no number. It is a ValueError, too.
     """
 
     def __init__(self, peak: Size, *, device: int | None = None, explain: bool = True) -> None:
-        self._limit, self._device, self._explain = allowed_bytes(peak, "peak"), device, explain
+        self._limit, self._device, self._explain = bytes_or_zero(peak, "peak"), device_of(device, "device"), truth_of(explain, "explain")
         self._watch, self._history = PeakWatch(), History(RING_EVENTS)
 
     def _recreate_cm(self) -> limit:

@@ -15,8 +15,12 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from tidegauge.arguments import shown
+from tidegauge.errors import UsageError, WrongTypeError
+
 from ._live import torch_module
 
+KINDS = ("parameter", "buffer", "gradient", "optimizer_state", "activation", "other")
 # Names of tensors that died: the newest are kept. 200 bytes each.
 SEEN_ENTRIES = 20_000
 # The dead among the named tensors are looked for when there are more than this.
@@ -237,13 +241,13 @@ def names(model: Any = None, *optimizers: Any, prefix: str = "") -> None:
         prefix: put before each name, with a dot: two models of one process stay apart.
 
     Raises:
-        TypeError: the model has no parameters to name, or an optimizer has no groups.
+        WrongTypeError: the model has no parameters to name, or an optimizer has no groups.
     """
     if model is not None and not hasattr(model, "named_parameters"):
-        raise TypeError(f"names() needs a torch.nn.Module, not {type(model).__name__}")
+        raise WrongTypeError(f"model is {shown(model)}", advice="Give a torch.nn.Module")
     for each in optimizers:
         if each is not None and not hasattr(each, "param_groups"):
-            raise TypeError(f"names() needs torch.optim.Optimizer, not {type(each).__name__}")
+            raise WrongTypeError(f"an optimizer is {shown(each)}", advice="Give a torch.optim.Optimizer")
     source = _Source(model, optimizers, prefix)
     with registry.lock:
         registry.sources = [each for each in registry.sources if model is None or each.model() is not model]
@@ -267,13 +271,13 @@ def name(tensor: Any, text: str, kind: str = "other") -> Any:
         The tensor, so that a call can stand inside an expression.
 
     Raises:
-        TypeError: not a tensor.
-        ValueError: an unknown kind.
+        WrongTypeError: not a tensor.
+        UsageError: an unknown kind.
     """
     if not hasattr(tensor, "untyped_storage"):
-        raise TypeError(f"name() needs a tensor, not {type(tensor).__name__}")
-    if kind not in ("parameter", "buffer", "gradient", "optimizer_state", "activation", "other"):
-        raise ValueError(f"unknown kind {kind!r}")
+        raise WrongTypeError(f"tensor is {shown(tensor)}", advice="Give a torch.Tensor")
+    if kind not in KINDS:
+        raise UsageError(f"kind is {shown(kind)}", advice="Give one of " + ", ".join(KINDS))
     found = list(entries(tensor, text, kind))
     if found:
         registry.add(_NamedTensor(tensor, text, kind, found))

@@ -9,7 +9,7 @@ another stack. An exception in an observer would replace the OutOfMemoryError, s
 
 from __future__ import annotations
 
-import errno
+import math
 import os
 import pathlib
 import signal
@@ -19,10 +19,11 @@ import time
 from dataclasses import asdict, dataclass
 from types import FrameType
 
-from tidegauge.errors import UsageError, unwritable
-from tidegauge.sizes import counted
+from tidegauge.arguments import path_of, seconds_of, truth_of, whole_of
+from tidegauge.sizes import Size, bytes_or_zero, counted
 
 from . import _children, _live, _uncaught
+from ._files import made_folder
 from ._request import least_request
 from ._write_oom import Failure, Stack, write_oom
 
@@ -42,13 +43,6 @@ class Settings:
     max_delay_s: float = 10.0
     report: bool = True
     spawned: bool = True
-
-    def checked(self) -> Settings:
-        """Itself; raises UsageError if a value is out of its range."""
-        for name in ("history", "max_files", "max_folder_bytes", "keep_free_bytes", "max_delay_s"):
-            if getattr(self, name) < 0:
-                raise UsageError(f"{name} is {getattr(self, name)}", advice="Give 0 or more")
-        return self
 
 
 class OomHook:
@@ -181,7 +175,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def on_oom(folder: str | os.PathLike[str], *, history: int = 0, max_files: int = 3,
-           max_folder_bytes: int = 4 << 30, keep_free_bytes: int = 1 << 30, max_delay_s: float = 10.0,
+           max_folder_bytes: Size = 4 << 30, keep_free_bytes: Size = 1 << 30, max_delay_s: float = 10.0,
            report: bool = True, spawned: bool = True) -> OomHook:
     """Writes a snapshot and its report when memory runs out, and says so in five lines on stderr.
 
@@ -200,8 +194,8 @@ def on_oom(folder: str | os.PathLike[str], *, history: int = 0, max_files: int =
             0 leaves the recording as the program has it. Cost: about 1.7 µs per allocation, 400 bytes of
             host memory per event.
         max_files: snapshots of this process.
-        max_folder_bytes: of all snapshots in the folder, in bytes.
-        keep_free_bytes: what stays free of the disk, in bytes.
+        max_folder_bytes: of all snapshots in the folder, in bytes or as "4GiB".
+        keep_free_bytes: what stays free of the disk, in bytes or as "1GiB".
         max_delay_s: the longest delay of one OutOfMemoryError, in seconds. An error that was seen at the
             same stack before is delayed by less than a millisecond.
         report: run `tidegauge report`, in a process of low priority.
@@ -215,15 +209,12 @@ def on_oom(folder: str | os.PathLike[str], *, history: int = 0, max_files: int =
         UsageError: an argument is negative.
     """
     global _current
-    path = pathlib.Path(folder).absolute()
-    settings = Settings(str(path), history, max_files, max_folder_bytes, keep_free_bytes, max_delay_s,
-                        report, spawned).checked()
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        if not os.access(path, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    except OSError as error:
-        raise unwritable(error, str(path)) from None
+    least = "Give 0 or more"
+    settings = Settings(
+        os.path.abspath(path_of(folder, "folder")), whole_of(history, "history", least, 0), whole_of(max_files, "max_files", least, 0),
+        bytes_or_zero(max_folder_bytes, "max_folder_bytes"), bytes_or_zero(keep_free_bytes, "keep_free_bytes"),
+        seconds_of(max_delay_s, "max_delay_s", 0, math.inf, least), truth_of(report, "report"), truth_of(spawned, "spawned"))
+    made_folder(settings.folder)
     _current = OomHook(settings)
     _children.arm_spawned_children(asdict(settings) if spawned else None)
     _children.when_torch_is_imported(lambda: _live.when_cuda_starts(_attach))

@@ -9,7 +9,12 @@ import sys
 import threading
 from types import TracebackType
 
+from tidegauge.arguments import seconds_of, truth_of, whole_of
+from tidegauge.errors import UsageError
+from tidegauge.sizes import Size, bytes_or_zero
+
 from . import _files, _host, _live, _plan
+from ._files import made_folder
 from ._names import now_us
 from ._phase import after_step
 from ._snapshot import with_names
@@ -98,7 +103,7 @@ class Periodic:
 
 
 def periodic(folder: str | os.PathLike[str], *, every_s: float = 0.0, every_steps: int = 0, keep: int = 5,
-             events: bool = True, max_bytes: int = 4 << 30, keep_free_bytes: int = 1 << 30) -> Periodic:
+             events: bool = True, max_bytes: Size = 4 << 30, keep_free_bytes: Size = 1 << 30) -> Periodic:
     """Writes snapshots at intervals, and keeps the newest.
 
         with tidegauge.torch.periodic("memory", every_s=600):
@@ -118,13 +123,14 @@ def periodic(folder: str | os.PathLike[str], *, every_s: float = 0.0, every_step
         keep_free_bytes: what stays free of the disk.
 
     Raises:
-        OSError: the folder cannot be made.
-        ValueError: neither `every_s` nor `every_steps`, or an argument out of its range.
+        UnwritableError: the folder cannot be made or written; an OSError, too.
+        UsageError: neither `every_s` nor `every_steps`, or an argument out of its range.
     """
-    if every_s < 0 or every_steps < 0 or not (every_s or every_steps):
-        raise ValueError("periodic() needs every_s or every_steps above 0")
-    if keep < 1:
-        raise ValueError(f"keep must be 1 or more, not {keep}")
-    path = pathlib.Path(folder).absolute()
-    path.mkdir(parents=True, exist_ok=True)
-    return Periodic(path, every_s, every_steps, keep, events, max_bytes, keep_free_bytes)
+    advice = "Give every_s or every_steps, above 0"
+    seconds = seconds_of(every_s, "every_s", 0, threading.TIMEOUT_MAX, advice)
+    steps = whole_of(every_steps, "every_steps", advice, 0)
+    if not seconds and not steps:
+        raise UsageError("every_s and every_steps are 0", advice=advice)
+    kept = whole_of(keep, "keep", "Give 1 or more", 1)
+    budget = bytes_or_zero(max_bytes, "max_bytes"), bytes_or_zero(keep_free_bytes, "keep_free_bytes")
+    return Periodic(made_folder(folder), seconds, steps, kept, truth_of(events, "events"), *budget)

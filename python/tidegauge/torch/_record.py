@@ -8,6 +8,9 @@ from functools import wraps
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
+from tidegauge.arguments import shown, whole_of
+from tidegauge.errors import UsageError
+
 from ._engine import open_trace
 from ._live import devices, events_made, history_on, start_history, stop_history, torch_module
 from ._snapshot import snapshot
@@ -38,12 +41,11 @@ class Recording:
     """
 
     def __init__(self, max_events: int = RING_EVENTS, stacks: str = "python") -> None:
-        if max_events < 1:
-            raise ValueError(f"max_events must be 1 or more, not {max_events}")
         if stacks not in ("python", "all"):
-            raise ValueError(f"stacks must be 'python' or 'all', not {stacks!r}")
+            raise UsageError(f"stacks is {shown(stacks)}", advice="Give 'python' or 'all'")
         self.snapshot: dict[str, Any] | None = None
-        self._max_events, self._stacks, self._started = max_events, stacks, False
+        self._max_events = whole_of(max_events, "max_events", "Give 1 or more", 1)
+        self._stacks, self._started = stacks, False
         self._trace: Trace | None = None
         self._began_us = 0
         self._made: list[int] = []
@@ -53,11 +55,11 @@ class Recording:
         """The recording, opened by `tidegauge.open()` at the first use. No file is written.
 
         Raises:
-            RuntimeError: the block has not ended.
+            UsageError: the block has not ended.
         """
         if self._trace is None:
             if self.snapshot is None:
-                raise RuntimeError("the recording has not ended: use .trace after the with block")
+                raise UsageError("the recording has not ended", advice="Leave the with block first")
             self._trace = open_trace(self.snapshot)
         return self._trace
 

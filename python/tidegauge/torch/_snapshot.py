@@ -6,6 +6,9 @@ import pathlib
 from collections.abc import Iterator
 from typing import Any
 
+from tidegauge.arguments import path_of
+from tidegauge.errors import unwritable
+
 from ._files import write_whole
 from ._live import take
 from ._names import registry
@@ -91,7 +94,11 @@ def save(path: str | pathlib.Path, events: bool = True) -> int:
         The size of the file in bytes.
 
     Raises:
-        OSError: the file could not be written.
+        UnwritableError: the file could not be written; an OSError, too.
     """
+    target = path_of(path, "path")
     taken = with_names(take(events), lazily=True, past=events)
-    return write_whole(pathlib.Path(path), lambda file: write_snapshot(file, taken))
+    try:
+        return write_whole(pathlib.Path(target), lambda file: write_snapshot(file, taken))
+    except OSError as error:
+        raise unwritable(error, target) from None

@@ -48,6 +48,11 @@ class Output {
 // A line on standard error. Nothing can be done if that fails.
 void complain(std::string_view text);
 
+// What is complained about goes to a second file as well, if the caller opened one and names its
+// descriptor in TIDEGAUGE_COMPLAINTS_FD: a notebook does not show standard error. Commands that
+// `record` starts inherit neither.
+void copyComplaints();
+
 // Opens the null device for standard streams that the caller closed, so that no file or socket that
 // is opened later takes their place.
 void guardStandardStreams();

@@ -16,6 +16,8 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "query/functions/functions.h"
@@ -59,13 +61,28 @@ Table answerTable(const std::string& name, const std::vector<AnswerColumn<Answer
   return table;
 }
 
-// name(device). `answersOf` is called once per device, from any thread.
 template <class Answer>
-TableFunction deviceAnswer(
-    const AnalysedTrace& trace, std::string name, std::string doc,
-    std::vector<AnswerColumn<Answer>> columns,
-    std::function<std::vector<Answer>(const AnalysedTrace&, const analysis::DeviceAnalysis&)>
-        answersOf) {
+using Answers = base::Result<std::vector<Answer>>;
+
+// What a function answers. Those that replay take the deadline, too, and fail once it has passed.
+template <class Answer, class AnswersOf, class... Arguments>
+Answers<Answer> answered(const AnswersOf& answersOf, const Deadline& deadline,
+                         const Arguments&... arguments) {
+  if constexpr (std::is_invocable_v<const AnswersOf&, const Arguments&..., const Deadline&>)
+    return answersOf(arguments..., deadline);
+  else
+    return answersOf(arguments...);
+}
+
+inline base::Error stoppedAnswer() {
+  return {base::ErrorKind::kLimit, "the time of the query is over", {}, {}};
+}
+
+// name(device). `answersOf(trace, device)` or `answersOf(trace, device, deadline)` gives the rows,
+// once per device, from any thread.
+template <class Answer, class AnswersOf>
+TableFunction deviceAnswer(const AnalysedTrace& trace, std::string name, std::string doc,
+                           std::vector<AnswerColumn<Answer>> columns, AnswersOf answersOf) {
   struct Kept {
     std::mutex mutex;
     std::map<int32_t, std::shared_ptr<const Table>> by_device;
@@ -79,13 +96,16 @@ TableFunction deviceAnswer(
   function.arguments = {"device"};
   function.call = [&trace, name = std::move(name), columns = std::move(columns),
                    answersOf = std::move(answersOf), kept = std::make_shared<Kept>()](
-                      const std::vector<int64_t>& arguments) -> base::Result<View> {
+                      const std::vector<int64_t>& arguments,
+                      const Deadline& deadline) -> base::Result<View> {
     TG_ASSIGN_OR_RETURN(const analysis::DeviceAnalysis* device, deviceAt(trace, arguments[0]));
     std::lock_guard lock(kept->mutex);
     std::shared_ptr<const Table>& table = kept->by_device[device->device.ordinal];
     if (!table) {
+      TG_ASSIGN_OR_RETURN(std::vector<Answer> answers,
+                          answered<Answer>(answersOf, deadline, trace, *device));
       table = std::make_shared<const Table>(answerTable<Answer>(
-          name, columns, std::make_shared<const std::vector<Answer>>(answersOf(trace, *device))));
+          name, columns, std::make_shared<const std::vector<Answer>>(std::move(answers))));
     }
     View view;
     view.made = table;
@@ -95,14 +115,12 @@ TableFunction deviceAnswer(
   return function;
 }
 
-// name(device, …): with further arguments, so the answers are not kept.
-template <class Answer>
-TableFunction placeAnswer(
-    const AnalysedTrace& trace, std::string name, std::string doc,
-    std::vector<std::string> arguments, std::vector<AnswerColumn<Answer>> columns,
-    std::function<base::Result<std::vector<Answer>>(const analysis::DeviceAnalysis&,
-                                                    const std::vector<int64_t>& arguments)>
-        answersOf) {
+// name(device, …): with further arguments, so the answers are not kept. `answersOf(device,
+// arguments)`, or with a deadline.
+template <class Answer, class AnswersOf>
+TableFunction placeAnswer(const AnalysedTrace& trace, std::string name, std::string doc,
+                          std::vector<std::string> arguments,
+                          std::vector<AnswerColumn<Answer>> columns, AnswersOf answersOf) {
   TableFunction function;
   function.own_shape = std::make_shared<const Table>(
       answerTable<Answer>(name, columns, std::make_shared<const std::vector<Answer>>()));
@@ -110,11 +128,13 @@ TableFunction placeAnswer(
   function.name = name;
   function.doc = std::move(doc);
   function.arguments = std::move(arguments);
-  function.call =
-      [&trace, name = std::move(name), columns = std::move(columns),
-       answersOf = std::move(answersOf)](const std::vector<int64_t>& values) -> base::Result<View> {
+  function.call = [&trace, name = std::move(name), columns = std::move(columns),
+                   answersOf = std::move(answersOf)](
+                      const std::vector<int64_t>& values,
+                      const Deadline& deadline) -> base::Result<View> {
     TG_ASSIGN_OR_RETURN(const analysis::DeviceAnalysis* device, deviceAt(trace, values[0]));
-    TG_ASSIGN_OR_RETURN(std::vector<Answer> answers, answersOf(*device, values));
+    TG_ASSIGN_OR_RETURN(std::vector<Answer> answers,
+                        answered<Answer>(answersOf, deadline, *device, values));
     View view;
     view.made = std::make_shared<const Table>(answerTable<Answer>(
         name, columns, std::make_shared<const std::vector<Answer>>(std::move(answers))));
@@ -126,18 +146,14 @@ TableFunction placeAnswer(
 
 // name(device, capacity_bytes): for answers that depend on the size of the device, which no file
 // contains. 0: not given, as in the table without arguments for it.
-template <class Answer>
-TableFunction capacityAnswer(
-    const AnalysedTrace& trace, std::string name, std::string doc,
-    std::vector<AnswerColumn<Answer>> columns,
-    std::function<std::vector<Answer>(const AnalysedTrace&, const analysis::DeviceAnalysis&,
-                                      std::optional<uint64_t> capacity_bytes)>
-        answersOf) {
+template <class Answer, class AnswersOf>
+TableFunction capacityAnswer(const AnalysedTrace& trace, std::string name, std::string doc,
+                             std::vector<AnswerColumn<Answer>> columns, AnswersOf answersOf) {
   return placeAnswer<Answer>(
       trace, std::move(name), std::move(doc), {"device", "capacity_bytes"}, std::move(columns),
-      [&trace, answersOf = std::move(answersOf)](
-          const analysis::DeviceAnalysis& device,
-          const std::vector<int64_t>& arguments) -> base::Result<std::vector<Answer>> {
+      [&trace, answersOf = std::move(answersOf)](const analysis::DeviceAnalysis& device,
+                                                 const std::vector<int64_t>& arguments,
+                                                 const Deadline& deadline) -> Answers<Answer> {
         if (arguments[1] < 0) {
           return base::Error{base::ErrorKind::kUsage,
                              fmt::format("capacity_bytes must be 0 or more, not {}", arguments[1]),
@@ -146,7 +162,7 @@ TableFunction capacityAnswer(
         }
         std::optional<uint64_t> capacity_bytes;
         if (arguments[1] > 0) capacity_bytes = static_cast<uint64_t>(arguments[1]);
-        return answersOf(trace, device, capacity_bytes);
+        return answered<Answer>(answersOf, deadline, trace, device, capacity_bytes);
       });
 }
 

@@ -151,8 +151,8 @@ std::vector<TableFunction> tableFunctions(const AnalysedTrace& trace,
       "columns of allocations";
   live.arguments = {"device", "step"};
   live.shape = findTable(tables, "allocations");
-  live.call = [&trace,
-               shape = live.shape](const std::vector<int64_t>& arguments) -> base::Result<View> {
+  live.call = [&trace, shape = live.shape](const std::vector<int64_t>& arguments,
+                                           const Deadline&) -> base::Result<View> {
     TG_ASSIGN_OR_RETURN(const analysis::DeviceAnalysis* device, deviceAt(trace, arguments[0]));
     TG_ASSIGN_OR_RETURN(analysis::Peak place, placeOf(arguments[1]));
     return View{shape, nullptr, analysis::liveAt(*device, place), false};
@@ -164,7 +164,8 @@ std::vector<TableFunction> tableFunctions(const AnalysedTrace& trace,
       "table: the blocks and holes of every segment after the step, with the columns of blocks";
   blocks.arguments = {"device", "step"};
   blocks.shape = findTable(tables, "blocks");
-  blocks.call = [&trace](const std::vector<int64_t>& arguments) -> base::Result<View> {
+  blocks.call = [&trace](const std::vector<int64_t>& arguments,
+                         const Deadline&) -> base::Result<View> {
     TG_ASSIGN_OR_RETURN(const analysis::DeviceAnalysis* device, deviceAt(trace, arguments[0]));
     TG_ASSIGN_OR_RETURN(model::Step step, stepOf(arguments[1]));
     std::vector<DeviceBlocks> at_step;

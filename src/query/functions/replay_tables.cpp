@@ -10,14 +10,6 @@ namespace {
 using analysis::DeviceAnalysis;
 using Kind = ColumnKind;
 
-std::optional<analysis::ReplayProof> proofFor(const AnalysedTrace& trace,
-                                              const DeviceAnalysis& device,
-                                              std::optional<uint64_t> capacity_bytes) {
-  return analysis::judge(trace, analysis::summarise(trace, device), capacity_bytes,
-                         analysis::Replays::kAll)
-      .proof;
-}
-
 std::vector<replay::Verification> provenOf(const AnalysedTrace& trace, const DeviceAnalysis& device,
                                            std::optional<uint64_t> capacity_bytes) {
   analysis::WhatIfWish wish;
@@ -60,10 +52,14 @@ struct ReplayOf {
   analysis::Replayed replayed;
 };
 
-std::vector<ReplayOf> replaysOf(const AnalysedTrace& trace, const DeviceAnalysis& device,
-                                std::optional<uint64_t> capacity_bytes) {
+Answers<ReplayOf> replaysOf(const AnalysedTrace& trace, const DeviceAnalysis& device,
+                            std::optional<uint64_t> capacity_bytes, const Deadline& deadline) {
+  StopAt stop(deadline);
+  auto proof = analysis::judge(trace, analysis::summarise(trace, device), capacity_bytes,
+                               {analysis::Replays::kAll, stop.token()})
+                   .proof;
+  if (stop.token().stop_requested()) return stoppedAnswer();
   std::vector<ReplayOf> rows;
-  auto proof = proofFor(trace, device, capacity_bytes);
   if (!proof) return rows;
   auto available_bytes = proof->what_if.availableBytes();
   rows.push_back({0, available_bytes, std::move(proof->what_if.own)});
@@ -146,8 +142,8 @@ std::vector<TableFunction> replayFunctions(const AnalysedTrace& trace) {
           trace, "replays",
           "table: the results of other allocator settings, best first (docs/explain/replay.md)",
           replayColumns(),
-          [](const AnalysedTrace& t, const DeviceAnalysis& d) {
-            return replaysOf(t, d, std::nullopt);
+          [](const AnalysedTrace& t, const DeviceAnalysis& d, const Deadline& deadline) {
+            return replaysOf(t, d, std::nullopt, deadline);
           }),
       capacityAnswer<ReplayOf>(trace, "replays_at",
                                "table: as replays, on a device of the given size", replayColumns(),

@@ -229,11 +229,14 @@ struct AdviceOf {
   analysis::Evidence evidence;
 };
 
-std::vector<AdviceOf> adviceOf(const AnalysedTrace& trace, const DeviceAnalysis& device,
-                               std::optional<uint64_t> capacity_bytes) {
-  std::vector<analysis::Advice> all = analysis::judge(trace, analysis::summarise(trace, device),
-                                                      capacity_bytes, analysis::Replays::kShort)
-                                          .advice;
+Answers<AdviceOf> adviceOf(const AnalysedTrace& trace, const DeviceAnalysis& device,
+                           std::optional<uint64_t> capacity_bytes, const Deadline& deadline) {
+  StopAt stop(deadline);
+  std::vector<analysis::Advice> all =
+      analysis::judge(trace, analysis::summarise(trace, device), capacity_bytes,
+                      {analysis::Replays::kShort, stop.token()})
+          .advice;
+  if (stop.token().stop_requested()) return stoppedAnswer();
   std::vector<AdviceOf> rows;
   for (size_t i = 0; i < all.size(); ++i) {
     for (const analysis::Evidence& evidence : all[i].evidence) {
@@ -297,7 +300,9 @@ std::vector<AnswerColumn<AdviceOf>> adviceColumns() {
 TableFunction adviceFunction(const AnalysedTrace& trace) {
   return deviceAnswer<AdviceOf>(
       trace, "advice", "table: advice, one row per number that supports it", adviceColumns(),
-      [](const AnalysedTrace& t, const DeviceAnalysis& d) { return adviceOf(t, d, std::nullopt); });
+      [](const AnalysedTrace& t, const DeviceAnalysis& d, const Deadline& deadline) {
+        return adviceOf(t, d, std::nullopt, deadline);
+      });
 }
 
 TableFunction adviceAtFunction(const AnalysedTrace& trace) {

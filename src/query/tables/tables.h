@@ -9,6 +9,7 @@
 #include "analysis/trace/analysed_trace.h"
 #include "base/result.h"
 #include "model/recorded_work.h"
+#include "query/scan/deadline.h"
 #include "query/scan/table.h"
 
 namespace tidegauge::query {
@@ -74,8 +75,9 @@ struct TableFunction {
   std::vector<std::string> arguments;        // all are integers
   const Table* shape = nullptr;              // its columns
   std::shared_ptr<const Table> own_shape{};  // keeps `shape` alive if it is not a table of the file
-  // Errors say which argument is wrong, and list valid values.
-  std::function<base::Result<View>(const std::vector<int64_t>& arguments)> call;
+  // Errors say which argument is wrong, and list valid values; or that the deadline has passed.
+  std::function<base::Result<View>(const std::vector<int64_t>& arguments, const Deadline& deadline)>
+      call;
 
   std::string signature() const;  // "live_at(device, step)"
 };

@@ -10,7 +10,7 @@ if not programs.PACKAGE.joinpath("tidegauge/__init__.py").exists():
 from tidegauge import UsageError, sizes
 from tidegauge.torch._growth import growth_of, grown
 from tidegauge.torch._holders import LiveHolder, holders
-from tidegauge.torch._limit import allowed_bytes, limit
+from tidegauge.torch._limit import limit
 
 START = """
     import tidegauge.torch
@@ -24,10 +24,10 @@ class Plain(unittest.TestCase):
     def test_sizes(self):
         """As everywhere in Tidegauge; 0 is a limit, too."""
         for text in ("4GiB", "80GB", "1.5 GB", "512k", 7, " 2 MiB ", "3b"):
-            self.assertEqual(allowed_bytes(text, "peak"), sizes.bytes_of(text))
+            self.assertEqual(sizes.bytes_or_zero(text, "peak"), sizes.bytes_of(text))
             self.assertEqual(limit(text)._limit, sizes.bytes_of(text))
         self.assertEqual(limit("80GB")._limit, 80 << 30)
-        self.assertEqual([allowed_bytes(each, "peak") for each in (0, "0")], [0, 0])
+        self.assertEqual([sizes.bytes_or_zero(each, "peak") for each in (0, "0")], [0, 0])
         for wrong in ("", "GiB", "4 gigs", "-1", -1, "1e9", True, False, None):
             with self.assertRaises(UsageError):
                 limit(wrong)
@@ -154,9 +154,9 @@ class Growth(programs.TorchTest):
                 assert "saw 1 step of 11" in str(error), error
             else:
                 sys.exit("too few steps were taken")
-            for options in ({"steps": 3}, {"steps": 8, "warmup": -1}):
+            for options in ({"steps": 3}, {"steps": 8, "warmup": -1}, {"steps": 8, "allowed_bytes_per_step": "much"}):
                 try: tidegauge.torch.assert_no_growth(**options)
-                except ValueError: continue
+                except tidegauge.UsageError: continue
                 sys.exit(f"{options} was taken")
         """)
 
@@ -234,9 +234,11 @@ class Periodic(programs.TorchTest):
             kept = take(1)
             full = tidegauge.torch.periodic(OUT, every_s=3600, keep_free_bytes=1 << 60)
             give(written=full.write(), problem=full.problem)
-            for options in ({}, {"every_s": -1}, {"every_s": 1, "keep": 0}):
+            try: tidegauge.torch.periodic("/proc/here", every_s=1); sys.exit("/proc/here was taken")
+            except tidegauge.UnwritableError: pass
+            for options in ({}, {"every_s": -1}, {"every_s": "1"}, {"every_s": 1, "keep": 0}, {"every_s": 1, "max_bytes": "4 apples"}):
                 try: tidegauge.torch.periodic(OUT, **options)
-                except ValueError: continue
+                except tidegauge.UsageError: continue
                 sys.exit(f"{options} was taken")
         """)
         self.assertIsNone(done["written"])

@@ -254,9 +254,9 @@ class Names(programs.TorchTest):
             for call in (lambda: tidegauge.torch.names("model"), lambda: tidegauge.torch.names(model, "adam"),
                          lambda: tidegauge.torch.name(3, "three")):
                 try: call(); sys.exit("taken")
-                except TypeError: pass
+                except tidegauge.WrongTypeError as error: assert isinstance(error, TypeError)
             try: tidegauge.torch.name(view, "x", kind="weight"); sys.exit("taken")
-            except ValueError: pass
+            except tidegauge.UsageError: pass
             give(tensors=named()[0], address=storage.data_ptr())
         """)
         tensors = {each["name"]: each for each in done["tensors"]}

@@ -18,7 +18,7 @@ class Recording(programs.TorchTest):
             try:
                 with tidegauge.torch.record() as unfinished:
                     unfinished.trace
-            except RuntimeError as error:
+            except tidegauge.UsageError as error:
                 give(refusal=str(error))
             report = r.trace.report().to_dict()["devices"][0]
             give(peak=report["peak"]["allocated"]["bytes"], final=report["final"]["allocated_bytes"],
@@ -89,10 +89,10 @@ class Recording(programs.TorchTest):
     def test_arguments_are_checked(self):
         self.run_torch("""
             import tidegauge.torch
-            for options in ({"max_events": 0}, {"stacks": "c"}):
+            for options in ({"max_events": 0}, {"max_events": "many"}, {"stacks": "c"}):
                 try:
                     tidegauge.torch.record(**options)
-                except ValueError:
+                except tidegauge.UsageError:
                     continue
                 sys.exit(f"{options} was taken")
         """)
