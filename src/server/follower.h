@@ -2,7 +2,8 @@
 //
 //   run.sqlite grew ─► read it (own thread, own priority) ─► new OpenFiles ─► Application::replace
 //        │                                                        the old ones answer until then
-//        └ at most a tenth of the time: after a reading of 0.3 s, none begins for 2.7 s
+//        └ at most a tenth of the time: after a reading of 0.3 s, none begins for 2.7 s; readings
+//          below 0.1 s at most a quarter
 //
 // Each reading continues the one before (readers/recording/growing_recording.h). Once the last
 // answer of a session is sent, the traces of its recordings are continued by the next reading, with
