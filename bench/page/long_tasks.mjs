@@ -64,7 +64,8 @@ function tasksOf(events) {
 }
 
 async function act(page) {
-  const box = await page.locator("main canvas").last().boundingBox();
+  const front = page.locator("main canvas.front");  // the last one is the minimap
+  const box = await ((await front.count()) > 0 ? front : page.locator("main canvas")).last().boundingBox();
   const [x, y] = [box.x + box.width * 0.6, box.y + box.height * 0.6];
   await page.mouse.move(x, y);
   const wheel = async (delta) => {

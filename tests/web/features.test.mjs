@@ -69,6 +69,26 @@ describe("features", { skip, timeout: 300_000 }, () => {
       assert.ok(before.equals(await picture()), "the picture is another");
     }));
 
+  it("draws a moving picture with fewer pixels where there is no GPU, and all of them at rest", () =>
+    use(here.browser, at("#timeline"), async (page) => {
+      await settled(page);
+      assert.equal(await page.getByText("software WebGL", { exact: true }).count(), 1, "this browser has a GPU");
+      const size = () => page.locator("canvas.blocks").evaluate((canvas) => canvas.width / canvas.clientWidth);
+      assert.equal(await size(), 1);
+      await page.evaluate(() => {
+        window.seen = new Set();
+        const canvas = document.querySelector("canvas.blocks");
+        const note = () => requestAnimationFrame(note, window.seen.add(Math.round((canvas.width / canvas.clientWidth) * 10)));
+        note();
+      });
+      const box = await page.locator("#timeline").boundingBox();
+      await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+      for (let i = 0; i < 10; i += 1) await page.mouse.wheel(0, -120);
+      await settled(page);
+      assert.ok(await page.evaluate(() => window.seen.has(5)), "no frame was coarse");
+      assert.equal(await size(), 1);
+    }));
+
   it("draws phases as bands over the timeline; a click makes one the range", () =>
     use(here.browser, at("#timeline?file=1"), async (page) => {
       await settled(page);

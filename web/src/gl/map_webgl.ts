@@ -9,6 +9,7 @@ import {
   openWebGl,
   Program,
   plainSampling,
+  QuadDrawer,
   quadTexture,
   rendererName,
 } from "./webgl";
@@ -20,6 +21,7 @@ interface Textures {
 
 export class MapWebGl extends OnCanvas implements MapPainter {
   readonly name: string;
+  private readonly drawer: QuadDrawer;
   private readonly textures = new Map<MapTile, Textures>();
 
   /** null: this browser or machine has no WebGL2 that works. */
@@ -39,12 +41,21 @@ export class MapWebGl extends OnCanvas implements MapPainter {
   ) {
     super(canvas);
     this.name = rendererName(gl);
-    gl.bindVertexArray(gl.createVertexArray());
+    this.drawer = new QuadDrawer(gl);
   }
 
   draw(tiles: readonly PlacedMap[], look: MapLook): void {
     const { gl } = this;
     if (gl.isContextLost()) return;
+    const places = tiles.flatMap((one) => [
+      one.tile,
+      one.xScale,
+      one.xOffset,
+      one.yScale,
+      one.yOffset,
+      ...one.clip,
+    ]);
+    if (this.shows([look, ...places])) return;
     clearPicture(gl);
     gl.activeTexture(gl.TEXTURE0);
     this.use(this.planes, look);
@@ -63,6 +74,7 @@ export class MapWebGl extends OnCanvas implements MapPainter {
 
   dispose(): void {
     for (const tile of [...this.textures.keys()]) this.forget(tile);
+    this.drawer.dispose();
     this.gl.deleteProgram(this.planes.program);
     this.gl.deleteProgram(this.quads.program);
   }
@@ -101,7 +113,7 @@ export class MapWebGl extends OnCanvas implements MapPainter {
     gl.bindTexture(gl.TEXTURE_2D, this.texturesOf(placed.tile).plane);
     gl.uniform2f(planes.at("u_cells"), placed.tile.columns, placed.tile.rows);
     gl.uniform1f(planes.at("u_bytes"), placed.tile.y1 - placed.tile.y0);
-    gl.drawArrays(gl.TRIANGLES, 0, 6);
+    this.drawer.draw(1);
   }
 
   private drawQuads(placed: PlacedMap): void {
@@ -109,7 +121,7 @@ export class MapWebGl extends OnCanvas implements MapPainter {
     if (placed.tile.quads === 0) return;
     this.put(quads, placed);
     gl.bindTexture(gl.TEXTURE_2D, this.texturesOf(placed.tile).quads);
-    gl.drawArrays(gl.TRIANGLES, 0, placed.tile.quads * 6);
+    this.drawer.draw(placed.tile.quads);
   }
 
   private texturesOf(tile: MapTile): Textures {

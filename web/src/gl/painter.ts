@@ -40,6 +40,7 @@ export interface Picture {
 /** The canvas of a painter, in device pixels. */
 export abstract class OnCanvas {
   protected ratio = 1;
+  private drawn: readonly unknown[] = [];
 
   constructor(protected readonly canvas: HTMLCanvasElement) {}
 
@@ -49,6 +50,22 @@ export abstract class OnCanvas {
     this.canvas.width = width;
     this.canvas.height = height;
   }
+
+  /**
+   * Whether the canvas shows this already: a cursor that moves redraws the layers above, not the
+   * blocks. `parts`: numbers, and objects that do not change.
+   */
+  protected shows(parts: readonly unknown[]): boolean {
+    const now = [this.canvas.width, this.canvas.height, this.ratio, ...parts];
+    const same = now.length === this.drawn.length && now.every((one, i) => one === this.drawn[i]);
+    this.drawn = now;
+    return same;
+  }
+}
+
+/** What `shows` compares of a tile. */
+export function placeOf({ tile, xScale, xOffset, yScale, yOffset, clip, rows }: Placed): unknown[] {
+  return [tile, xScale, xOffset, yScale, yOffset, ...clip, ...rows];
 }
 
 export interface Painter {

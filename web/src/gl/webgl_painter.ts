@@ -10,6 +10,7 @@ import {
   OnCanvas,
   type Painter,
   type Picture,
+  placeOf,
 } from "./painter";
 import { FILTER_WIDTH, FRAGMENT_SHADER, VERTEX_SHADER } from "./quad_shader";
 import {
@@ -17,6 +18,7 @@ import {
   openWebGl,
   Program,
   plainSampling,
+  QuadDrawer,
   quadTexture,
   rendererName,
 } from "./webgl";
@@ -26,6 +28,7 @@ const MAX_FILTER_KEYS = FILTER_WIDTH * 1024;
 export class WebGlPainter extends OnCanvas implements Painter {
   readonly name: string;
   private readonly textures = new Map<Tile, WebGLTexture>();
+  private readonly drawer: QuadDrawer;
   private readonly filterTexture: WebGLTexture | null;
   private filter: Filter | null = null;
   private filterKeys = 0;
@@ -45,7 +48,7 @@ export class WebGlPainter extends OnCanvas implements Painter {
   ) {
     super(canvas);
     this.name = rendererName(gl);
-    gl.bindVertexArray(gl.createVertexArray());
+    this.drawer = new QuadDrawer(gl);
     this.filterTexture = this.newTexture();
     gl.useProgram(program.program);
     gl.uniform1i(this.program.at("u_quads"), 0);
@@ -56,6 +59,7 @@ export class WebGlPainter extends OnCanvas implements Painter {
   draw(pictures: readonly Picture[]): void {
     const { gl } = this;
     if (gl.isContextLost()) return;
+    if (this.shows(pictures.flatMap((one) => [one.look, ...one.tiles.flatMap(placeOf)]))) return;
     clearPicture(gl);
     gl.uniform2f(this.program.at("u_size"), this.canvas.width, this.canvas.height);
     gl.uniform1f(this.program.at("u_ratio"), this.ratio);
@@ -75,7 +79,7 @@ export class WebGlPainter extends OnCanvas implements Painter {
       gl.bindTexture(gl.TEXTURE_2D, this.textureOf(placed.tile));
       gl.uniform2f(this.program.at("u_x"), placed.xScale, placed.xOffset);
       gl.uniform2f(this.program.at("u_y"), placed.yScale, placed.yOffset);
-      gl.drawArrays(gl.TRIANGLES, 0, placed.tile.quads * 6);
+      this.drawer.draw(placed.tile.quads);
     }
   }
 
@@ -88,6 +92,7 @@ export class WebGlPainter extends OnCanvas implements Painter {
   dispose(): void {
     for (const tile of [...this.textures.keys()]) this.forget(tile);
     this.gl.deleteTexture(this.filterTexture);
+    this.drawer.dispose();
     this.gl.deleteProgram(this.program.program);
   }
 

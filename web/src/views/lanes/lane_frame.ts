@@ -18,14 +18,13 @@ import {
 } from "../picture/window/frame";
 import { fittedBytes } from "../picture/window/window";
 
-/** A lane in sight. CSS pixels, and device pixels from the lower edge of the canvas. */
+/** A lane in sight. CSS pixels; `height` is that of its picture in device pixels. */
 export interface Row {
   lane: PlacedLane;
   top: number;
   bottom: number;
   plot: Plot;
   bands: number;
-  lift: number;
   height: number;
 }
 
@@ -61,7 +60,6 @@ interface RowsOf {
 
 export function rowsInSight(of: RowsOf): Row[] {
   const { layout, ratio } = of;
-  const full = Math.round(of.height * ratio);
   const scrolled = Math.max(0, Math.min(of.scrollTop, layout.total - of.height));
   return of.lanes.slice(layout.first, layout.last).map((lane, i) => {
     const top = Math.round((layout.first + i) * layout.height - scrolled);
@@ -76,9 +74,8 @@ export function rowsInSight(of: RowsOf): Row[] {
       top: bands > 0 ? head + bands * (LANE_HEIGHT + 1) + 5 : top + ABOVE,
       bottom: bottom - BELOW,
     };
-    const lift = full - Math.round(plot.bottom * ratio);
     const height = Math.round((plot.bottom - plot.top) * ratio);
-    return { lane, top, bottom, plot, bands, lift, height };
+    return { lane, top, bottom, plot, bands, height };
   });
 }
 

@@ -156,7 +156,7 @@ export class LanesScene extends StackScene implements Movable {
     this.frames = withinBudget(asks.map((one) => this.frameOf(one)));
     for (const row of this.rows) if (!row.lane.domain) drawNoLane(front, row, bottom);
     for (const frame of this.frames) drawLaneBack(back, frame, bottom);
-    this.paintStrata(plot, bottom, ratio);
+    this.paintStrata(plot, bottom);
     const over: Over = {
       domain: shared.domain,
       x: this.x,
@@ -217,17 +217,20 @@ export class LanesScene extends StackScene implements Movable {
     };
   }
 
-  private paintStrata(plot: Plot, bottom: number, ratio: number): void {
+  private paintStrata(plot: Plot, bottom: number): void {
+    const ratio = this.ratioOf([...this.x, ...this.frames.flatMap((frame) => frame.y)]);
     const width = Math.round((plot.right - plot.left) * ratio);
     const height = Math.round(bottom * ratio);
     const { painter } = this.blocks;
     this.blocks.place(plot.left, 0, width, height, ratio);
     painter.resize(width, height, ratio);
     painter.draw(
-      this.frames.map((frame) => ({
-        tiles: placeTiles(frame, width, frame.row.height, frame.row.lift),
-        look: this.looks.of(frame.row.lane),
-      })),
+      this.frames.map((frame) => {
+        const { top: upper, bottom: lower } = frame.plot;
+        const lift = height - Math.round(lower * ratio);
+        const tiles = placeTiles(frame, width, Math.round((lower - upper) * ratio), lift);
+        return { tiles, look: this.looks.of(frame.row.lane) };
+      }),
     );
     const shown = this.frames.flatMap((frame) => frame.shown);
     this.stats.tiles = shown.length;

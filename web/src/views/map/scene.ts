@@ -233,15 +233,22 @@ export class MapScene extends PictureScene<MapPainter> {
       hovered: this.hover?.rect ?? null,
     };
     this.frame = frame;
-    const { painter } = this.blocks;
-    this.blocks.place(plot.left, plot.top, width, height, ratio);
-    painter.resize(width, height, ratio);
-    painter.draw(placeMap(frame, width, height), this.currentLook());
+    this.paintBlocks(frame, plot);
     drawMapFront(front, frame);
     this.stats.tiles = frame.shown.length;
     this.stats.quads = frame.shown.reduce((sum, one) => sum + one.tile.quads, 0);
     this.stats.frames += 1;
     return moving;
+  }
+
+  private paintBlocks(frame: MapFrame, plot: Plot): void {
+    const { painter } = this.blocks;
+    const ratio = this.ratioOf([...frame.x, ...frame.y]);
+    const width = Math.round((plot.right - plot.left) * ratio);
+    const height = Math.round((plot.bottom - plot.top) * ratio);
+    this.blocks.place(plot.left, plot.top, width, height, ratio);
+    painter.resize(width, height, ratio);
+    painter.draw(placeMap(frame, width, height), this.currentLook());
   }
 
   private currentLook(): MapLook {

@@ -6,6 +6,9 @@
 //   front canvas  lines, marks, selection     redrawn per frame, cheap
 import { RETRY_AFTER_MS } from "../../gl/answer_cache";
 import { type Disposable, PainterCanvas, type PainterFactories } from "../../gl/painter_canvas";
+import { Sharpness } from "../../gl/sharpness";
+import { SOFTWARE } from "../../gl/webgl";
+import { pixelRatio } from "../../ui/plot";
 
 export interface Canvases {
   back: HTMLCanvasElement;
@@ -45,6 +48,7 @@ declare global {
 export abstract class PictureScene<P extends Disposable> {
   readonly stats: Stats = this.newStats();
   protected readonly blocks: PainterCanvas<P>;
+  private readonly sharpness = new Sharpness(() => this.redraw());
   private ticket = 0;
   private retry = 0;
   private readonly observer = new ResizeObserver(() => this.redraw());
@@ -70,6 +74,7 @@ export abstract class PictureScene<P extends Disposable> {
     this.ticket = 0;
     window.clearTimeout(this.retry);
     this.observer.disconnect();
+    this.sharpness.dispose();
     this.blocks.dispose();
   }
 
@@ -79,6 +84,12 @@ export abstract class PictureScene<P extends Disposable> {
       this.ticket = 0;
       if (this.paint(now)) this.redraw();
     });
+  }
+
+  /** Device pixels of the blocks per CSS pixel, of a picture with these ends of its axes. */
+  protected ratioOf(view: readonly number[]): number {
+    const isSoftware = this.blocks.painter.name === SOFTWARE;
+    return pixelRatio() * this.sharpness.of(view, isSoftware);
   }
 
   /** True: the next frame shows more of the same movement. */

@@ -201,7 +201,7 @@ export class TimelineScene extends StackScene {
     };
     this.frame = frame;
     drawBack(back, frame);
-    this.paintStrata(frame, plot, ratio, width, height);
+    this.paintStrata(frame, plot);
     drawFront(front, frame);
     drawMinimap(this.canvases.minimap, this.tokens, {
       domain: subject.domain,
@@ -214,8 +214,11 @@ export class TimelineScene extends StackScene {
     return moving;
   }
 
-  private paintStrata(frame: Frame, plot: Plot, ratio: number, width: number, height: number) {
+  private paintStrata(frame: Frame, plot: Plot) {
     const { painter } = this.blocks;
+    const ratio = this.ratioOf([...frame.x, ...frame.y]);
+    const width = Math.round((plot.right - plot.left) * ratio);
+    const height = Math.round((plot.bottom - plot.top) * ratio);
     this.blocks.place(plot.left, plot.top, width, height, ratio);
     painter.resize(width, height, ratio);
     painter.draw([{ tiles: placeTiles(frame, width, height), look: this.currentLook(frame) }]);
