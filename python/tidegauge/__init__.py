@@ -19,6 +19,7 @@ from .table import Column, Table
 from .trace import Trace
 
 if TYPE_CHECKING:
+    from . import callbacks as callbacks, torch as torch
     from .programs import command
     from .recording import record
     from .working_set import wss
@@ -30,16 +31,16 @@ __all__ = ["Column", "Error", "LimitError", "MissingFeatureError", "MissingFileE
 _LATER = {"command": "programs", "record": "recording", "wss": "working_set"}
 
 
-def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        import importlib
+_PARTS = ("callbacks", "torch")
 
-        return getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
-    if name in ("torch", "callbacks"):
-        import importlib
+if not TYPE_CHECKING:  # else every misspelt name would have a type
+    def __getattr__(name: str) -> Any:
+        if name in _LATER or name in _PARTS:
+            import importlib
 
-        return importlib.import_module(f".{name}", __name__)
-    raise AttributeError(f"module 'tidegauge' has no attribute {name!r}")
+            found = importlib.import_module(f".{_LATER.get(name, name)}", __name__)
+            return found if name in _PARTS else getattr(found, name)
+        raise AttributeError(f"module 'tidegauge' has no attribute {name!r}")
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -50,4 +51,4 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_LATER])
+    return sorted([*__all__, *_PARTS, "load_ipython_extension", "results"])

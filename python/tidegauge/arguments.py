@@ -63,10 +63,16 @@ def seconds_of(value: Any, name: str, least: float, most: float, advice: str) ->
 
 
 def text_of(value: object, name: str, advice: str) -> str:
-    """A text."""
-    if isinstance(value, str):
-        return value
-    raise UsageError(f"{name} is {shown(value)}, but a text is needed", advice=advice)
+    """A text without zero bytes that UTF-8 can have."""
+    if not isinstance(value, str):
+        raise UsageError(f"{name} is {shown(value)}, but a text is needed", advice=advice)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{name} has half of a surrogate pair: {shown(value)}", advice=advice) from None
+    if "\0" in value:
+        raise UsageError(f"{name} has a zero byte", advice=advice)
+    return value
 
 
 def truth_of(value: Any, name: str) -> bool:
@@ -78,9 +84,16 @@ def truth_of(value: Any, name: str) -> bool:
 
 def path_of(path: object, name: str) -> str:
     """A path as text."""
-    if isinstance(path, (str, os.PathLike)):
-        return os.fsdecode(path)
-    raise UsageError(f"{name} is {shown(path)}, but a path is needed", advice="Give a text or a pathlib.Path")
+    if not isinstance(path, (str, os.PathLike)):
+        raise UsageError(f"{name} is {shown(path)}, but a path is needed", advice="Give a text or a pathlib.Path")
+    text = os.fsdecode(path)
+    try:
+        coded = os.fsencode(text)
+    except UnicodeEncodeError:
+        raise UsageError(f"{name} is {shown(text)}, which no file can have", advice="Give the path of a file") from None
+    if b"\0" in coded:
+        raise UsageError(f"{name} has a zero byte", advice="Give the path of a file")
+    return text
 
 
 def place_of(place: Optional[Place], name: str) -> Optional[str]:
@@ -104,7 +117,10 @@ def texts_of(texts: Iterable[str], name: str) -> list[str]:
     """The texts as a list. One text alone is a mistake: its letters would be taken."""
     if not isinstance(texts, Iterable):
         raise UsageError(f"{name} is {shown(texts)}", advice="Give a list of texts")
-    found = [texts] if isinstance(texts, str) else list(texts)
+    try:
+        found = [texts] if isinstance(texts, str) else list(texts)
+    except TypeError:  # numpy's array of no dimension
+        raise UsageError(f"{name} is {shown(texts)}", advice="Give a list of texts") from None
     for one in found:
         if not isinstance(one, str):
             raise UsageError(f"{name} has {shown(one)}", advice="Give a list of texts")

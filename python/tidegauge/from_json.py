@@ -42,7 +42,8 @@ def out_of_memory(device: int, row: Json) -> OutOfMemory:
 
 def report(data: Json, text: Callable[[], str]) -> Report:
     stories = [device["story"] for device in data["devices"] if "story" in device]
-    headlines = [story["headline"]["text"] for story in stories if story.get("headline")]
+    told = sorted((device for device in data["devices"] if (device.get("story") or {}).get("headline")), key=_badness, reverse=True)
+    headlines = [device["story"]["headline"]["text"] for device in told]
     advices = tuple(advice(row) for device in data["devices"] for row in device.get("advice", ()))
     findings = tuple(one["text"] for story in stories for one in story["findings"])
     parts = [device for device in data["devices"] if "range" in device]
@@ -50,6 +51,12 @@ def report(data: Json, text: Callable[[], str]) -> Report:
         headlines = [_headline_of_part(device) for device in parts]
         findings = tuple(sentence for device in parts for sentence in _findings_of_part(device))
     return Report(headlines[0] if headlines else "", advices, findings, data, text)
+
+
+def _badness(device: Json) -> tuple[Any, ...]:
+    """The order of the command's report: what lacked most bytes first, then the highest peak."""
+    missing = [(row["requested_bytes"] or 0) - (row["device_free_bytes"] or 0) for row in device["ooms"] if row["device_free_bytes"] is not None]
+    return bool(device["ooms"]), max([0, *missing]), device["device"] >= 0, device["peak"]["active"]["bytes"]
 
 
 def _headline_of_part(device: Json) -> str:
@@ -83,7 +90,7 @@ def growth(device: Json) -> Growth:
         GrowingStack(row["stack_id"], row["label"], row["caller"], row["per_step_bytes"], row["least_per_step_bytes"],
                      row["most_per_step_bytes"], row["grown_bytes"], row["retained_bytes"], row["kind"], row)
         for row in of["rows"])
-    return Growth(device["device"], of["verdict"], of["basis"], of["program_steps"], stacks, _texts(of["sentences"]), of)
+    return Growth(device["device"], of["verdict"], of["basis"], of["program_steps"] if of["basis"] == "steps" else None, stacks, _texts(of["sentences"]), of)
 
 
 def verification(device: int, of: Json) -> Verification:

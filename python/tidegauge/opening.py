@@ -92,9 +92,7 @@ def open_all(source: Source, *, name: Optional[str] = None, categories: Optional
 def _opened(source: Source, name: str, rules: str) -> tuple[list[_engine.Trace], list[str], object]:
     """The traces, warnings, and what `Trace.view` may show."""
     if isinstance(source, (str, os.PathLike)):
-        path = os.fsdecode(source)
-        if "\0" in path:
-            raise UsageError("the path has a zero byte", advice="Give the path of a file")
+        path = path_of(source, "the path")
         _raise_if_missing(path)
         if _is_pipe(path):  # nobody may write it; Python's own open() can be interrupted
             with builtins.open(path, "rb") as pipe:

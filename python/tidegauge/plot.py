@@ -31,6 +31,9 @@ class Plot:
     def __init__(self, trace: "Trace") -> None:
         self._trace = trace
 
+    def __repr__(self) -> str:
+        return f"<pictures of {self._trace.name}: timeline(), fragmentation(), fragmentation_map(), whatif(), widget()>"
+
     def timeline(self, *, device: Optional[SupportsIndex] = None, theme: str = "light", backend: str = "auto", axes: Any = None,
                  columns: SupportsIndex = 800) -> Any:
         """Active and reserved memory over the steps, with each out-of-memory event.

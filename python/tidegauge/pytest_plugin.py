@@ -84,7 +84,7 @@ def _file_name(nodeid: str) -> str:
     return f"{plain}-{hashlib.sha256(nodeid.encode()).hexdigest()[:8]}"
 
 
-def _limit_gpu_memory(size: Any, device: int | None = None) -> tuple[Any, int | None]:
+def _limit_gpu_memory(size: Any, device: Any = None) -> tuple[Any, Any]:
     return size, device
 
 
@@ -104,7 +104,9 @@ class _Limits:
     """The markers of a test, checked before it runs."""
 
     def __init__(self, item: pytest.Item) -> None:
+        from .errors import UsageError
         from .sizes import bytes_or_zero
+        from .torch._live import ordinal_of
 
         self.size: int | None = None
         self.device: int | None = None
@@ -114,6 +116,10 @@ class _Limits:
             size, self.device = _given(_limit_gpu_memory, marker,
                                        'one size, perhaps a device: @pytest.mark.limit_gpu_memory("2GiB", device=0)')
             self.size = _bytes(bytes_or_zero, marker, size)
+            try:
+                self.device = ordinal_of(self.device)
+            except UsageError as error:
+                raise pytest.UsageError(f"{marker.name}: {error}") from None
         marker = item.get_closest_marker("no_gpu_leak")
         if marker is not None:
             allowed = _given(_no_gpu_leak, marker, 'at most a size: @pytest.mark.no_gpu_leak("1MiB")')
@@ -175,11 +181,12 @@ def _check(limits: _Limits, watch: Any) -> None:
     from .torch._holders import holders
     from .torch._snapshot import snapshot
 
+    _live.check_ordinal(limits.device)
     for device, added in sorted(watch.added_bytes().items()):
         if limits.size is not None and added > limits.size and limits.device in (None, device):
             lines = holders_at_peak(device)
             text = (f"the test allocated {human_bytes(added)} on cuda:{device}, more than its limit of "
-                    f"{human_bytes(limits.size)}.{' At the peak:' if lines else ''}")
+                    f"{human_bytes(limits.size)}.{' At the peak, with what was there before:' if lines else ''}")
             pytest.fail("\n  ".join([text, *lines]), pytrace=False)
         now = _live.stats(device).get("allocated_bytes.all.current", 0)
         left = now - watch.start_bytes.get(device, 0)
@@ -206,7 +213,7 @@ def _write(item: pytest.Item, folder: pathlib.Path, watch: Any) -> None:
     values = {"added_bytes": added, "peak_bytes": peak, "report": ""}
     try:
         save(path)
-        report = report_of(path, time.monotonic() + REPORT_LIMIT_S, int(_host.headroom().bytes * 0.8))
+        report = report_of(path, None, time.monotonic() + REPORT_LIMIT_S, int(_host.headroom().bytes * 0.8))
         path.with_suffix(".txt").write_text(report.text or f"no report: {report.problem}\n")
         values["report"] = str(path.with_suffix(".txt"))
     except OSError as error:

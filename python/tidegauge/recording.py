@@ -16,7 +16,7 @@ import tempfile
 import time
 from typing import IO, TYPE_CHECKING, Optional, Sequence, Union
 
-from .arguments import path_of
+from .arguments import path_of, texts_of
 from .errors import MissingFeatureError, UsageError, unwritable
 from .programs import command, raise_for, said_in
 
@@ -128,12 +128,13 @@ def record(path: Union[str, "os.PathLike[str]"], *, command: Optional[Sequence[s
     target = os.path.abspath(path_of(path, "path"))
     if not os.path.isdir(os.path.dirname(target)):
         raise unwritable(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)), target)
+    words = texts_of(options, "options")
     if command is None:
         recorded = os.getpid() if pid is None else pid
-        return Recording(target, [*options, "-p", str(recorded)], recorded, False)
+        return Recording(target, [*words, "-p", str(recorded)], recorded, False)
     before = _stamp(target)
     with tempfile.TemporaryFile() as said:  # standard error is the command's, and notebooks do not show it
-        code, recorded = _run_to_its_end([_command(), "record", "-o", target, *options, "--", *command], said)
+        code, recorded = _run_to_its_end([_command(), "record", "-o", target, *words, "--", *texts_of(command, "command")], said)
         if _stamp(target) == before:  # the command's own exit code may be any
             if said_in(said):
                 raise_for(code, said_in(said))

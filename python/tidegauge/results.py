@@ -7,6 +7,7 @@ Texts come from the same sentences as the command line's and the page's.
 """
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass, field
 from typing import Any, Callable, Mapping, Optional
 
@@ -44,6 +45,13 @@ class _Answer:
     def to_dict(self) -> dict[str, Any]:
         """All figures, as `--json` of the command line has them (docs/formats/json.md)."""
         return dict(self._data)
+
+
+class _Told(_Answer):
+    """An answer in words: a notebook shows them instead of the fields."""
+
+    def _repr_html_(self) -> str:
+        return f"<pre style=\"white-space: pre-wrap\">{html.escape(str(self))}</pre>"
 
 
 def _kept() -> Any:
@@ -165,11 +173,12 @@ class OutOfMemory(_Answer):
 
 
 @dataclass(frozen=True)
-class Report(_Answer):
+class Report(_Told):
     """What happened, why, and what helps. `str(report)` and `print(report)` show it.
 
     Attributes:
-        headline: The answer in a sentence or two, of the first device that has one; of a part, its peak.
+        headline: The answer in a sentence or two, of the device that ran out of memory, else of the one with the
+            highest peak; of a part, its peak.
         advice: What helps, best first; always empty for a part, because advice is proven by replays of the whole.
         findings: Sentences about what else is odd; of a part, its requests that failed.
     """
@@ -185,7 +194,7 @@ class Report(_Answer):
 
 
 @dataclass(frozen=True)
-class Fragmentation(_Answer):
+class Fragmentation(_Told):
     """Free memory inside segments after one step, and how much of it is of no use.
 
     Attributes:
@@ -239,12 +248,13 @@ class GrowingStack(_Answer):
 
 
 @dataclass(frozen=True)
-class Growth(_Answer):
+class Growth(_Told):
     """What grows, and how that was judged.
 
     Attributes:
         verdict: told, too_few_points or too_little_turnover.
         basis: steps (annotations of one name) or events.
+        program_steps: How many steps the program did; None: none are marked, and rates are per 1,000 events.
         stacks: Fastest first.
         sentences: The answer in words.
     """
@@ -252,7 +262,7 @@ class Growth(_Answer):
     device: int
     verdict: str
     basis: str
-    program_steps: float
+    program_steps: Optional[float]
     stacks: tuple[GrowingStack, ...]
     sentences: tuple[str, ...]
     _data: Mapping[str, Any] = _kept()
@@ -302,7 +312,7 @@ class Replayed(_Answer):
 
 
 @dataclass(frozen=True)
-class WhatIf(_Answer):
+class WhatIf(_Told):
     """The recording under other allocator settings.
 
     Attributes:
@@ -324,11 +334,18 @@ class WhatIf(_Answer):
     _data: Mapping[str, Any] = _kept()
 
     def __str__(self) -> str:
-        return "\n".join(self.sentences)
+        rows = [("reserved", "active", "retries", "failed", "driver calls", "settings")]
+        for one in (self.own, *self.candidates):
+            name = (one.settings or "PyTorch's defaults") if one is not self.own else "as recorded"
+            rows.append((human_bytes(one.peak_reserved_bytes), human_bytes(one.peak_active_bytes), f"{one.retries:,}", f"{one.ooms:,}",
+                         f"{one.driver_calls:,}", name))
+        widths = [max(len(row[i]) for row in rows) for i in range(5)]
+        table = ["  ".join([*(cell.rjust(width) for cell, width in zip(row, widths)), row[5]]) for row in rows]
+        return "\n".join([*self.sentences, "", *table])
 
 
 @dataclass(frozen=True)
-class Diff(_Answer):
+class Diff(_Told):
     """Two traces compared, or more as ranks of one job. `str(diff)` shows the table.
 
     Attributes:

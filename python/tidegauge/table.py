@@ -110,11 +110,14 @@ class Table:
         Args:
             begin: The first row, from 0.
             count: How many; None: all that follow.
+
+        Raises:
+            UsageError: A number is negative.
         """
-        first = max(0, min(whole_of(begin, "begin", "Give the number of a row, from 0"), self.num_rows))
+        first = min(whole_of(begin, "begin", "Give the number of a row, from 0", 0), self.num_rows)
         left = self.num_rows - first
         if count is not None:
-            left = max(0, min(whole_of(count, "count", "Give a number of rows, or None for all that follow"), left))
+            left = min(whole_of(count, "count", "Give a number of rows, or None for all that follow", 0), left)
         return list(zip(*(self._engine.values(i, first, left) for i in self._shown)))
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:

@@ -112,12 +112,6 @@ class Trace:
             LimitError: It took longer.
         """
         text_of(query, "query", "Give SQL, such as t.sql('SELECT count(*) FROM events')")
-        if "\0" in query:
-            raise UsageError("the SQL has a zero byte", advice="Leave it out")
-        try:
-            query.encode()
-        except UnicodeEncodeError:
-            raise UsageError("the SQL has half of a surrogate pair") from None
         seconds = seconds_of(timeout_seconds, "timeout_seconds", 0.001, 1e6, "Give 0.001 to 1,000,000 seconds")
         most = _ALL_ROWS if limit is None else whole_of(limit, "limit", _LIMIT, 1, _ALL_ROWS - 1)
         return Table(self._engine.sql(query, most, seconds), query)
@@ -148,7 +142,7 @@ class Trace:
             return gpus[0]
         if not gpus:
             raise UsageError("the trace has no device", advice=self._emptiness(), file=self.name)
-        raise UsageError(f"the trace has {len(gpus)} devices", advice=f"Say which: device={gpus[0]}, …, {gpus[-1]}", file=self.name)
+        raise UsageError(f"the trace has {len(gpus)} devices", advice=f"Say which: device={_few(gpus)}", file=self.name)
 
     def _emptiness(self) -> str:
         return ("The trace is empty: it has no events and no segments. Take the snapshot in the process that uses the GPU, "
@@ -315,6 +309,8 @@ class Trace:
         return self._engine.closed()
 
     def __enter__(self) -> "Trace":
+        if self.closed:
+            raise UsageError("the trace is closed", advice="Open it again", file=self.name)
         return self
 
     def __exit__(self, kind: Optional[type[BaseException]], error: Optional[BaseException],
@@ -337,3 +333,10 @@ class Trace:
         from .notebook import trace_html
 
         return trace_html(self)
+
+
+def _few(numbers: Sequence[int]) -> str:
+    """ "0 or 1", "0, 1, …, 7"."""
+    if len(numbers) > 3:
+        return f"{numbers[0]}, {numbers[1]}, …, {numbers[-1]}"
+    return ", ".join(map(str, numbers[:-1])) + f" or {numbers[-1]}"

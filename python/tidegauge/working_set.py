@@ -12,7 +12,7 @@ import stat
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Optional, SupportsIndex, Union
 
-from .arguments import seconds_of, text_of, whole_of
+from .arguments import path_of, seconds_of, text_of, whole_of
 from .errors import MissingFileError, UnreadableError, UsageError
 from .programs import run
 
@@ -59,7 +59,7 @@ def wss(pid: Union[SupportsIndex, str, "os.PathLike[str]"], seconds: float = 0.1
         UnreadableError: The file is damaged, or something else.
     """
     if isinstance(pid, (str, os.PathLike)):
-        return _saved(os.fspath(pid))
+        return _saved(path_of(pid, "the path"))
     process = whole_of(pid, "pid", "Give the number of a process, such as os.getpid(), or the path of a file", 1, (1 << 31) - 1)
     window = seconds_of(seconds, "seconds", 0.0, 1e9, "Give a number of seconds above 0")
     words = ["wss", "--json", "--backend", text_of(backend, "backend", "Give 'auto', or one of `tidegauge wss --probe`")]

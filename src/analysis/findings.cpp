@@ -30,7 +30,7 @@ class Finder {
   }
 
   void onWorstOom() {
-    const OomReport& oom = summary_.ooms[summary_.worst_oom];
+    const OomReport& oom = summary_.ooms[summary_.explained_oom];
     Finding refused{.kind = FindingKind::kOutOfMemory,
                     .severity = Severity::kHigh,
                     .figures = {count("step", oom.step),
@@ -134,7 +134,7 @@ class Finder {
 
   std::string oomSql(std::string_view what) const {
     return fmt::format("SELECT {} FROM ooms({}) WHERE step = {}", what, ordinal_,
-                       summary_.ooms[summary_.worst_oom].step);
+                       summary_.ooms[summary_.explained_oom].step);
   }
 
   void atPeak(FindingKind kind, uint64_t blocks, uint64_t peak_bytes,

@@ -17,7 +17,7 @@ Judgement judgeOom(const AnalysedTrace& analysed, const DeviceSummary& summary, 
 Judgement judge(const AnalysedTrace& analysed, const DeviceSummary& summary,
                 std::optional<uint64_t> total_bytes, const ReplayWish& replays) {
   if (!summary.ooms.empty())
-    return judgeOom(analysed, summary, summary.worst_oom, total_bytes, replays);
+    return judgeOom(analysed, summary, summary.explained_oom, total_bytes, replays);
   Judgement judgement;
   judgement.advice = adviceOn(analysed, *summary.device);
   judgement.proof =

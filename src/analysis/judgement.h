@@ -1,5 +1,5 @@
-// The judgement on a device: why its worst out-of-memory event failed, if there is one, and what to
-// try, as far as possible proven by replay.
+// The judgement on a device: why its explained out-of-memory event failed, if there is one, and what
+// to try, as far as possible proven by replay.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,8 @@ struct Judgement {
   std::vector<Advice> advice;         // best first
   std::optional<ReplayProof> proof;   // absent: nothing was replayed
 };
-// On the worst event, if there is one. `total_bytes` of the device, if the user gave it.
+// On the summary's explained event, if there is one. `total_bytes` of the device, if the user gave
+// it.
 Judgement judge(const AnalysedTrace& analysed, const DeviceSummary& summary,
                 std::optional<uint64_t> total_bytes = {},
                 const ReplayWish& replays = Replays::kNone);

@@ -34,7 +34,8 @@ std::vector<PhaseSummary> phaseSummaries(const DeviceAnalysis& device, size_t mo
   return summaries;
 }
 
-DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
+DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                        OomChoice choice) {
   DeviceSummary summary;
   summary.device = &device;
   summary.initial = device.totals.initial();
@@ -46,9 +47,13 @@ DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& dev
     summary.ceiling_bytes =
         std::max(summary.ceiling_bytes, oom.ceilingBytes());  // absent counts as the least
   }
-  summary.worst_oom = worstOf(summary.ooms);
+  summary.oom_choice = choice;
   if (!summary.ooms.empty()) {
-    summary.at_oom = holdersAt(analysed, device, summary.ooms[summary.worst_oom].step);
+    summary.explained_oom =
+        choice == OomChoice::kLast ? summary.ooms.size() - 1 : worstOf(summary.ooms);
+    OomReport& explained = summary.ooms[summary.explained_oom];
+    if (!explained.free) addDetails(analysed, device, explained);
+    summary.at_oom = holdersAt(analysed, device, summary.ooms[summary.explained_oom].step);
     summary.unmapped_bytes = unmappedBytes(analysed, device);
   }
   Step last = device.totals.steps() == 0 ? 0 : device.totals.steps() - 1;

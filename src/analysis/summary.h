@@ -11,6 +11,10 @@
 
 namespace tidegauge::analysis {
 
+// Which of several out-of-memory events is explained. A program that has just failed wants to know
+// about the last.
+enum class OomChoice : uint8_t { kWorst, kLast };
+
 struct PhaseSummary {
   uint32_t annotation = 0;
   Step begin_step = 0;
@@ -28,8 +32,9 @@ struct DeviceSummary {
   PeakReport peak;
   bool only_state = false;  // hasOnlyState(): no peak is known
   std::vector<OomReport> ooms;
-  std::optional<Holders> at_oom;  // at the worst out-of-memory event
-  size_t worst_oom = 0;           // index in ooms
+  OomChoice oom_choice = OomChoice::kWorst;
+  size_t explained_oom = 0;       // index in ooms: the worst, or the last
+  std::optional<Holders> at_oom;  // at that event
   FreeSums final_free;
   ByProvenance at_peak;
   std::vector<PhaseSummary> phases;  // outer ones first, at most kMaxPhases
@@ -38,8 +43,8 @@ struct DeviceSummary {
   Growth growth;
   uint64_t allocations_by_provenance[4] = {};
   std::optional<uint64_t> ceiling_bytes;  // largest reserved + free in the driver seen at an OOM
-  // Live bytes of MemPools at the worst event that may be unmapped (unmappedBytes()): the ceiling
-  // is an upper bound then.
+  // Live bytes of MemPools at the worst event that may be unmapped (unmappedBytes()): the ceiling is
+  // an upper bound then.
   uint64_t unmapped_bytes = 0;
 
   uint64_t failedRequests() const { return refusedRequests(ooms); }
@@ -51,7 +56,8 @@ inline constexpr size_t kMaxPhases = 200;
 // first event, which may be its peak. O(phases · 256 events).
 std::vector<PhaseSummary> phaseSummaries(const DeviceAnalysis& device, size_t most = SIZE_MAX);
 
-DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& device);
+DeviceSummary summarise(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                        OomChoice choice = OomChoice::kWorst);
 
 // "cuda:0"; "pinned host memory" for ordinal −1.
 std::string deviceLabel(const model::Device& device);

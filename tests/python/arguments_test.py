@@ -165,6 +165,30 @@ class Programs(Case):
         self.refused(lambda: torch.assert_no_growth(steps=6, warmup=-1), "warmup is -1")
         self.refused(lambda: torch.on_oom("oom", max_folder_bytes="4 apples"), "max_folder_bytes")
 
+    def test_texts_that_no_file_and_no_table_can_have(self):
+        t = tidegauge.open(OOM)
+        for call in (lambda: tidegauge.open("\ud800"), lambda: tidegauge.open(OOM, categories="\0"), lambda: tidegauge.open(OOM, categories="\ud800"),
+                     lambda: t.table("\0"), lambda: t.table("\ud800"), lambda: t.sql("SELECT '\ud800'"), lambda: tidegauge.wss("\0"),
+                     lambda: tidegauge.wss(1, backend="\0"), lambda: tidegauge.record(None), lambda: tidegauge.record("x", command=5),
+                     lambda: tidegauge.record("x", options=None)):
+            self.assertRaises(tidegauge.UsageError, call)
+        t.close()
+        with self.assertRaisesRegex(tidegauge.UsageError, "closed"):
+            with t:
+                pass
+
+    def test_what_a_reader_sees(self):
+        t = tidegauge.open(OOM)
+        self.assertIn("timeline()", repr(t.plot))
+        for answer in (t.report(replay="none"), t.growth(), t.fragmentation()):
+            self.assertTrue(answer._repr_html_().startswith("<pre"))
+        table = str(t.whatif(["expandable_segments:True"])).splitlines()[-2:]
+        self.assertIn("as recorded", table[0])
+        self.assertIn("expandable_segments:True", table[1])
+        names = dir(tidegauge)
+        self.assertTrue({"torch", "callbacks", "results", "open", "wss"} <= set(names))
+        self.assertFalse({"Any", "TYPE_CHECKING", "annotations"} & set(names))
+
     def test_a_program_has_an_exit_code(self):
         with tempfile.TemporaryDirectory() as folder:
             done = tidegauge.record(pathlib.Path(folder, "x.sqlite"), command=["sh", "-c", "exit 3"], options=["--preload"])

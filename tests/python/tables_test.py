@@ -117,9 +117,10 @@ class Rows(unittest.TestCase):
     def test_parts(self):
         events = self.trace.events
         whole = events.rows()
-        for begin, count in ((0, 0), (0, 1), (3, 5), (7, 9), (len(whole) - 1, 10), (len(whole), 3), (10**9, 1), (-3, 2)):
-            begin_in = max(0, begin)
-            self.assertEqual(events.rows(begin, count), whole[begin_in:begin_in + count], (begin, count))
+        for begin, count in ((0, 0), (0, 1), (3, 5), (7, 9), (len(whole) - 1, 10), (len(whole), 3), (10**9, 1)):
+            self.assertEqual(events.rows(begin, count), whole[begin:begin + count], (begin, count))
+        for begin, count in ((-3, 2), (0, -1)):  # neither from the end nor nothing
+            self.assertRaises(tidegauge.UsageError, events.rows, begin, count)
         self.assertEqual(list(events), whole)
         self.assertEqual(events["step"], [row[1] for row in whole])
         self.assertEqual(events.select("size_bytes", "step").rows(5, 1), [(whole[5][4], whole[5][1])])

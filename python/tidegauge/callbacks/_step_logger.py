@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tidegauge.arguments import device_of, text_of, whole_of
+from typing import Any
+
+from tidegauge.arguments import text_of, whole_of
 from tidegauge.torch import _live
 from tidegauge.torch._holders import LiveHolder, holders
 from tidegauge.torch._peaks import PeakWatch
@@ -23,17 +25,17 @@ class StepLogger:
         holder_every: the number of steps between look-ups of the largest holder, from the first; 0 for never. One
             takes a snapshot of the state: about 1 µs per block with PyTorch 2.11 and newer. Older ones
             also hand out the events, so there it is looked up only while no history is recorded.
-        device: the ordinal; None takes the device that is current at the first step.
+        device: the ordinal, "cuda:1" or a torch.device; None takes the device that is current at the first step.
 
     Attributes:
         holder: the largest holder at its last look-up, or None.
     """
 
-    def __init__(self, prefix: str = "gpu_memory/", *, holder_every: int = 10, device: int | None = None) -> None:
+    def __init__(self, prefix: str = "gpu_memory/", *, holder_every: int = 10, device: Any = None) -> None:
         self.holder: LiveHolder | None = None
         self._prefix = text_of(prefix, "prefix", "Give a text, such as 'gpu/'")
         self._holder_every = whole_of(holder_every, "holder_every", "Give 0 or more", 0)
-        self._device = device_of(device, "device")
+        self._device = _live.ordinal_of(device)
         self._count = 0
         self._watch = PeakWatch()
         self._watch.start()
@@ -45,7 +47,8 @@ class StepLogger:
             With the prefix before each key:
             peak_bytes: the highest number of bytes allocated within the step.
             allocated_bytes, reserved_bytes: at its end.
-            fragmentation: the share of reserved bytes that is free inside segments, 0 to 1.
+            fragmentation: the share of reserved bytes that is free and cannot return to the driver, because its
+                segment has a block in use, 0 to 1. Segments that are wholly free do not count.
             largest_holder_bytes: of the holder with most active memory; at steps that look it up.
             retries, ooms: since the start of the program.
             The dictionary is empty while the program has not started CUDA.
@@ -55,13 +58,14 @@ class StepLogger:
             return {}
         if self._device is None:
             self._device = int(_live.torch_module().cuda.current_device())
+        _live.check_ordinal(self._device)
         peak = self._watch.stop().get(self._device, 0)
         stats = _live.stats(self._device)
         reserved = stats.get("reserved_bytes.all.current", 0)
-        free = reserved - stats.get("active_bytes.all.current", 0)
+        pinned = stats.get("inactive_split_bytes.all.current", 0)
         figures: dict[str, float] = {
             "peak_bytes": peak, "allocated_bytes": stats.get("allocated_bytes.all.current", 0),
-            "reserved_bytes": reserved, "fragmentation": free / reserved if reserved else 0.0,
+            "reserved_bytes": reserved, "fragmentation": pinned / reserved if reserved else 0.0,
             "retries": stats.get("num_alloc_retries", 0), "ooms": stats.get("num_ooms", 0),
         }
         if self._holder_every and self._count % self._holder_every == 0:

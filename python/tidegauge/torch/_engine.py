@@ -72,11 +72,12 @@ def _run(words: list[str], end: float, memory_bytes: int) -> tuple[bytes, str]:
     return out, ""
 
 
-def report_of(path: pathlib.Path, end: float, memory_bytes: int) -> Report:
+def report_of(path: pathlib.Path, device: int | None, end: float, memory_bytes: int) -> Report:
     """Runs `tidegauge report` in processes of its own.
 
     Args:
         path: the snapshot.
+        device: the report is about the last request that failed on it; None: about the whole file.
         end: of `time.monotonic()`; a run that lasts longer is killed.
         memory_bytes: the memory of its own that a run may use.
     """
@@ -84,11 +85,16 @@ def report_of(path: pathlib.Path, end: float, memory_bytes: int) -> Report:
         program = command()
     except Error as error:
         return Report(problem=str(error).rstrip("."))
-    text, problem = _run([program, "report", str(path)], end, memory_bytes)
+    words = [program, "report", *([] if device is None else ["--oom", "last"])]
+    written, problem = _run([*words, "--json", str(path)], end, memory_bytes)
     if problem:
         return Report(problem=problem)
-    numbers, problem = _run([program, "report", "--json", str(path)], end, memory_bytes)
     try:
-        return Report(text.decode(errors="replace"), json.loads(numbers) if numbers else {}, problem)
+        numbers = json.loads(written)
     except ValueError as error:
-        return Report(text.decode(errors="replace"), problem=f"the report was not JSON: {error}")
+        return Report(problem=f"the report was not JSON: {error}")
+    # A device that holds nothing is not in a file without events.
+    if any(each.get("device") == device for each in numbers.get("devices", [])):
+        words += ["--device", str(device)]
+    text, problem = _run([*words, str(path)], end, memory_bytes)
+    return Report(text.decode(errors="replace"), numbers, problem)

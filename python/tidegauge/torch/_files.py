@@ -14,9 +14,17 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from tidegauge.arguments import path_of
-from tidegauge.errors import unwritable
+from tidegauge.errors import UsageError, unwritable
 
 from ._host import host_name
+
+
+def checked_folder(folder: str | os.PathLike[str]) -> pathlib.Path:
+    """The folder, absolute; UsageError if it is no path."""
+    given = path_of(folder, "folder")
+    if not given:
+        raise UsageError("folder is empty", advice="Give the path of a folder; '.' is the current one")
+    return pathlib.Path(given).absolute()
 
 
 def made_folder(folder: str | os.PathLike[str]) -> pathlib.Path:
@@ -26,7 +34,7 @@ def made_folder(folder: str | os.PathLike[str]) -> pathlib.Path:
         UnwritableError: it cannot be made or written.
         UsageError: it is no path.
     """
-    path = pathlib.Path(path_of(folder, "folder")).absolute()
+    path = checked_folder(folder)
     try:
         path.mkdir(parents=True, exist_ok=True)
         if not os.access(path, os.W_OK):

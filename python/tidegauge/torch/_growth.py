@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from functools import wraps
+from contextlib import contextmanager
 from statistics import median
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
@@ -14,6 +16,7 @@ from tidegauge.arguments import whole_of
 from tidegauge.sizes import bytes_or_zero, counted, human_bytes
 
 from . import _live
+from ._decorating import held
 from ._holders import LiveHolder, holders
 from ._limit import History
 from ._phase import after_step
@@ -89,7 +92,7 @@ class assert_no_growth:
 
     Raises:
         UsageError: fewer than 6 steps, or a negative argument.
-        Error: a block ended before its steps did.
+        Error: a block ended before its steps did. (A loop or a decorated function that did warns.)
     """
 
     def __init__(self, steps: int, *, warmup: int = 3, allowed_bytes_per_step: int = 0) -> None:
@@ -151,32 +154,46 @@ class assert_no_growth:
                  trace: TracebackType | None) -> None:
         self._end()
         self._history.stop()
-        wanted = self._warmup + self._steps
-        if kind is None and self._seen < wanted:
-            raise Error(f"assert_no_growth() saw {counted(self._seen, 'step')} of {wanted}: "
-                        "call tidegauge.torch.step() after each")
+        if kind is None and self._seen < self._wanted:
+            raise Error(self._unjudged(), advice="Call tidegauge.torch.step() after each step")
 
     def __iter__(self) -> Iterator[int]:
         self._begin()
         try:
-            for number in range(self._warmup + self._steps):
+            for number in range(self._wanted):
                 yield number
                 self.step()
+        except GeneratorExit:
+            self._say_if_unjudged("the loop ended early")
+            raise
         finally:
             self._history.stop()
 
-    def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
-        @wraps(function)
-        def stepped(*args: P.args, **kwargs: P.kwargs) -> T:
-            if self._seen == 0:
-                self._begin()
-            elif self._seen < self._warmup + self._steps:
-                self._record()
-            try:
-                result = function(*args, **kwargs)
-                self.step()
-            finally:
-                self._history.stop()  # nobody says which call is the last
-            return result
+    @contextmanager
+    def _one_call(self) -> Iterator[None]:
+        if self._seen == 0:
+            self._begin()
+            atexit.register(self._say_if_unjudged, "the decorated function was called too seldom")
+        elif self._seen < self._wanted:
+            self._record()
+        try:
+            yield
+            self.step()
+        finally:
+            self._history.stop()  # nobody says which call is the last
 
-        return stepped
+    def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
+        return held(self._one_call, function)
+
+    @property
+    def _wanted(self) -> int:
+        return self._warmup + self._steps
+
+    def _unjudged(self) -> str:
+        return (f"assert_no_growth() saw {counted(self._seen, 'step')} of {self._wanted}, "
+                f"{self._warmup} to warm up and {self._steps} to compare")
+
+    def _say_if_unjudged(self, why: str) -> None:
+        """A test that judges nothing must not look like one that passed."""
+        if 0 < self._seen < self._wanted:
+            warnings.warn(f"{self._unjudged()}, so nothing was judged: {why}", RuntimeWarning, stacklevel=3)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from contextlib import ContextDecorator
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from tidegauge import Error
-from tidegauge.arguments import device_of, truth_of
+from tidegauge.arguments import truth_of
 from tidegauge.sizes import Size, bytes_or_zero, counted, human_bytes
 
 from . import _live
+from ._decorating import held
 from ._engine import open_trace
 from ._peaks import PeakWatch
 from ._record import RING_EVENTS
 from ._snapshot import snapshot
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class MemoryLimitExceeded(Error):
@@ -81,18 +86,20 @@ def holders_at_peak(device: int, rows: int = 3) -> list[str]:
             + (f" ‹ {row['caller']}" if row.get("caller") else "") for row in found[:rows]]
 
 
-class limit(ContextDecorator):
-    """Raises `MemoryLimitExceeded` if a block allocates more than a limit. A context manager or a decorator.
+class limit:
+    """Raises `MemoryLimitExceeded` if more than a limit is allocated within a block. A context manager or a decorator.
 
         with tidegauge.torch.limit(peak="4GiB"):
             train_step()
 
-    The block runs to its end: this is a test, not a wall. An exception of the block itself wins.
+    The block runs to its end: this is a test, not a wall. An exception of the block itself wins. What was allocated
+    before the block counts, and so does what other threads allocate meanwhile; where the block itself calls
+    `torch.cuda.reset_peak_memory_stats()`, only the peak after that is seen.
 
     Args:
         peak: the most bytes that may be allocated on a device at any time, such as "4GiB". Units are binary, as
             everywhere in Tidegauge: "4GB" is the same.
-        device: the ordinal; None checks each device.
+        device: the ordinal, "cuda:1" or a torch.device; None checks each device.
         explain: record history inside the block, so that the error says what held memory at the peak.
             Cost: about 1.7 µs per allocation.
 
@@ -100,12 +107,12 @@ class limit(ContextDecorator):
         UsageError: `peak` is not a size, or `device` no number. It is a ValueError, too.
     """
 
-    def __init__(self, peak: Size, *, device: int | None = None, explain: bool = True) -> None:
-        self._limit, self._device, self._explain = bytes_or_zero(peak, "peak"), device_of(device, "device"), truth_of(explain, "explain")
+    def __init__(self, peak: Size, *, device: Any = None, explain: bool = True) -> None:
+        self._limit, self._device, self._explain = bytes_or_zero(peak, "peak"), _live.ordinal_of(device), truth_of(explain, "explain")
         self._watch, self._history = PeakWatch(), History(RING_EVENTS)
 
-    def _recreate_cm(self) -> limit:
-        return limit(self._limit, device=self._device, explain=self._explain)
+    def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
+        return held(lambda: limit(self._limit, device=self._device, explain=self._explain), function)
 
     def __enter__(self) -> limit:
         if self._explain:
@@ -126,6 +133,7 @@ class limit(ContextDecorator):
 
     def check(self, peaks: dict[int, int]) -> None:
         """Raises if a device's peak, in bytes, is over the limit."""
+        _live.check_ordinal(self._device)
         for device, peak in sorted(peaks.items()):
             if peak > self._limit and self._device in (None, device):
                 raise MemoryLimitExceeded(device, peak, self._limit, holders_at_peak(device))

@@ -8,13 +8,17 @@ from __future__ import annotations
 import gc
 import importlib
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
+from ..arguments import whole_of
+from ..errors import UsageError
 from ..libraries import library
+from ..sizes import counted
 
 # Host memory that PyTorch needs to hand out one event, in bytes. Measured: 850 with 2.15, 720 with 2.8, 490
 # with 2.1.
@@ -58,6 +62,25 @@ def when_cuda_starts(act: Callable[[], None]) -> None:
 def devices() -> range:
     """The ordinals of the devices; empty while CUDA does not run."""
     return range(torch_module().cuda.device_count()) if cuda_ready() else range(0)
+
+
+def ordinal_of(device: Any, name: str = "device") -> int | None:
+    """The ordinal of a device as PyTorch takes it: 1, "cuda:1" or torch.device("cuda:1"); None for None.
+
+    Raises:
+        UsageError: it is something else, or this process uses CUDA and has no such device.
+    """
+    found = re.fullmatch(r"cuda:(\d{1,5})", str(device)) if isinstance(device, str) or hasattr(device, "index") and hasattr(device, "type") else None
+    advice = "Give the number of a GPU, 'cuda:0', or None"
+    ordinal = int(found[1]) if found else None if device is None else whole_of(device, name, advice, 0, (1 << 31) - 1)
+    check_ordinal(ordinal)
+    return ordinal
+
+
+def check_ordinal(ordinal: int | None) -> None:
+    """Raises UsageError if this process uses CUDA and has no such device: a limit that nobody checks never fails."""
+    if ordinal is not None and cuda_ready() and ordinal not in devices():
+        raise UsageError(f"there is no cuda:{ordinal}", advice=f"PyTorch has {counted(len(devices()), 'device')}, from cuda:0")
 
 
 def stats(device: int) -> dict[str, int]:

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from tidegauge.arguments import shown
+from tidegauge.arguments import shown, text_of
 from tidegauge.errors import UsageError, WrongTypeError
 
 from ._live import torch_module
@@ -248,7 +248,7 @@ def names(model: Any = None, *optimizers: Any, prefix: str = "") -> None:
     for each in optimizers:
         if each is not None and not hasattr(each, "param_groups"):
             raise WrongTypeError(f"an optimizer is {shown(each)}", advice="Give a torch.optim.Optimizer")
-    source = _Source(model, optimizers, prefix)
+    source = _Source(model, optimizers, text_of(prefix, "prefix", "Give a text, such as 'teacher'"))
     with registry.lock:
         registry.sources = [each for each in registry.sources if model is None or each.model() is not model]
         for earlier in registry.sources:
@@ -276,6 +276,7 @@ def name(tensor: Any, text: str, kind: str = "other") -> Any:
     """
     if not hasattr(tensor, "untyped_storage"):
         raise WrongTypeError(f"tensor is {shown(tensor)}", advice="Give a torch.Tensor")
+    text_of(text, "text", "Give a name, such as 'kv_cache.0'")
     if kind not in KINDS:
         raise UsageError(f"kind is {shown(kind)}", advice="Give one of " + ", ".join(KINDS))
     found = list(entries(tensor, text, kind))

@@ -4,7 +4,7 @@
                -> observer (here; the allocator's lock is not held) -> OutOfMemoryError
 
 The first failure writes; later ones only count, except those that are worse than all before and come from
-another stack. An exception in an observer would replace the OutOfMemoryError, so none leaves it.
+another stack, and the one that ends the program. An exception in an observer would replace the OutOfMemoryError, so none leaves it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from types import FrameType
 
-from tidegauge.arguments import path_of, seconds_of, truth_of, whole_of
+from tidegauge.arguments import seconds_of, truth_of, whole_of
 from tidegauge.sizes import Size, bytes_or_zero, counted
 
 from . import _children, _live, _uncaught
-from ._files import made_folder
+from ._files import checked_folder, made_folder
 from ._request import least_request
 from ._write_oom import Failure, Stack, write_oom
 
@@ -60,6 +61,8 @@ class OomHook:
         self._writes = 0
         self._seen: set[int] = set()
         self._busy = threading.Lock()
+        self._written_ooms = 0  # `ooms` when the newest was written
+        self._newest: dict[int, tuple[int, int, int]] = {}  # by device: its newest failure's segment, total and free bytes
 
     def close(self) -> None:
         """Ends the hook. History that it switched on stays on."""
@@ -78,35 +81,59 @@ class OomHook:
             segment: what the allocator asked of the driver, in bytes; the program may have requested less.
             stack: of the request, innermost frame first; () takes that of the caller.
         """
-        start = time.monotonic()
+        self._guarded(lambda start: self._note(device, segment, total, free, stack or _stack(), start))
+
+    def observe_uncaught(self, device: int, requested: int, total: int, free: int, stack: Stack) -> None:
+        """Writes the error that ends the program or a thread, unless it was written: one more than `max_files`."""
+        segment, total, free = self._newest.get(device, (requested, total, free))
+
+        def write(start: float) -> None:
+            if self.closed or self._written_ooms == self.ooms or self._writes > self.settings.max_files:
+                return
+            with self._busy:
+                self._write(device, segment, total, free, stack, start)
+
+        self._guarded(write)
+
+    def _guarded(self, act: Callable[[float], None]) -> None:
+        """Nothing may replace the program's OutOfMemoryError."""
         try:
-            self.ooms += 1
-            if self.closed or self._writes >= self.settings.max_files:
-                return
-            stack = stack or _stack()
-            key = hash(stack) if stack else hash((device, segment))
-            if key in self._seen or len(self._seen) >= SEEN_STACKS:
-                return
-            self._seen.add(key)
-            held = _live.stats(device).get("allocated_bytes.all.current", 0)
-            # At least: the allocator may have asked for more than the program.
-            wanted = held + least_request(segment)
-            # Another thread that writes now must not wait, nor be waited for.
-            if wanted <= self._worst_bytes or not self._busy.acquire(blocking=False):
-                return
-            try:
-                self._worst_bytes, self._writes = wanted, self._writes + 1
-                failure = Failure(device, segment, total, free, self._writes, self.ooms, stack, start)
-                files, requested = write_oom(failure, self.settings)
-                self.files += files
-                self._worst_bytes = max(wanted, held + (requested or 0))
-            finally:
-                self._busy.release()
+            act(time.monotonic())
         except KeyboardInterrupt:
             # Ctrl-C ends the writing. The program gets it after its OutOfMemoryError is under way.
             threading.Timer(0.05, _interrupt).start()
-        except BaseException as error:  # nothing may replace the program's OutOfMemoryError
+        except BaseException as error:
             _say(f"tidegauge: the out-of-memory hook failed: {type(error).__name__}: {error}")
+
+    def _note(self, device: int, segment: int, total: int, free: int, stack: Stack, start: float) -> None:
+        self.ooms += 1
+        self._newest[device] = (segment, total, free)
+        if self.closed or self._writes >= self.settings.max_files:
+            return
+        key = hash(stack) if stack else hash((device, segment))
+        if key in self._seen or len(self._seen) >= SEEN_STACKS:
+            return
+        self._seen.add(key)
+        held = _live.stats(device).get("allocated_bytes.all.current", 0)
+        # At least: the allocator may have asked for more than the program.
+        wanted = held + least_request(segment)
+        # Another thread that writes now must not wait, nor be waited for.
+        if wanted <= self._worst_bytes or not self._busy.acquire(blocking=False):
+            return
+        try:
+            self._worst_bytes = wanted
+            requested = self._write(device, segment, total, free, stack, start)
+            self._worst_bytes = max(wanted, held + (requested or 0))
+        finally:
+            self._busy.release()
+
+    def _write(self, device: int, segment: int, total: int, free: int, stack: Stack, start: float) -> int | None:
+        """Writes one failure; the bytes that the program requested."""
+        self._writes, self._written_ooms = self._writes + 1, self.ooms
+        failure = Failure(device, segment, total, free, self._writes, self.ooms, stack, start)
+        files, requested = write_oom(failure, self.settings)
+        self.files += files
+        return requested
 
 
 def _interrupt() -> None:
@@ -151,11 +178,17 @@ def _observer(device: int, segment: int, total: int, free: int, stack: Stack = (
         _current.observe(device, segment, total, free, stack)
 
 
+def _uncaught_observer(device: int, requested: int, total: int, free: int, stack: Stack) -> None:
+    if _current is not None:
+        _current.observe_uncaught(device, requested, total, free, stack)
+
+
 def _attach() -> None:
     global _attached
     if not _attached:
         if _uncaught.observers_work():
             _live.torch_module()._C._cuda_attach_out_of_memory_observer(_observer)
+            _uncaught.watch_uncaught(_uncaught_observer)
         else:
             _uncaught.watch_uncaught(_observer)
         _attached = True
@@ -185,15 +218,15 @@ def on_oom(folder: str | os.PathLike[str], *, history: int = 0, max_files: int =
     program's OutOfMemoryError is raised as without the hook. A second call replaces the settings.
 
     Files are `oom-HOST-rRANK-pPID-N.pickle` (snapshot), `.txt` (report) and `.json` (figures, and what
-    helps). Written are the first failure, and each that is worse than all before and comes from another
-    stack. If memory, disk or time are short, events are left out, then the snapshot; the lines say so.
+    helps). Written are the first failure, each that is worse than all before and comes from another stack, and
+    the one that ends the program. The report is about that failure, not about the worst. If memory, disk or time are short, events are left out, then the snapshot; the lines say so.
 
     Args:
         folder: made if it is missing.
         history: the number of events of each device to record from the start, the newest, with Python stacks;
             0 leaves the recording as the program has it. Cost: about 1.7 µs per allocation, 400 bytes of
             host memory per event.
-        max_files: snapshots of this process.
+        max_files: snapshots of this process, 1 or more; one beyond them for the error that ends the program.
         max_folder_bytes: of all snapshots in the folder, in bytes or as "4GiB".
         keep_free_bytes: what stays free of the disk, in bytes or as "1GiB".
         max_delay_s: the longest delay of one OutOfMemoryError, in seconds. An error that was seen at the
@@ -211,7 +244,7 @@ def on_oom(folder: str | os.PathLike[str], *, history: int = 0, max_files: int =
     global _current
     least = "Give 0 or more"
     settings = Settings(
-        os.path.abspath(path_of(folder, "folder")), whole_of(history, "history", least, 0), whole_of(max_files, "max_files", least, 0),
+        str(checked_folder(folder)), whole_of(history, "history", least, 0), whole_of(max_files, "max_files", "Give 1 or more", 1),
         bytes_or_zero(max_folder_bytes, "max_folder_bytes"), bytes_or_zero(keep_free_bytes, "keep_free_bytes"),
         seconds_of(max_delay_s, "max_delay_s", 0, math.inf, least), truth_of(report, "report"), truth_of(spawned, "spawned"))
     made_folder(settings.folder)

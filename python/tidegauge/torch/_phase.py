@@ -11,12 +11,18 @@ import sys
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, ContextDecorator, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
+from tidegauge.arguments import text_of
+
+from ._decorating import held
 from ._live import cuda_ready
 from ._names import now_us, refresh
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 # The newest marks are kept: half a phase each.
 MARKS = 20_000
@@ -51,7 +57,7 @@ def _range(name: str) -> AbstractContextManager[Any]:
     return found
 
 
-class phase(ContextDecorator):
+class phase:
     """A named part of the program, as a context manager or a decorator.
 
         with tidegauge.torch.phase("forward"):
@@ -64,12 +70,11 @@ class phase(ContextDecorator):
     """
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.name = text_of(name, "name", "Give the name of the phase, such as 'forward'")
         self._ranges: list[AbstractContextManager[Any]] = []
 
-    def _recreate_cm(self) -> phase:
-        """A decorated function may run in two threads, or call itself."""
-        return phase(self.name)
+    def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
+        return held(lambda: phase(self.name), function)  # it may run in two threads, or call itself
 
     def __enter__(self) -> phase:
         begin = now_us()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
-from functools import wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 
 from tidegauge.arguments import shown, whole_of
 from tidegauge.errors import UsageError
 
+from ._decorating import held
 from ._engine import open_trace
 from ._live import devices, events_made, history_on, start_history, stop_history, torch_module
 from ._snapshot import snapshot
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 # As PyTorch's examples have it: some 40 MB of host memory per device when full.
 RING_EVENTS = 100_000
@@ -44,7 +46,7 @@ class Recording:
         if stacks not in ("python", "all"):
             raise UsageError(f"stacks is {shown(stacks)}", advice="Give 'python' or 'all'")
         self.snapshot: dict[str, Any] | None = None
-        self._max_events = whole_of(max_events, "max_events", "Give 1 or more", 1)
+        self._max_events = whole_of(max_events, "max_events", "Give 1 to 1,000,000,000", 1, 1_000_000_000)
         self._stacks, self._started = stacks, False
         self._trace: Trace | None = None
         self._began_us = 0
@@ -63,6 +65,10 @@ class Recording:
             self._trace = open_trace(self.snapshot)
         return self._trace
 
+    def __repr__(self) -> str:
+        state = "has ended" if self.snapshot is not None else "runs" if self._began_us else "has not begun"
+        return f"<tidegauge.torch recording: {state}>"
+
     def __enter__(self) -> Recording:
         torch_module().cuda.init()
         if not history_on():
@@ -75,10 +81,15 @@ class Recording:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         try:
+            was_on = history_on()
             self.snapshot, self._trace = snapshot(), None
+            _drop_earlier_phases(self.snapshot, self._began_us)
             if not self._started:
                 since = [events_made(device) - made for device, made in enumerate(self._made)]
                 _keep_since(self.snapshot, self._began_us, since, self._max_events)
+                _warn_if_cut(self.snapshot, since, self._max_events)
+            if not was_on:
+                warnings.warn("history was switched off inside record(), so its events are missing", RuntimeWarning, stacklevel=2)
         finally:
             if self._started:
                 stop_history()
@@ -101,6 +112,33 @@ def _keep_since(snapshot: dict[str, Any], began_us: int, since: list[int], max_e
         traces[i] = events[max(first, len(events) - max_events):]
 
 
+def _warn_if_cut(snapshot: dict[str, Any], since: list[int], max_events: int) -> None:
+    """The ring is the program's own: it may be shorter than the block."""
+    for device, events in enumerate(snapshot.get("device_traces", [])):
+        kept = sum(event["action"] != "snapshot" for event in events)
+        made = min(since[device] if device < len(since) else 0, max_events)
+        if made > kept:
+            warnings.warn(f"PyTorch's own ring kept {kept:,} of the {made:,} events of this block on cuda:{device}: "
+                          "give _record_memory_history() a larger max_entries, or do not call it before record()",
+                          RuntimeWarning, stacklevel=3)
+
+
+def _drop_earlier_phases(snapshot: dict[str, Any], began_us: int) -> None:
+    """Drops the marks of phases that had ended before that time. Those that were open then stay."""
+    marks = sorted(snapshot.get("external_annotations", []), key=lambda mark: int(mark["time_us"]))
+    before = [mark for mark in marks if mark["time_us"] < began_us]
+    opened: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for mark in before:
+        own = opened.setdefault((mark["name"], mark["device"]), [])
+        if mark["stage"] == "START":
+            own.append(mark)
+        elif own:
+            own.pop()
+    still_open = {id(mark) for own in opened.values() for mark in own}
+    if before:
+        snapshot["external_annotations"] = [mark for mark in marks if mark["time_us"] >= began_us or id(mark) in still_open]
+
+
 def _begin_of_newest(events: list[dict[str, Any]], count: int) -> int:
     """Where the newest `count` events of the allocator begin. Marks of snapshots are no events of it."""
     first = len(events)
@@ -110,26 +148,37 @@ def _begin_of_newest(events: list[dict[str, Any]], count: int) -> int:
     return first
 
 
+class Recorded(Protocol[P, T_co]):
+    """A function that `record()` decorates.
+
+    Attributes:
+        recording: of its newest call; it is missing before the first.
+    """
+
+    recording: Recording
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T_co: ...
+
+
 class _Record(Recording):
     """`record()`: a recording that can also decorate a function."""
 
-    def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
+    def __call__(self, function: Callable[P, T]) -> Recorded[P, T]:
         return _decorated(function, self._max_events, self._stacks)
 
 
-def _decorated(function: Callable[P, T], max_events: int, stacks: str) -> Callable[P, T]:
-    @wraps(function)
-    def recorded(*args: P.args, **kwargs: P.kwargs) -> T:
-        recording = Recording(max_events, stacks)
-        recorded.recording = recording  # type: ignore[attr-defined]
-        with recording:
-            return function(*args, **kwargs)
+def _decorated(function: Callable[P, T], max_events: int, stacks: str) -> Recorded[P, T]:
+    def enter() -> Recording:
+        recording = recorded.recording = Recording(max_events, stacks)
+        return recording
 
-    return recorded
+    recorded: Any = held(enter, function)
+    found: Recorded[P, T] = recorded
+    return found
 
 
 @overload
-def record(function: Callable[P, T], /) -> Callable[P, T]: ...
+def record(function: Callable[P, T], /) -> Recorded[P, T]: ...
 @overload
 def record(*, max_events: int = ..., stacks: str = ...) -> _Record: ...
 
@@ -148,7 +197,7 @@ def record(function: Callable[..., Any] | None = None, /, *, max_events: int = R
     Raises:
         tidegauge.MissingFeatureError: PyTorch is not installed.
         RuntimeError: at the start: this process has no CUDA device.
-        ValueError: an argument is out of its range.
+        UsageError: an argument is out of its range. It is a ValueError, too.
     """
     if function is not None:
         return _decorated(function, max_events, stacks)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 from collections.abc import Iterator
 from typing import Any
 
 from tidegauge.arguments import path_of
-from tidegauge.errors import unwritable
+from tidegauge.errors import UsageError, unwritable
 
 from ._files import write_whole
 from ._live import take
@@ -97,6 +98,8 @@ def save(path: str | pathlib.Path, events: bool = True) -> int:
         UnwritableError: the file could not be written; an OSError, too.
     """
     target = path_of(path, "path")
+    if not target or os.path.isdir(target):
+        raise UsageError(f"{target or 'the path'} is {'a folder' if target else 'empty'}", advice="Give the name of a file, such as 'oom.pickle'")
     taken = with_names(take(events), lazily=True, past=events)
     try:
         return write_whole(pathlib.Path(target), lambda file: write_snapshot(file, taken))

@@ -1,5 +1,8 @@
 """The hook's second way: errors that nothing caught.
 
+An error that ends the program is written in any case: an earlier one that was caught, and was as bad, may have been
+written before. What the program's frames hold is still there then, because the traceback keeps them.
+
 PyTorch before 2.4 gives its observer to the first device alone, and an empty function to the others. There
 an OutOfMemoryError would become "bad_function_call". So with several devices and such a version no observer
 is attached, and the hook sees only the errors that end the program or a thread.

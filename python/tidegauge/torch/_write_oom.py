@@ -118,7 +118,7 @@ def write_oom(failure: Failure, settings: Settings) -> tuple[list[pathlib.Path],
         try:
             # The lock was free between the two, so that every rank has its snapshot before the first report.
             with _files.one_writer(folder, end - time.monotonic() - LEAST_REPORT_S) as alone:
-                found.report = (_report(found.written[0], end) if alone
+                found.report = (_report(found.written[0], failure.device, end) if alone
                                 else Report(problem="other processes of this host took the time"))
         except Exception as error:
             found.report = Report(problem=_text_of(error))
@@ -152,14 +152,14 @@ def _write_snapshot(base: pathlib.Path, failure: Failure, settings: Settings, fo
             found.top = holders({"segments": taken["segments"]}, failure.device)[:1]
 
 
-def _report(path: pathlib.Path, end: float) -> Report:
+def _report(path: pathlib.Path, device: int, end: float) -> Report:
     memory = _host.headroom()
     if end - time.monotonic() < LEAST_REPORT_S:
         return Report(problem="no time was left")
     # The command needs about twice the file, and less than 64 MiB beside.
     if 3 * path.stat().st_size + _plan.WRITE_BYTES > _plan.SHARE * memory.bytes:
         return Report(problem=f"only {human_bytes(memory.bytes)} of host memory are left ({memory.limit})")
-    return report_of(path, end, int(memory.bytes * _plan.SHARE))
+    return report_of(path, device, end, int(memory.bytes * _plan.SHARE))
 
 
 def _write_texts(base: pathlib.Path, failure: Failure, found: _Found) -> None:
@@ -201,7 +201,7 @@ def _helps(report: Report, device: int) -> list[dict[str, str]]:
 
 def _holder(report: Report, device: int, top: list[LiveHolder]) -> str:
     """The largest holder as the report has it; without a report, of the snapshot's blocks."""
-    rows = _of_device(report, device, "holders_at_oom", "rows") or _of_device(report, device, "holders_at_peak", "rows")
+    rows = _of_device(report, device, "holders_at_oom", "rows")
     found = [LiveHolder(row["bytes"], row["blocks"], row["label"]) for row in rows[:1]] or top
     return "".join(f"; largest holder: {human_bytes(each.bytes)} in {counted(each.blocks, 'block')}, {each.label}"
                    for each in found)

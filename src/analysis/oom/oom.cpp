@@ -138,12 +138,14 @@ std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysi
     return std::pair(badnessOf(reports[a]), a) > std::pair(badnessOf(reports[b]), b);
   });
   if (worst.size() > detailed) worst.resize(detailed);
-  for (size_t index : worst) {
-    OomReport& report = reports[index];
-    report.phases = phasesAt(device.phases, report.step);
-    report.free = freeSums(trace, blocksAt(trace, device.device, device.live, report.step));
-  }
+  for (size_t index : worst) addDetails(analysed, device, reports[index]);
   return reports;
+}
+
+void addDetails(const AnalysedTrace& analysed, const DeviceAnalysis& device, OomReport& report) {
+  const model::Trace& trace = analysed.trace;
+  report.phases = phasesAt(device.phases, report.step);
+  report.free = freeSums(trace, blocksAt(trace, device.device, device.live, report.step));
 }
 
 bool isAsBad(const OomReport& a, const OomReport& b) { return badnessOf(a) >= badnessOf(b); }

@@ -91,5 +91,7 @@ inline constexpr size_t kMaxOomLayouts = 100;
 // of them, those with the most missing bytes: O(live + pieces) each.
 std::vector<OomReport> oomsOf(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                               size_t detailed = SIZE_MAX);
+// Computes them for one more.
+void addDetails(const AnalysedTrace& analysed, const DeviceAnalysis& device, OomReport& report);
 
 }  // namespace tidegauge::analysis

@@ -59,6 +59,7 @@ struct ReportOptions {
   bool has_top = false;  // the user gave it
   std::string with{};    // a recording of the same process
   std::optional<uint32_t> pid{};
+  std::string oom = "worst";
 };
 
 // In a recording: rows of the table, and processes described one by one.
@@ -201,7 +202,8 @@ base::Result<ReportPart> partOf(const analysis::AnalysedTrace& trace, const Repo
                                 const Traces& recorded) {
   TG_ASSIGN_OR_RETURN(report::Choice choice, report::choose(trace, options.selection));
   sayLeftOut(choice);
-  for (const report::Chosen& chosen : choice.devices) {
+  for (report::Chosen& chosen : choice.devices) {
+    if (options.oom == "last") chosen.oom = analysis::OomChoice::kLast;
     auto stated = analysis::checkStated(trace, *chosen.device, {options.capacityBytes(), {}});
     if (!stated.ok())
       complain(fmt::format("tidegauge: {}. The reasons for out of memory do not use that size.",
@@ -295,6 +297,15 @@ void addReportCommand(CLI::App& app, int& exit_code) {
           "--with", options->with,
           "Recording of the same process; the report then includes memory held outside PyTorch")
       ->type_name("RECORDING");
+  command
+      ->add_option("--oom", options->oom,
+                   "Which failed request to explain, if several failed: worst or last")
+      ->check([](const std::string& text) {
+        bool is_one = text == "worst" || text == "last";
+        return is_one ? std::string() : fmt::format("must be worst or last, not “{}”", text);
+      })
+      ->type_name("WHICH")
+      ->capture_default_str();
   CLI::Option* top =
       command->add_option("--top", options->top, "Number of rows per table, 1 to 100,000")
           ->check(wholeNumber(1, 100'000))

@@ -28,7 +28,7 @@ json settingsJson(const AnalysedTrace& analysed) {
 json failedRequestJson(const AnalysedTrace& analysed, const DeviceSummary& summary,
                        const analysis::Judgement& judgement) {
   if (summary.ooms.empty()) return nullptr;
-  const analysis::OomReport& oom = summary.ooms[summary.worst_oom];
+  const analysis::OomReport& oom = summary.ooms[summary.explained_oom];
   if (!oom.known()) return nullptr;  // a picture of the missing bytes needs both
   return {{"requested_bytes", *oom.requested_bytes},
           {"device_free_bytes", *oom.device_free_bytes},

@@ -15,7 +15,7 @@ nlohmann::json proofJson(const analysis::AnalysedTrace& analysed,
                          const analysis::DeviceAnalysis& device,
                          std::optional<analysis::Step> oom_step) {
   analysis::DeviceSummary summary = analysis::summarise(analysed, device);
-  size_t oom = summary.worst_oom;
+  size_t oom = summary.explained_oom;
   if (oom_step) {
     auto found = std::ranges::find(summary.ooms, *oom_step, &analysis::OomReport::step);
     if (found == summary.ooms.end()) return nullptr;

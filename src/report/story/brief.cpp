@@ -50,7 +50,7 @@ size_t mostImportant(const std::vector<DeviceSummary>& all) {
   auto badness = [](const DeviceSummary& it) {
     bool is_oom = !it.ooms.empty();
     bool is_gpu = it.device->device.kind == model::DeviceKind::kGpu;
-    return std::tuple(is_oom, is_oom ? it.ooms[it.worst_oom].overBytes() : 0, is_gpu,
+    return std::tuple(is_oom, is_oom ? it.ooms[it.explained_oom].overBytes() : 0, is_gpu,
                       it.peak.active.bytes, it.final.active_bytes);
   };
   size_t first = 0;
@@ -65,7 +65,7 @@ class Brief {
         const TextOptions& options)
       : analysed_(analysed), options_(options) {
     for (const Chosen& chosen : devices)
-      all_.push_back(analysis::summarise(analysed, *chosen.device));
+      all_.push_back(analysis::summarise(analysed, *chosen.device, chosen.oom));
     recording_ = recordingSections(analysed, 1);
     if (all_.empty()) return;
     shown_ = mostImportant(all_);

@@ -21,7 +21,7 @@ using base::withCommas;
 std::string whichOom(const DeviceSummary& summary, const Finding& finding) {
   std::string at = " at step " + withCommas(finding.value("step"));
   if (summary.ooms.size() == 1) return "Out of memory" + at;
-  bool is_over = summary.ooms[summary.worst_oom].overBytes() > 0;
+  bool is_over = summary.ooms[summary.explained_oom].overBytes() > 0;
   return fmt::format("Out of memory: {} failed. Size of the {},{}",
                      counted(finding.value("refused_requests"), "request"),
                      is_over ? "one with the largest shortage" : "largest", at);
@@ -49,15 +49,15 @@ FindingWords wordsWithoutUnit(const analysis::AnalysedTrace& analysed, const Dev
       return {incompleteSentence(incompleteOf(analysed)).parts, {}, {}, sqlLink(finding.sql)};
     case FindingKind::kOutOfMemory:
       return say(whichOom(summary, finding), finding.find("requested_bytes"),
-                 timelineAround(summary, summary.ooms[summary.worst_oom].step));
+                 timelineAround(summary, summary.ooms[summary.explained_oom].step));
     case FindingKind::kGivenBack:
-      return say(
-          fmt::format("Cached memory that the allocator returned to the driver before the "
-                      "request failed, in {}",
-                      counted(finding.value("given_back_segments"),
-                              summary.ooms[summary.worst_oom].has_unmapped ? "range" : "segment")),
-          finding.find("given_back_bytes"),
-          timelineAround(summary, summary.ooms[summary.worst_oom].step));
+      return say(fmt::format("Cached memory that the allocator returned to the driver before the "
+                             "request failed, in {}",
+                             counted(finding.value("given_back_segments"),
+                                     summary.ooms[summary.explained_oom].has_unmapped ? "range"
+                                                                                      : "segment")),
+                 finding.find("given_back_bytes"),
+                 timelineAround(summary, summary.ooms[summary.explained_oom].step));
     case FindingKind::kPinnedAtEnd:
       return say(
           fmt::format("Free memory at the end that active blocks keep from the driver, in {}",
@@ -112,7 +112,7 @@ FindingWords findingWords(const analysis::AnalysedTrace& analysed, const DeviceS
                           const Finding& finding) {
   FindingWords words = wordsWithoutUnit(analysed, summary, finding);
   if (finding.kind == FindingKind::kOutOfMemory)
-    words.unit = headlineUnit(summary.ooms[summary.worst_oom]);
+    words.unit = headlineUnit(summary.ooms[summary.explained_oom]);
   return words;
 }
 

@@ -332,10 +332,10 @@ json reportJson(const AnalysedTrace& analysed, const std::vector<Chosen>& chosen
   json devices = json::array();
   model::Incomplete incomplete = incompleteOf(analysed);
   for (const Chosen& chosen : chosen_devices) {
-    devices.push_back(
-        chosen.range
-            ? rangeJson(analysed, *chosen.device, *chosen.range, capacity_bytes)
-            : deviceJson(analysed, summarise(analysed, *chosen.device), capacity_bytes, replays));
+    devices.push_back(chosen.range
+                          ? rangeJson(analysed, *chosen.device, *chosen.range, capacity_bytes)
+                          : deviceJson(analysed, summarise(analysed, *chosen.device, chosen.oom),
+                                       capacity_bytes, replays));
     markIncomplete(incomplete, devices.back());
   }
   json settings = json::object();

@@ -53,7 +53,7 @@ class Report {
     for (const Chosen& chosen : devices) {
       page_.blank();
       chosen.range ? rangeSection(*chosen.device, *chosen.range)
-                   : deviceSection(summarise(analysed_, *chosen.device));
+                   : deviceSection(summarise(analysed_, *chosen.device, chosen.oom));
     }
     if (devices.empty()) page_.paragraph(nothingWords(analysed_.trace));
     issues();

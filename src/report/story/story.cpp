@@ -57,7 +57,7 @@ Step lastStep(const DeviceSummary& summary) {
 }
 std::string oomSql(const DeviceSummary& summary, std::string_view what) {
   return fmt::format("SELECT {} FROM ooms({}) WHERE step = {}", what, ordinalOf(summary),
-                     summary.ooms[summary.worst_oom].step);
+                     summary.ooms[summary.explained_oom].step);
 }
 
 std::string leftUnknown(const analysis::OomVerdict& verdict) {
@@ -70,18 +70,18 @@ std::string leftUnknown(const analysis::OomVerdict& verdict) {
 std::optional<Sentence> otherFailures(const DeviceSummary& summary) {
   const OomReport* largest = nullptr;
   for (const OomReport& oom : summary.ooms) {
-    if (&oom == &summary.ooms[summary.worst_oom]) continue;
+    if (&oom == &summary.ooms[summary.explained_oom]) continue;
     if (largest == nullptr || oom.requested_bytes > largest->requested_bytes) largest = &oom;
   }
   if (largest == nullptr) return std::nullopt;
-  uint64_t others = summary.failedRequests() - summary.ooms[summary.worst_oom].requests();
+  uint64_t others = summary.failedRequests() - summary.ooms[summary.explained_oom].requests();
   Sentence sentence{
       {strong(base::counted(others, "other request")), plain(" failed")},
       timelineAround(summary, largest->step),
       fmt::format("SELECT (SELECT sum(ifnull(refusals, 1)) FROM ooms({0}) WHERE step <> {1}) AS "
                   "others, step, requested_bytes FROM ooms({0}) WHERE step <> {1} "
                   "ORDER BY requested_bytes DESC NULLS LAST, step LIMIT 1",
-                  ordinalOf(summary), summary.ooms[summary.worst_oom].step)};
+                  ordinalOf(summary), summary.ooms[summary.explained_oom].step)};
   sentence.parts.push_back(plain(others == 1 ? ": " : ", the largest for "));
   sentence.parts.push_back(
       strong(largest->requested_bytes ? humanBytes(*largest->requested_bytes) : "an unknown size"));
@@ -93,16 +93,18 @@ std::optional<Sentence> otherFailures(const DeviceSummary& summary) {
 
 void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
             const analysis::OomVerdict& verdict, Story& story) {
-  const OomReport& oom = summary.ooms[summary.worst_oom];
+  const OomReport& oom = summary.ooms[summary.explained_oom];
   story.kind = Story::Kind::kOom;
   story.eyebrow = "Out of memory";
   if (summary.ooms.size() > 1) {
-    story.is_worst_of_several = true;
+    story.is_one_of_several = true;
     story.eyebrow +=
-        fmt::format(", the worst of {} failed requests", withCommas(summary.failedRequests()));
+        fmt::format(", the {} of {} failed requests",
+                    summary.oom_choice == analysis::OomChoice::kLast ? "last" : "worst",
+                    withCommas(summary.failedRequests()));
   }
   story.step = oom.step;
-  const analysis::FreeSums& free = *oom.free;  // computed for the worst in any case
+  const analysis::FreeSums& free = *oom.free;  // computed for the explained one in any case
   std::optional<base::ByteUnit> unit = headlineUnit(oom);
   story.headline = fmt::format(
       "The program requested {}. {}",
@@ -116,7 +118,7 @@ void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
   }
   story.headline += ".";
   std::string all_failed;  // the heading names their number
-  if (story.is_worst_of_several)
+  if (story.is_one_of_several)
     all_failed = fmt::format(", (SELECT sum(ifnull(refusals, 1)) FROM ooms({})) AS failed_requests",
                              ordinalOf(summary));
   story.headline_sql =
@@ -141,7 +143,7 @@ void addOom(const AnalysedTrace& analysed, const DeviceSummary& summary,
   }
 
   if (auto others = otherFailures(summary)) story.add(Topic::kWhat, std::move(*others));
-  addAll(Topic::kWhat, refusalSentences(*summary.device, summary.ooms, summary.worst_oom));
+  addAll(Topic::kWhat, refusalSentences(*summary.device, summary.ooms, summary.explained_oom));
   if (oom.given_back_segments > 0) {
     story.add(Topic::kWhat, {{plain("Just before, the allocator returned "),
                               strong(withCommas(oom.given_back_segments)),
@@ -300,7 +302,7 @@ void tellState(const AnalysedTrace& analysed, const DeviceSummary& summary, Stor
 std::string Story::placeText() const {
   if (at_start) return " at the start of the recording";
   if (!step) return {};
-  return (is_worst_of_several ? ", at step " : " at step ") + withCommas(*step);
+  return (is_one_of_several ? ", at step " : " at step ") + withCommas(*step);
 }
 
 std::vector<Sentence> Story::of(Topic topic) const {

@@ -29,7 +29,7 @@ struct Story {
   enum class Kind : uint8_t { kOom, kPeak, kState };
   Kind kind = Kind::kPeak;
   std::string eyebrow;  // "Out of memory", "Out of memory, the worst of 3 failed requests"
-  bool is_worst_of_several = false;
+  bool is_one_of_several = false;
   std::optional<analysis::Step> step;
   bool at_start = false;  // before the first event; step is 0
   std::string headline;

@@ -7,6 +7,7 @@
 
 #include "analysis/oom/oom.h"
 #include "analysis/step_range.h"
+#include "analysis/summary.h"
 #include "analysis/trace/peak.h"
 #include "base/result.h"
 
@@ -22,6 +23,7 @@ struct Selection {
 struct Chosen {
   const analysis::DeviceAnalysis* device = nullptr;
   std::optional<analysis::StepRange> range;  // absent: the whole recording
+  analysis::OomChoice oom = analysis::OomChoice::kWorst;
 };
 
 struct Choice {

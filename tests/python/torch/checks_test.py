@@ -161,6 +161,80 @@ class Growth(programs.TorchTest):
         """)
 
 
+    def test_decorators_hold_until_a_coroutine_or_a_generator_ends(self):
+        """The decorators of contextlib end when the function returns, which is before it ran."""
+        done = self.run_torch(START, """
+            import asyncio
+            limit, T = tidegauge.torch.limit(peak="1MiB"), tidegauge.torch
+            @limit
+            async def coroutine(): await asyncio.sleep(0); return take(2)
+            @limit
+            def generator(): yield take(2)
+            @limit
+            async def both(): yield take(2)
+            @limit
+            def plain(): return take(2)
+            async def iterate(): return [one async for one in both()]
+            for call in (lambda: asyncio.run(coroutine()), lambda: list(generator()), lambda: asyncio.run(iterate()), plain):
+                try: call()
+                except T.MemoryLimitExceeded: continue
+                sys.exit("the limit was not seen")
+            @T.record
+            async def recorded(): await asyncio.sleep(0); return take(3)
+            before = torch.cuda.memory_allocated()
+            asyncio.run(recorded())
+            @T.phase("whole")
+            def phased():
+                yield take(1)
+                kept.append(take(1))
+            kept = []
+            with T.record() as r: list(phased())
+            spans = r.trace.sql("SELECT begin_step, end_step FROM annotations WHERE name = 'whole'").rows()
+            @T.record()
+            def sent(): got = yield 1; return got
+            each = sent(); next(each)
+            try: each.send(7)
+            except StopIteration as end: returned = end.value
+            give(peak=recorded.recording.trace.peak().active_bytes - before, spans=spans, events=len(r.trace.events), returned=returned)
+        """)
+        self.assertEqual((done["peak"], done["returned"]), (3 << 20, 7))
+        begin, end = done["spans"][0]
+        self.assertGreaterEqual(end - begin, done["events"] - 2)
+
+    def test_a_limit_is_of_a_device_that_exists(self):
+        self.run_torch(START, """
+            take(1)
+            T = tidegauge.torch
+            for wrong in (2, -1, "cuda:9", "cpu", torch.device("cpu"), True, 1.5):
+                for call in (lambda: T.limit("1MiB", device=wrong), lambda: tidegauge.callbacks.StepLogger(device=wrong)):
+                    try: call()
+                    except tidegauge.UsageError: continue
+                    sys.exit(f"{wrong} was taken")
+            for right in (1, "cuda:1", torch.device("cuda:1")):
+                try:
+                    with T.limit("1MiB", device=right): kept = torch.empty(4 << 20, device="cuda:1")
+                    sys.exit("the limit was not seen")
+                except T.MemoryLimitExceeded as error: assert error.device == 1, error
+                del kept
+                with T.limit("1MiB", device=right): take(8)
+        """, FAKE_GPU_COUNT="2")
+
+    def test_a_check_that_judged_nothing_says_so(self):
+        done = self.run_torch(START, """
+            import warnings
+            T = tidegauge.torch
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                for number in T.assert_no_growth(steps=8):
+                    if number == 3: break
+            give(said=[str(one.message) for one in said])
+            @T.assert_no_growth(steps=8)
+            def step(): pass
+            for _ in range(9): step()
+        """, PYTHONWARNINGS="default")
+        self.assertIn("saw 3 steps of 11, 3 to warm up and 8 to compare, so nothing was judged", done["said"][0])
+        self.assertIn("assert_no_growth() saw 9 steps of 11", done.err)
+
     def test_a_decorator_that_is_called_too_seldom_leaves_no_history_on(self):
         done = self.run_torch(START, """
             torch.cuda.init()

@@ -142,6 +142,57 @@ class OutOfMemory(programs.TorchTest):
         self.assertEqual(done["counts"], [1, 2, 2])
         self.assertEqual(done["ooms"], 151)
 
+    def test_the_error_that_ends_the_program_is_written(self):
+        """An earlier one that was caught, and asked for more, was written before: as a search for the batch size does."""
+        done = self.run_torch("""
+            import tidegauge.torch
+            tidegauge.torch.on_oom(OUT, history=1000, max_files=1, keep_free_bytes=0)
+            """, EAT, """
+            fails(lambda: torch.empty(1 << 31, dtype=torch.uint8, device="cuda"))
+            eat()
+        """, code=1)
+        first, last = (json.loads(path.read_text()) for path in files(self.out, "json"))
+        self.assertEqual((first["requested_bytes"], last["requested_bytes"]), (1 << 31, 1 << 24))
+        self.assertTrue([frame for frame in last["stack"] if frame[2] == "eat"])
+        self.assertEqual(len(files(self.out, "pickle")), 2)
+        self.assertRegex(done.err, r"requested 16.0 MiB, the driver had (.|\n)*Traceback(.|\n)*OutOfMemoryError")
+
+    def test_an_error_that_ends_the_program_is_written_once(self):
+        done = self.run_torch("""
+            import tidegauge.torch
+            tidegauge.torch.on_oom(OUT, keep_free_bytes=0, report=False)
+            """, EAT, "eat()", code=1)
+        self.assertEqual(len(files(self.out, "pickle")), 1)
+        self.assertEqual(done.err.count("is out of memory"), 1)
+
+    def test_the_lines_are_about_this_failure_and_not_the_worst(self):
+        done = self.run_torch("""
+            import tidegauge.torch
+            """, EAT, """
+            torch.cuda.memory._record_memory_history()
+            fails(lambda: torch.empty(1 << 34, dtype=torch.uint8, device="cuda"))  # before the hook, and larger than any card
+            tidegauge.torch.on_oom(OUT, keep_free_bytes=0)
+            fails(eat)
+        """)
+        lines = done.err.splitlines()
+        self.assertIn("requested 16.0 MiB", lines[0])
+        self.assertNotIn("16.0 GiB", "".join(lines))
+        figures = json.loads(files(self.out, "json")[0].read_text())
+        self.assertIn("16.0 MiB", figures["why"] + files(self.out, "txt")[0].read_text().splitlines()[2])
+        self.assertIn("the last of 2 failed requests", files(self.out, "txt")[0].read_text())
+
+    def test_the_holder_is_of_this_moment(self):
+        done = self.run_torch("""
+            import tidegauge.torch
+            tidegauge.torch.on_oom(OUT, history=1000, keep_free_bytes=0)
+            """, EAT, """
+            kept = torch.empty(1 << 27, dtype=torch.uint8, device="cuda")
+            del kept
+            torch.cuda.empty_cache()
+            fails(lambda: torch.empty(1 << 42, dtype=torch.uint8, device="cuda"))
+        """)
+        self.assertEqual(done.err.splitlines()[1], "tidegauge: held: 0 B allocated, 0 B reserved")
+
     def test_the_number_of_files_is_bounded(self):
         done = self.run_torch("""
             import tidegauge.torch

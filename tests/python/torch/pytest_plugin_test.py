@@ -127,12 +127,17 @@ class Plugin(programs.TorchTest):
             def test_leaks(): take(2)
             @pytest.mark.limit_gpu_memory("1MiB", 1)
             def test_another_device(): take(2)
+            @pytest.mark.limit_gpu_memory("1MiB", "cuda:0")
+            def test_this_device(): take(2)
+            @pytest.mark.limit_gpu_memory("1MiB", device=9)
+            def test_no_device(): take(2)
             @pytest.mark.limit_gpu_memory(size="1MiB")
             def test_by_name(): take(2)
-        """)
+        """, FAKE_GPU_COUNT="2")
         results = dict((name, result) for result, name in re.findall(r"^(PASSED|FAILED) \S*::(\S+)", done.out, re.M))
         self.assertEqual(results, {"test_allowed": "PASSED", "test_leaks": "FAILED", "test_another_device": "PASSED",
-                                   "test_by_name": "FAILED"})
+                                   "test_this_device": "FAILED", "test_no_device": "FAILED", "test_by_name": "FAILED"})
+        self.assertIn("there is no cuda:9. PyTorch has 2 devices", done.out)
 
     def test_with_the_oldest_pytest(self):
         """That of pluggy 0.13: it knows old wrappers alone, and an error of one ends the others early."""

@@ -86,6 +86,42 @@ class Recording(programs.TorchTest):
         self.assertEqual(done["inner"], ["alloc"] * 2)
         self.assertTrue(done["history"])
 
+    def test_phases_from_before_the_block_are_left_out(self):
+        done = self.run_torch("""
+            import tidegauge.torch
+            torch = no_math_libraries()
+            T = tidegauge.torch
+            for _ in range(3):
+                with T.phase("before"): torch.empty(1 << 20, device="cuda")
+                T.step()
+            with T.phase("around"):
+                with T.record() as r:
+                    with T.phase("inside"): kept = torch.empty(1 << 20, device="cuda")
+            give(names=sorted(row[0] for row in r.trace.sql("SELECT name FROM annotations")))
+        """)
+        self.assertEqual(done["names"], ["around", "inside"])
+
+    def test_a_ring_that_was_too_short_and_history_that_was_switched_off_are_said(self):
+        done = self.run_torch("""
+            import warnings, tidegauge.torch
+            torch = no_math_libraries()
+            torch.cuda.init()
+            warnings.simplefilter("always")
+            torch.cuda.memory._record_memory_history(max_entries=50)
+            with warnings.catch_warnings(record=True) as said:
+                with tidegauge.torch.record(): kept = [torch.empty(1 << 20, device="cuda") for _ in range(60)]
+                del kept
+                with tidegauge.torch.record(): kept = torch.empty(1 << 20, device="cuda")
+            torch.cuda.memory._record_memory_history(None)
+            with warnings.catch_warnings(record=True) as off:
+                with tidegauge.torch.record(): torch.cuda.memory._record_memory_history(None)
+            give(said=[str(one.message) for one in said], off=[str(one.message) for one in off])
+        """, FAKE_GPU_BYTES="1g")
+        self.assertEqual(len(done["said"]), 1, done["said"])
+        self.assertIn("kept 50 of the ", done["said"][0])
+        self.assertEqual(len(done["off"]), 1, done["off"])
+        self.assertIn("switched off inside record()", done["off"][0])
+
     def test_arguments_are_checked(self):
         self.run_torch("""
             import tidegauge.torch

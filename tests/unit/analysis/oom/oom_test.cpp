@@ -182,7 +182,7 @@ TEST(Oom, TheWorstIsAlwaysLookedAt) {
   AnalysedTrace analysed(b.build());
   DeviceSummary summary = summarise(analysed, *analysed.devices[0]);
   EXPECT_EQ(summary.ooms.size(), 300U);
-  EXPECT_EQ(summary.worst_oom, 250U);
+  EXPECT_EQ(summary.explained_oom, 250U);
   ASSERT_TRUE(summary.ooms[250].free.has_value());
   EXPECT_EQ(summary.ooms[250].free->bytes, 20 * kMiB);
   EXPECT_FALSE(summary.ooms[0].free.has_value());
@@ -195,7 +195,7 @@ TEST(Oom, OfMoreThanAreLookedAtThatAreEquallyShortTheLastIs) {
   for (int i = 0; i < 300; ++i) b.oom(0, kMiB);
   AnalysedTrace analysed(b.build());
   DeviceSummary summary = summarise(analysed, *analysed.devices[0]);
-  EXPECT_EQ(summary.worst_oom, 299U);
+  EXPECT_EQ(summary.explained_oom, 299U);
   EXPECT_TRUE(summary.ooms[299].free.has_value());
 }
 
