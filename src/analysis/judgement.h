@@ -1,5 +1,5 @@
-// The judgement on a device: why its explained out-of-memory event failed, if there is one, and what
-// to try, as far as possible proven by replay.
+// The judgement on a device: why its explained out-of-memory event failed, if there is one, and
+// what to try, as far as possible proven by replay.
 #pragma once
 
 #include <optional>

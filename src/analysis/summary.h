@@ -43,8 +43,8 @@ struct DeviceSummary {
   Growth growth;
   uint64_t allocations_by_provenance[4] = {};
   std::optional<uint64_t> ceiling_bytes;  // largest reserved + free in the driver seen at an OOM
-  // Live bytes of MemPools at the worst event that may be unmapped (unmappedBytes()): the ceiling is
-  // an upper bound then.
+  // Live bytes of MemPools at the worst event that may be unmapped (unmappedBytes()): the ceiling
+  // is an upper bound then.
   uint64_t unmapped_bytes = 0;
 
   uint64_t failedRequests() const { return refusedRequests(ooms); }
