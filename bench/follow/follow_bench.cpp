@@ -18,6 +18,7 @@
 #include <random>
 #include <vector>
 
+#include "analysis/growth/floor_blocks.h"
 #include "analysis/growth/growth.h"
 #include "analysis/identities.h"
 #include "analysis/trace/analysed_trace.h"
@@ -185,8 +186,11 @@ class Turns {
     for (model::Trace& trace : read) {
       events += trace.events.size();
       analysis::BeforeTrace before;
-      if (const model::Continuation* it = recording_.continuationOf(trace))
+      if (const model::Continuation* it = recording_.continuationOf(trace)) {
         before = {std::move(indexes_[it->of.get()]), *it};
+        std::fprintf(stderr, "    [resized %zu steps %u of %u]\n", it->resized.size(), it->steps,
+                     trace.devices[0].steps());
+      }
       next.push_back(
           std::make_unique<analysis::AnalysedTrace>(std::move(trace), nullptr, std::move(before)));
     }
@@ -204,8 +208,12 @@ class Turns {
     const model::RecordedWork* of = it == nullptr ? nullptr : it->of.get();
     auto map = view::AddressMap::following(first, *first.devices.front(), false,
                                            std::move(maps_[of]), it ? *it : model::Continuation());
-    std::printf("         map %.3f s, %s\n", processorSeconds() - begin_s,
+    std::printf("         map %.3f s, %s; ", processorSeconds() - begin_s,
                 map->isContinued() ? "continued" : "built anew");
+    begin_s = processorSeconds();
+    analysis::findGrowth(first, *first.devices.front());
+    std::printf("growth %.3f s\n", processorSeconds() - begin_s);
+
     std::fflush(stdout);
     maps_.clear();
     shown_.push_back({std::move(next), std::move(map)});
@@ -232,7 +240,6 @@ class Turns {
       return analysis::flameOf(analysed, weights, {});
     });
     time("names of stacks", [&] { return analysed.names.of(model::StackId(0)); });
-    time("growth", [&] { return analysis::findGrowth(analysed, device); });
     time("identities", [&] { return analysis::identitiesOf(analysed, device); });
   }
 
