@@ -4,8 +4,8 @@
 //
 // Writes a recording of two programs with CALLS calls: one uses PyTorch's way (segments with blocks
 // inside), one takes driver memory directly. Then it adds NEW calls, reads the recording, and so
-// on. Prints the processor time of all threads: reading with lives, and the indexes; at last, what
-// some views of the newest reading take.
+// on. Prints the processor time of all threads: reading with lives, the indexes, the map of the
+// first process and its growth; at last, what some other views of the newest reading take.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -18,7 +18,6 @@
 #include <random>
 #include <vector>
 
-#include "analysis/growth/floor_blocks.h"
 #include "analysis/growth/growth.h"
 #include "analysis/identities.h"
 #include "analysis/trace/analysed_trace.h"
@@ -186,11 +185,8 @@ class Turns {
     for (model::Trace& trace : read) {
       events += trace.events.size();
       analysis::BeforeTrace before;
-      if (const model::Continuation* it = recording_.continuationOf(trace)) {
+      if (const model::Continuation* it = recording_.continuationOf(trace))
         before = {std::move(indexes_[it->of.get()]), *it};
-        std::fprintf(stderr, "    [resized %zu steps %u of %u]\n", it->resized.size(), it->steps,
-                     trace.devices[0].steps());
-      }
       next.push_back(
           std::make_unique<analysis::AnalysedTrace>(std::move(trace), nullptr, std::move(before)));
     }
@@ -213,7 +209,6 @@ class Turns {
     begin_s = processorSeconds();
     analysis::findGrowth(first, *first.devices.front());
     std::printf("growth %.3f s\n", processorSeconds() - begin_s);
-
     std::fflush(stdout);
     maps_.clear();
     shown_.push_back({std::move(next), std::move(map)});

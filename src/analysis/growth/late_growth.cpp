@@ -192,7 +192,10 @@ void LateChecks::countAllocations() {
 void LateChecks::holdings() {
   const model::Allocations& a = analysed_.trace.allocations;
   std::vector<std::vector<std::pair<Step, uint64_t>>> changes(candidates_.size());
-  for (uint64_t row = device_.device.allocation_begin; row < device_.device.allocation_end; ++row) {
+  size_t latest = 0;
+  for (const Candidate& it : candidates_) latest = std::max(latest, it.change);
+  auto [begin, end] = device_.live.bornIn(0, points_.steps[latest] + 1);
+  for (uint64_t row = begin; row < end; ++row) {
     size_t candidate = candidate_of_[indexOf(allocatingStack(a, row))];
     if (candidate == kNone || a.first_step[row] >= a.last_step[row]) continue;
     changes[candidate].emplace_back(a.first_step[row], a.block_bytes[row]);
