@@ -4,8 +4,8 @@
 //
 // Writes a recording of two programs with CALLS calls: one uses PyTorch's way (segments with blocks
 // inside), one takes driver memory directly. Then it adds NEW calls, reads the recording, and so
-// on. Prints the processor time of all threads: reading with lives, and the indexes; at last, what
-// some views of the newest reading take.
+// on. Prints the processor time of all threads: reading with lives, the indexes, the map of the
+// first process and its growth; at last, what some other views of the newest reading take.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -204,8 +204,11 @@ class Turns {
     const model::RecordedWork* of = it == nullptr ? nullptr : it->of.get();
     auto map = view::AddressMap::following(first, *first.devices.front(), false,
                                            std::move(maps_[of]), it ? *it : model::Continuation());
-    std::printf("         map %.3f s, %s\n", processorSeconds() - begin_s,
+    std::printf("         map %.3f s, %s; ", processorSeconds() - begin_s,
                 map->isContinued() ? "continued" : "built anew");
+    begin_s = processorSeconds();
+    analysis::findGrowth(first, *first.devices.front());
+    std::printf("growth %.3f s\n", processorSeconds() - begin_s);
     std::fflush(stdout);
     maps_.clear();
     shown_.push_back({std::move(next), std::move(map)});
@@ -232,7 +235,6 @@ class Turns {
       return analysis::flameOf(analysed, weights, {});
     });
     time("names of stacks", [&] { return analysed.names.of(model::StackId(0)); });
-    time("growth", [&] { return analysis::findGrowth(analysed, device); });
     time("identities", [&] { return analysis::identitiesOf(analysed, device); });
   }
 

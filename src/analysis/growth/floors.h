@@ -1,26 +1,21 @@
 // Floors: the least outstanding bytes of each stack, from each point on to the end.
 //
-//   outstanding of a stack  ▂▅▃▆▄▇▅█▆█    a walk backwards, which undoes what events did
+//   outstanding of a stack  ▂▅▃▆▄▇▅█▆█    a walk backwards (steps_undone.h)
 //   floor                   ▂▃▃▄▄▅▅▆▆█    kept only where it is below that of the point after
 //
-// Rows and stacks are at random places, and what an event does cannot be predicted. So each run of
-// events is walked in three loops without such branches: which rows begin or end, what is known of
-// each, and what that does to its stack. Then the processor waits for many places at a time.
-//
-// Cost: one pass over the events; 40 bytes per stack while it runs.
+// Cost: one pass over the events; 40 bytes per stack while it runs. With the blocks of a trace that
+// is continued (floor_blocks.h): a few ns per stack of each block, and a pass over what is newer.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "analysis/growth/floor_blocks.h"
+#include "analysis/growth/steps_undone.h"
 #include "model/trace.h"
 
 namespace tidegauge::analysis {
-
-using model::StackId;
-using model::Step;
 
 // The floor of a stack, from the last point back: only where it is below that of the point after.
 struct Floor {
@@ -47,42 +42,29 @@ class Floors {
   // `end`: the states before this step. `points` ascend.
   Floors(const model::Trace& trace, const model::Device& device, const std::vector<Step>& points,
          Step end);
+  // The same for a trace that is continued. `live` are its rows after step end − 1.
+  Floors(const model::Trace& trace, const model::Device& device, const std::vector<Step>& points,
+         Step end, const FloorBlocks& blocks, const std::vector<uint32_t>& live);
   // The last one: of rows without a stack.
   size_t size() const { return floors_.size(); }
   const Floor& of(size_t stack) const { return floors_[stack]; }
 
  private:
-  // The figures of a stack stand together, because a walk comes to stacks in a random order, and
-  // those that few events need stand apart.
-  struct alignas(16) State {
-    uint64_t out = 0;
-    uint64_t least = 0;
-  };
-  // A row of the device, and in the lowest bit whether it begins. Rows have 31 bits, as
-  // BlockNumber.
-  using Undone = uint32_t;
-  static constexpr Step kRun = 256;
-  using Run = std::array<Undone, 2 * size_t{kRun}>;  // a step undoes a death and a birth
-
-  size_t indexOf(uint64_t row) const;
+  void add(uint64_t row);
   void touch(size_t stack);
-  void writePoint(size_t point);
-  void walk();
-  void undoSteps(Step begin, Step end);
-  bool isLife(uint64_t row) const;
-  bool endsAt(Step step, uint64_t& row) const;
-  void undo(const Run& run, size_t count);
+  void writePoint();
+  void walk(const FloorBlocks* blocks);
+  void undoBlock(const FloorBlock& block);
+  void undoBlockWithPoints(const FloorBlock& block, size_t first);
 
   const model::Trace& trace_;
-  const model::Device& device_;
   const std::vector<Step>& points_;
   Step end_;
+  StepsUndone undone_;
   std::vector<Floor> floors_;
-  std::vector<State> states_;
+  size_t point_;                   // points from this one on are written
   std::vector<bool> is_touched_;   // since the last point
   std::vector<uint32_t> touched_;  // since the last point
-  uint64_t born_;                  // rows from this one on are undone
-  std::vector<std::pair<Step, uint32_t>> silent_;
 };
 
 }  // namespace tidegauge::analysis

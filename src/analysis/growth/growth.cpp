@@ -1,12 +1,12 @@
 #include "analysis/growth/growth.h"
 
 #include <algorithm>
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <optional>
 
+#include "analysis/growth/describe.h"
+#include "analysis/growth/floor_blocks.h"
 #include "analysis/growth/floors.h"
 #include "analysis/growth/late_growth.h"
-#include "analysis/labels/allocating_stack.h"
 
 namespace tidegauge::analysis {
 namespace {
@@ -57,10 +57,16 @@ std::optional<GrowingStack> testFloor(const Floor& floor, const SamplePoints& po
   return std::nullopt;
 }
 
+Floors floorsAt(const AnalysedTrace& analysed, const DeviceAnalysis& device,
+                const std::vector<Step>& points, Step end, const FloorBlocks* blocks) {
+  if (blocks == nullptr) return {analysed.trace, device.device, points, end};
+  return {analysed.trace, device.device, points, end, *blocks, device.live.liveAt(end - 1)};
+}
+
 // Stacks that grow only from some point on.
 std::vector<GrowingStack> lateStacks(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                                      const SamplePoints& points, const Floors& floors,
-                                     const std::vector<bool>& is_found) {
+                                     const std::vector<bool>& is_found, const FloorBlocks* blocks) {
   std::vector<GrowingStack> bent;
   std::vector<LateChecks::Candidate> candidates;
   auto few = static_cast<size_t>(kGrowthRises * (kMinLatePoints - 1));
@@ -86,7 +92,7 @@ std::vector<GrowingStack> lateStacks(const AnalysedTrace& analysed, const Device
     if (bent.size() == kMaxLate) break;
   }
   if (bent.empty()) return bent;
-  LateChecks checks(analysed, device, points, std::move(candidates));
+  LateChecks checks(analysed, device, points, std::move(candidates), blocks);
   std::vector<GrowingStack> late;
   for (size_t i = 0; i < bent.size(); ++i) {
     if (checks.isGrowth(i)) late.push_back(std::move(bent[i]));
@@ -94,69 +100,13 @@ std::vector<GrowingStack> lateStacks(const AnalysedTrace& analysed, const Device
   return late;
 }
 
-double turnoverOf(const AnalysedTrace& analysed, const DeviceAnalysis& device, Step from) {
-  const model::Allocations& a = analysed.trace.allocations;
+double turnoverOf(const AnalysedTrace& analysed, const DeviceAnalysis& device, Step from,
+                  const FloorBlocks* blocks) {
   auto [begin, end] = device.live.bornIn(from, device.device.steps());
-  double allocated = 0;
-  constexpr uint64_t kAtOnce = 1024, kLargest = UINT64_MAX / kAtOnce;  // their sum is an integer's
-  for (uint64_t row = begin, next = begin; row < end; row = next) {
-    next = std::min(row + kAtOnce, end);
-    uint64_t bytes = 0;
-    for (uint64_t i = row; i < next; ++i)
-      bytes += a.has(i, model::kAllocSeen) ? std::min(a.block_bytes[i], kLargest) : 0;
-    allocated += static_cast<double>(bytes);
-  }
+  auto allocated =
+      static_cast<double>(allocatedBytes(analysed.trace.allocations, begin, end, blocks));
   Span span = device.totals.span(from, device.clean_up_step);
   return allocated / std::max(1.0, static_cast<double>(span.active_max - span.active_min));
-}
-
-// The outstanding bytes at the points and at the end, and the kind of growth.
-void describe(const AnalysedTrace& analysed, const DeviceAnalysis& device, Growth& growth) {
-  if (growth.stacks.empty()) return;
-  const model::Allocations& a = analysed.trace.allocations;
-  const std::vector<Step>& points = growth.points.steps;
-  boost::unordered_flat_map<uint32_t, size_t> place_of;
-  for (size_t i = 0; i < growth.stacks.size(); ++i) {
-    place_of[growth.stacks[i].stack.value] = i;
-    growth.stacks[i].outstanding_bytes.assign(points.size() + 1, 0);  // differences until the end
-  }
-  constexpr uint32_t kNone = UINT32_MAX;
-  std::vector<uint64_t> kept(growth.stacks.size());  // of these: older than the last interval
-  std::vector<uint32_t> first(growth.stacks.size(), kNone);
-  std::vector<uint32_t> largest(growth.stacks.size(), kNone);
-  Step last_interval = points.size() < 2 ? 0 : points[points.size() - 2];
-  for (uint64_t r = device.device.allocation_begin; r < device.device.allocation_end; ++r) {
-    auto row = static_cast<uint32_t>(r);
-    auto found = place_of.find(allocatingStack(a, row).value);
-    if (found == place_of.end()) continue;
-    size_t i = found->second;
-    GrowingStack& stack = growth.stacks[i];
-    auto pointAt = [&](Step step) {
-      return static_cast<size_t>(std::lower_bound(points.begin(), points.end(), step) -
-                                 points.begin());
-    };
-    stack.outstanding_bytes[pointAt(a.first_step[row])] += a.block_bytes[row];
-    stack.outstanding_bytes[pointAt(a.last_step[row])] -= a.block_bytes[row];
-    if (a.last_step[row] < growth.points.end) continue;
-    stack.retained_bytes += a.block_bytes[row];
-    if (a.last_step[row] < device.device.steps()) stack.given_back_bytes += a.block_bytes[row];
-    stack.retained_blocks++;
-    if (largest[i] == kNone || a.block_bytes[row] > a.block_bytes[largest[i]]) largest[i] = row;
-    if (a.first_step[row] <= stack.since_step) continue;
-    if (first[i] == kNone) first[i] = row;
-    if (a.first_step[row] <= last_interval) kept[i] += a.block_bytes[row];
-  }
-  for (size_t i = 0; i < growth.stacks.size(); ++i) {
-    GrowingStack& stack = growth.stacks[i];
-    for (size_t k = 1; k < points.size(); ++k) {
-      stack.outstanding_bytes[k] += stack.outstanding_bytes[k - 1];
-    }
-    stack.outstanding_bytes.pop_back();
-    bool accumulates = first[i] != kNone && kept[i] >= stack.grown_bytes / 2;
-    stack.kind = accumulates ? GrowingStack::Kind::kAccumulates : GrowingStack::Kind::kReplaced;
-    stack.example_row = accumulates ? first[i] : largest[i] == kNone ? 0 : largest[i];
-    if (stack.is_late && accumulates) stack.since_step = a.first_step[first[i]];
-  }
 }
 
 }  // namespace
@@ -172,7 +122,8 @@ std::string_view name(Growth::Verdict verdict) {
 std::vector<std::vector<double>> floorsOf(const AnalysedTrace& analysed,
                                           const DeviceAnalysis& device,
                                           const std::vector<Step>& points) {
-  Floors floors(analysed.trace, device.device, points, device.clean_up_step);
+  std::shared_ptr<const FloorBlocks> blocks = followedBlocks(analysed.trace, device);
+  Floors floors = floorsAt(analysed, device, points, device.clean_up_step, blocks.get());
   std::vector<std::vector<double>> dense;
   for (size_t stack = 0; stack < floors.size(); ++stack) {
     dense.push_back(floors.of(stack).dense(points.size()));
@@ -187,15 +138,16 @@ Growth growthOf(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
   growth.points = samplePointsOf(analysed, device);
   const SamplePoints& points = growth.points;
   if (points.size() < points.firstWarm() + kMinWarmPoints) return growth;
+  std::shared_ptr<const FloorBlocks> blocks = followedBlocks(analysed.trace, device);
   if (points.basis == SamplePoints::Basis::kEvents) {
-    growth.turnover = turnoverOf(analysed, device, points.steps[points.firstWarm()]);
+    growth.turnover = turnoverOf(analysed, device, points.steps[points.firstWarm()], blocks.get());
     if (growth.turnover < kMinTurnover) {
       growth.verdict = Growth::Verdict::kTooLittleTurnover;
       return growth;
     }
   }
   growth.verdict = Growth::Verdict::kReported;
-  Floors floors(analysed.trace, device.device, points.steps, points.end);
+  Floors floors = floorsAt(analysed, device, points.steps, points.end, blocks.get());
   std::vector<bool> is_found(floors.size());
   for (size_t stack = 0; stack < floors.size(); ++stack) {
     std::optional<GrowingStack> found = testFloor(floors.of(stack), points);
@@ -205,7 +157,7 @@ Growth growthOf(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
     is_found[stack] = true;
     growth.stacks.push_back(std::move(*found));
   }
-  for (GrowingStack& late : lateStacks(analysed, device, points, floors, is_found))
+  for (GrowingStack& late : lateStacks(analysed, device, points, floors, is_found, blocks.get()))
     growth.stacks.push_back(std::move(late));
   double steps_per_point = points.stepsPerPoint();
   for (GrowingStack& stack : growth.stacks) {

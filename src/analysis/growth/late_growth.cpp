@@ -1,7 +1,6 @@
 #include "analysis/growth/late_growth.h"
 
 #include <algorithm>
-#include <boost/unordered/unordered_flat_map.hpp>
 
 #include "analysis/growth/growth.h"
 #include "analysis/labels/allocating_stack.h"
@@ -16,6 +15,9 @@ constexpr double kHalvesAlike = 3;       // one rises at most this many times as
 constexpr double kStillRises = 0.5;      // of the mean, in the last quarter
 constexpr double kMostHeldBefore = 0.1;  // of the growth
 constexpr double kSamePhase = 0.5;       // of the allocations of other stacks
+
+constexpr size_t kNone = SIZE_MAX;
+constexpr uint32_t kNotYet = UINT32_MAX;
 
 struct Fit {
   size_t change = 0;
@@ -112,14 +114,23 @@ std::optional<BentLine> bentLineOf(const std::vector<double>& floor, size_t firs
 }
 
 LateChecks::LateChecks(const AnalysedTrace& analysed, const DeviceAnalysis& device,
-                       const SamplePoints& points, std::vector<Candidate> candidates)
+                       const SamplePoints& points, std::vector<Candidate> candidates,
+                       const FloorBlocks* blocks)
     : analysed_(analysed),
       device_(device),
       points_(points),
       candidates_(std::move(candidates)),
-      own_(candidates_.size()) {
+      blocks_(blocks),
+      own_(candidates_.size()),
+      candidate_of_(analysed.trace.stacks.size() + 1, kNone),
+      first_interval_(candidate_of_.size(), kNotYet) {
+  for (size_t i = 0; i < candidates_.size(); ++i) candidate_of_[indexOf(candidates_[i].stack)] = i;
   countAllocations();
   holdings();
+}
+
+size_t LateChecks::indexOf(StackId stack) const {
+  return stack.valid() ? stack.index() : candidate_of_.size() - 1;
 }
 
 size_t LateChecks::pointAt(Step step) const {
@@ -132,41 +143,63 @@ size_t LateChecks::lastKnown(const Candidate& it) const {
   return it.change - std::min(it.change, margin);
 }
 
-void LateChecks::countAllocations() {
+void LateChecks::count(const Births& births) {
+  size_t stack = indexOf(births.stack);
+  uint32_t& first = first_interval_[stack];
+  if (first == kNotYet) first = static_cast<uint32_t>(births.interval);
+  allocations_[births.interval][first] += births.count;
+  if (candidate_of_[stack] == kNone) return;
+  const Candidate& candidate = candidates_[candidate_of_[stack]];
+  Own& own = own_[candidate_of_[stack]];
+  if (births.interval > candidate.change) own.allocations += births.count;
+  own.is_known |= births.interval <= lastKnown(candidate);
+}
+
+// Rows ascend by their allocation.
+void LateChecks::countRows(uint64_t begin, uint64_t end) {
   const model::Allocations& a = analysed_.trace.allocations;
-  boost::unordered_flat_map<uint32_t, size_t> candidate_of;
-  for (size_t i = 0; i < candidates_.size(); ++i) candidate_of[candidates_[i].stack.value] = i;
+  size_t interval = begin < end ? pointAt(a.first_step[begin]) : 0;
+  for (uint64_t row = begin; row < end; ++row) {
+    if (!a.has(row, model::kAllocSeen)) continue;
+    Step first = a.first_step[row];
+    while (interval < points_.size() && points_.steps[interval] < first) ++interval;
+    allocated_bytes_[interval] += countedBytes(a.block_bytes[row]);
+    count({allocatingStack(a, row), interval, 1});
+  }
+}
+
+void LateChecks::countAllocations() {
   size_t intervals = points_.size() + 1;
   allocated_bytes_.assign(intervals, 0);
   allocations_.assign(intervals, std::vector<uint32_t>(intervals, 0));
-  boost::unordered_flat_map<uint32_t, size_t> first_of;  // by stack: its first interval
-  for (uint64_t row = device_.device.allocation_begin; row < device_.device.allocation_end; ++row) {
-    if (!a.has(row, model::kAllocSeen)) continue;  // rows ascend by their allocation
-    StackId stack = allocatingStack(a, row);
-    size_t interval = pointAt(a.first_step[row]);
-    auto [first, fresh] = first_of.try_emplace(stack.value, interval);
-    allocated_bytes_[interval] += a.block_bytes[row];
-    allocations_[interval][first->second]++;
-    auto found = candidate_of.find(stack.value);
-    if (found == candidate_of.end()) continue;
-    Own& own = own_[found->second];
-    own.allocations += interval > candidates_[found->second].change;
-    own.is_known |= interval <= lastKnown(candidates_[found->second]);
+  uint64_t row = device_.device.allocation_begin;
+  for (size_t i = 0; blocks_ != nullptr && i < blocks_->size(); ++i) {
+    const FloorBlock& block = blocks_->of(i);
+    size_t interval = pointAt(block.begin);
+    if (interval != pointAt(block.end - 1)) {
+      countRows(row, block.row_end);
+    } else {
+      allocated_bytes_[interval] += static_cast<uint64_t>(block.allocated_bytes);
+      for (const FloorBlock::OfStack& it : block.stacks)
+        if (it.births > 0) count({it.stack, interval, it.births});
+    }
+    row = block.row_end;
   }
+  countRows(row, device_.device.allocation_end);
 }
 
 // What each candidate held for the whole of an interval before its change.
 void LateChecks::holdings() {
   const model::Allocations& a = analysed_.trace.allocations;
-  boost::unordered_flat_map<uint32_t, size_t> candidate_of;
-  for (size_t i = 0; i < candidates_.size(); ++i) candidate_of[candidates_[i].stack.value] = i;
   std::vector<std::vector<std::pair<Step, uint64_t>>> changes(candidates_.size());
-  for (uint64_t row = device_.device.allocation_begin; row < device_.device.allocation_end; ++row) {
-    if (a.first_step[row] >= a.last_step[row]) continue;
-    auto found = candidate_of.find(allocatingStack(a, row).value);
-    if (found == candidate_of.end()) continue;
-    changes[found->second].emplace_back(a.first_step[row], a.block_bytes[row]);
-    changes[found->second].emplace_back(a.last_step[row], 0 - a.block_bytes[row]);
+  size_t latest = 0;
+  for (const Candidate& it : candidates_) latest = std::max(latest, it.change);
+  auto [begin, end] = device_.live.bornIn(0, points_.steps[latest] + 1);
+  for (uint64_t row = begin; row < end; ++row) {
+    size_t candidate = candidate_of_[indexOf(allocatingStack(a, row))];
+    if (candidate == kNone || a.first_step[row] >= a.last_step[row]) continue;
+    changes[candidate].emplace_back(a.first_step[row], a.block_bytes[row]);
+    changes[candidate].emplace_back(a.last_step[row], 0 - a.block_bytes[row]);
   }
   for (size_t i = 0; i < candidates_.size(); ++i) {
     auto& its = changes[i];

@@ -26,6 +26,7 @@
 #include <optional>
 #include <vector>
 
+#include "analysis/growth/floor_blocks.h"
 #include "analysis/trace/sample_points.h"
 
 namespace tidegauge::analysis {
@@ -45,6 +46,7 @@ struct BentLine {
 std::optional<BentLine> bentLineOf(const std::vector<double>& floor, size_t first);
 
 // Conditions 3 to 5. One object per device answers for many stacks.
+// `blocks` of a trace that is continued, or null.
 class LateChecks {
  public:
   struct Candidate {
@@ -54,7 +56,8 @@ class LateChecks {
     uint64_t grown_bytes = 0;  // from there to the end
   };
   LateChecks(const AnalysedTrace& analysed, const DeviceAnalysis& device,
-             const SamplePoints& points, std::vector<Candidate> candidates);
+             const SamplePoints& points, std::vector<Candidate> candidates,
+             const FloorBlocks* blocks);
   bool isGrowth(size_t index) const;
 
  private:
@@ -63,7 +66,15 @@ class LateChecks {
     uint64_t allocations = 0;      // after the change
     bool is_known = false;         // it had allocated well before the change
   };
+  struct Births {  // of one stack, in one interval
+    StackId stack;
+    size_t interval = 0;
+    uint32_t count = 0;
+  };
   void countAllocations();
+  void count(const Births& births);
+  void countRows(uint64_t begin, uint64_t end);
+  size_t indexOf(StackId stack) const;
   void holdings();
   size_t pointAt(Step step) const;  // the first point at or after it
   // A stack whose first allocation is in this interval, or before it, is not of a new phase.
@@ -73,7 +84,10 @@ class LateChecks {
   const DeviceAnalysis& device_;
   const SamplePoints& points_;
   std::vector<Candidate> candidates_;
+  const FloorBlocks* blocks_;
   std::vector<Own> own_;
+  std::vector<size_t> candidate_of_;      // by stack; the last one: no stack
+  std::vector<uint32_t> first_interval_;  // by stack: that of its first allocation
   // By the interval of the allocation: number, bytes, and number by the interval in which the stack
   // first allocated.
   std::vector<uint64_t> allocated_bytes_;

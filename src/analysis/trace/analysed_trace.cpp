@@ -47,7 +47,9 @@ DeviceAnalysis::DeviceAnalysis(const model::Trace& trace, const model::Device& o
       live(trace, of_device, std::move(before.live), continuation),
       time(trace, of_device, std::move(before.time), continuation),
       phases(phasesOf(trace, time)),
-      clean_up_step(cleanUpStep(trace, of_device)) {}
+      clean_up_step(cleanUpStep(trace, of_device)),
+      settled_steps(continuation.steps),
+      settled_work(continuation.settled_work) {}
 
 AnalysedTrace::AnalysedTrace(model::Trace&& read, std::shared_ptr<const CategoryRules> rules)
     : AnalysedTrace(std::move(read), std::move(rules), BeforeTrace()) {}

@@ -34,6 +34,11 @@ struct DeviceAnalysis {
   Once<Growth> growth;
   Once<std::vector<Identity>> identities;
 
+  // The Continuation of a trace that continues another one says these; else they are 0 and null.
+  // findGrowth() keeps there what it computed of these steps (growth/floor_blocks.h).
+  Step settled_steps = 0;
+  std::shared_ptr<model::SettledWork> settled_work;
+
   DeviceAnalysis(const model::Trace& trace, const model::Device& of_device);
   // Continues the indexes of `before`, which is used up.
   DeviceAnalysis(const model::Trace& trace, const model::Device& of_device, DeviceAnalysis& before,

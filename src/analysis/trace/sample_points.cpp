@@ -35,7 +35,8 @@ bool coversRecording(const std::vector<Step>& begins, Step events) {
   return span >= events / 10 && span >= (events - begins.front()) / 2;
 }
 
-std::optional<Candidate> bestSteps(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
+std::optional<Candidate> bestAnnotations(const AnalysedTrace& analysed,
+                                         const DeviceAnalysis& device) {
   std::map<std::pair<uint16_t, std::string_view>, std::vector<Step>> begins_of;
   for (const Phase& phase : device.phases) {  // by begin_step
     if (phase.begin_step == phase.end_step || phase.begin_step >= device.clean_up_step) continue;
@@ -61,19 +62,22 @@ std::optional<Candidate> bestSteps(const AnalysedTrace& analysed, const DeviceAn
     candidate.begins = std::move(begins);
     best = std::move(candidate);
   }
-  if (best) return best;
-  Candidate snapshots{.name = model::name(model::Action::kSnapshot),
-                      .begins = snapshotSteps(analysed.trace, device.device)};
-  std::erase_if(snapshots.begins, [&](Step step) { return step >= device.clean_up_step; });
-  bool enough = snapshots.begins.size() >= kMinStepPoints &&
-                coversRecording(snapshots.begins, device.clean_up_step);
-  return enough ? std::optional(std::move(snapshots)) : std::nullopt;
+  return best;
+}
+
+std::optional<Candidate> asSteps(std::vector<Step> snapshots, const DeviceAnalysis& device) {
+  std::erase_if(snapshots, [&](Step step) { return step >= device.clean_up_step; });
+  bool enough =
+      snapshots.size() >= kMinStepPoints && coversRecording(snapshots, device.clean_up_step);
+  if (!enough) return std::nullopt;
+  return Candidate{.name = model::name(model::Action::kSnapshot), .begins = std::move(snapshots)};
 }
 
 constexpr uint64_t kMinMarks = 2;  // what happens once does not mark steps
 
 // Without points: the name that marks most steps. The outermost of several.
-void noteMarks(const AnalysedTrace& analysed, const DeviceAnalysis& device, SamplePoints& points) {
+void noteMarks(const AnalysedTrace& analysed, const DeviceAnalysis& device, size_t snapshots,
+               SamplePoints& points) {
   std::map<std::pair<uint16_t, std::string_view>, uint64_t> marks;
   for (const Phase& phase : device.phases) {
     if (phase.begin_step == phase.end_step || phase.begin_step >= device.clean_up_step) continue;
@@ -86,7 +90,7 @@ void noteMarks(const AnalysedTrace& analysed, const DeviceAnalysis& device, Samp
     points.marked_name = name;
   };
   for (const auto& [key, count] : marks) note(key.second, count);
-  note(model::name(model::Action::kSnapshot), snapshotSteps(analysed.trace, device.device).size());
+  note(model::name(model::Action::kSnapshot), snapshots);
 }
 
 }  // namespace
@@ -117,7 +121,13 @@ SamplePoints samplePointsOf(const AnalysedTrace& analysed, const DeviceAnalysis&
   SamplePoints points;
   uint64_t events = device.clean_up_step;
   points.end = device.clean_up_step;
-  if (std::optional<Candidate> best = bestSteps(analysed, device)) {
+  std::optional<Candidate> best = bestAnnotations(analysed, device);
+  std::vector<Step> snapshots;  // another walk through the events
+  if (!best) {
+    snapshots = snapshotSteps(analysed.trace, device.device);
+    best = asSteps(snapshots, device);
+  }
+  if (best) {
     points.basis = SamplePoints::Basis::kSteps;
     points.name = best->name;
     points.program_steps = static_cast<double>(best->begins.size());
@@ -131,7 +141,7 @@ SamplePoints samplePointsOf(const AnalysedTrace& analysed, const DeviceAnalysis&
     }
     return points;
   }
-  noteMarks(analysed, device, points);
+  noteMarks(analysed, device, snapshots.size(), points);
   points.program_steps = static_cast<double>(events) / 1000;
   uint64_t slices = std::min<uint64_t>(kEventPoints, events / 4);
   for (uint64_t i = 1; i <= slices; ++i) {

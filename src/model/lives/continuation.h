@@ -7,11 +7,31 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "model/trace.h"
 
 namespace tidegauge::model {
+
+// What an index computed of settled steps, for all readings that have these steps, whichever
+// reading each of them continues. Thread-safe; who keeps something knows its type.
+class SettledWork {
+ public:
+  std::shared_ptr<const void> get() const {
+    std::lock_guard lock(mutex_);
+    return kept_;
+  }
+  void keep(std::shared_ptr<const void> work) {
+    std::lock_guard lock(mutex_);
+    kept_.swap(work);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const void> kept_;
+};
 
 struct Continuation {
   std::shared_ptr<const RecordedWork> of;  // the work of the trace before, by which it is known
@@ -24,6 +44,8 @@ struct Continuation {
   };
   // Of the lives that began before and did not end before: those with another size. By row.
   std::vector<Resized> resized;
+  // Two readings that have the same one agree in all of this that both say is settled.
+  std::shared_ptr<SettledWork> settled_work;
 };
 
 }  // namespace tidegauge::model

@@ -154,6 +154,8 @@ model::Trace GrowingRecording::traceOf(size_t process, CallBook& book, const Ope
     continued_traces_ += kept->has_trace ? 1 : 0;
     kept->continuation = kept->lives.continuation();
     if (kept->has_trace) kept->continuation.of = kept->work;
+    if (!kept->settled_work) kept->settled_work = std::make_shared<model::SettledWork>();
+    kept->continuation.settled_work = kept->settled_work;
     kept->work = trace.work;
     kept->has_trace = false;
     kept->trace = {};
@@ -163,8 +165,14 @@ model::Trace GrowingRecording::traceOf(size_t process, CallBook& book, const Ope
   if (kept != nullptr) {
     ++kept_[process].failures;
     kept_[process].books.pop_back();
+    kept_[process].forgetSettledWork();
   }
   return trace;
+}
+
+void GrowingRecording::Kept::forgetSettledWork() {
+  auto shared = std::make_shared<model::SettledWork>();
+  for (auto& book : books) book->settled_work = shared;
 }
 
 // The book of a trace that nobody reads any more, or a new one; the last of its process. Null: its
@@ -175,7 +183,8 @@ TraceBook* GrowingRecording::keptFor(size_t process, CallBook& book) {
   kept_.resize(std::max(kept_.size(), process + 1));
   auto& [books, failures] = kept_[process];
   size_t first_change = book.takeFirstChange();
-  std::erase_if(books, [&](const auto& it) { return it->rows.rows > first_change; });
+  if (std::erase_if(books, [&](const auto& it) { return it->rows.rows > first_change; }) > 0)
+    kept_[process].forgetSettledWork();
   if (failures >= kMaxFailures || book.rows().now().has_outside_blocks) {
     books.clear();
     return nullptr;

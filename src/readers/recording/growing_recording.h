@@ -65,6 +65,8 @@ class GrowingRecording {
   struct Kept {
     std::vector<std::unique_ptr<TraceBook>> books;
     unsigned failures = 0;  // readings whose lives could not be continued
+    // What the books say is settled is not what those said that are gone.
+    void forgetSettledWork();
   };
   using Traces = std::optional<std::vector<model::Trace>>;
   void forget();

@@ -61,6 +61,7 @@ std::unique_ptr<TraceBook> copyOf(const TraceBook& book, const model::Trace& tra
   copy->columns = book.columns;
   copy->first = book.first;
   copy->first_device = book.first_device;
+  copy->settled_work = book.settled_work;
   copy->lives = book.lives;
   copyEvents(copy->trace.events, trace.events);
   copyAllocations(copy->trace.allocations, trace.allocations);

@@ -62,6 +62,8 @@ struct TraceBook {
   model::Trace trace;
   std::shared_ptr<const model::RecordedWork> work;  // by which the trace is known
   model::Continuation continuation;
+  // Null: nobody else has what is settled here.
+  std::shared_ptr<model::SettledWork> settled_work;
 };
 
 // A book of its own, with a copy of the trace that goes with `book`.

@@ -58,6 +58,37 @@ class TidyPrograms {
     for (uint64_t i = 0; i < calls; ++i) addCall(programs_[pick(programs_.size())]);
     EXPECT_TRUE(writer_->commit().ok());
   }
+  // Memory of the first program that it never returns. Follows with the next add().
+  void leak(uint64_t stack, uint64_t bytes) {
+    MemoryCall call =
+        callOf(Verb::kAllocate, MemoryKind::kDevice, 0x650000000000 + next_++ * 64 * kMiB, bytes);
+    call.device = 0;
+    call.stack = stackOf(stack);
+    send(programs_[0], call);
+  }
+  // A block that stays for a while. What is left of its segment is too little for another one, so
+  // the block has it.
+  void hold() {
+    uint64_t address = 0x660000000000 + next_++ * 64 * kMiB;
+    send(programs_[0], callOfHeld(Verb::kAllocate, MemoryKind::kDevice, address, 4 * kMiB));
+    send(programs_[0],
+         callOfHeld(Verb::kAllocate, MemoryKind::kBlock, address, 3 * kMiB + 1 + pick(kMiB / 2)));
+    held_.push_back(address);
+  }
+  // The one held longest gets a neighbour nevertheless, so it is smaller; at the next time, both
+  // are freed.
+  void release() {
+    if (held_.empty()) return;
+    uint64_t address = held_.front(), neighbour = address + 4 * kMiB - 512;
+    if (!has_neighbour_) {
+      send(programs_[0], callOfHeld(Verb::kAllocate, MemoryKind::kBlock, neighbour, 500));
+    } else {
+      send(programs_[0], callOfHeld(Verb::kFree, MemoryKind::kBlock, neighbour, 0));
+      send(programs_[0], callOfHeld(Verb::kFree, MemoryKind::kBlock, address, 0));
+      held_.erase(held_.begin());
+    }
+    has_neighbour_ = !has_neighbour_;
+  }
   // From now on, memory of the driver lies where some was before, as in programs that have run for
   // a while.
   void settle() { is_settled_ = true; }
@@ -117,6 +148,12 @@ class TidyPrograms {
     call.device = model::kUnknownDevice;
     call.stream = pick(3);
     call.stack = stackOf(pick(20));
+    return call;
+  }
+
+  MemoryCall callOfHeld(Verb verb, MemoryKind kind, uint64_t address, uint64_t bytes) {
+    MemoryCall call = callOf(verb, kind, address, bytes);
+    if (kind == MemoryKind::kDevice) call.device = 0;
     return call;
   }
 
@@ -239,6 +276,8 @@ class TidyPrograms {
   TempFolder folder_;
   std::optional<store::RecordingWriter> writer_;
   std::vector<Program> programs_;
+  std::vector<uint64_t> held_;
+  bool has_neighbour_ = false;
   std::map<uint64_t, uint64_t> widest_;  // bytes of a segment, by address
   bool overlaps_ = false, maps_ = false, is_settled_ = false;
   uint64_t step_ns_ = 0, next_ = 0;
