@@ -2,14 +2,14 @@
 // its pixels. So while the picture moves, it draws a quarter of them.
 //
 //   wheel ─ ─ ─ ─ ─ ─ rest
-//     1 ½ ½ ½ ½ ½ ½ ½  1       one change alone, such as a recording that has grown, stays sharp
+//   1 ½ ½ ½ ½ ½ ½ ½ ½  1       a picture of a recording that has grown stays sharp
 
 const REST_MS = 200;
 const COARSE = 0.5;
 
 export class Sharpness {
   private view: readonly number[] = [];
-  private changedAt = Number.NEGATIVE_INFINITY;
+  private isNew = true;
   private movedAt = Number.NEGATIVE_INFINITY;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -21,11 +21,14 @@ export class Sharpness {
     const changed = view.some((end, i) => end !== this.view[i]);
     this.view = view;
     if (!isSoftware) return 1;
-    if (changed) {
-      if (now - this.changedAt < REST_MS) this.move(now);
-      this.changedAt = now;
-    }
+    if (changed && !this.isNew) this.move(now);
+    if (changed) this.isNew = false;
     return now - this.movedAt < REST_MS ? COARSE : 1;
+  }
+
+  /** The next change of the view is no movement: another recording is shown, or it has grown. */
+  anew(): void {
+    this.isNew = true;
   }
 
   dispose(): void {

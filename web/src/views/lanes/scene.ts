@@ -80,6 +80,7 @@ export class LanesScene extends StackScene implements Movable {
       this.sources.set(lane.key, source);
     }
     this.reach = commonReach(shared.lanes);
+    this.anew();
     this.window.start(x, shared.domain);
     this.redraw();
   }

@@ -98,6 +98,7 @@ export class MapScene extends PictureScene<MapPainter> {
   }
 
   setSubject(subject: MapSubject, x: Range | null, y: Range | null): void {
+    this.anew();
     this.subject = subject;
     const { place, domain, plain, axis } = subject;
     this.look = null;

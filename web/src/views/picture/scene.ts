@@ -92,6 +92,11 @@ export abstract class PictureScene<P extends Disposable> {
     return pixelRatio() * this.sharpness.of(view, isSoftware);
   }
 
+  /** Another recording is shown, or this one has grown: the axes change without a movement. */
+  protected anew(): void {
+    this.sharpness.anew();
+  }
+
   /** True: the next frame shows more of the same movement. */
   protected abstract paint(now: number): boolean;
 

@@ -61,6 +61,7 @@ export class TimelineScene extends StackScene {
 
   setSubject(subject: Subject, x: Range | null, y: Range | null): void {
     this.subject = subject;
+    this.anew();
     this.source.setPlace(subject.place, subject.domain);
     this.window.start(x, subject.domain);
     this.y = y;
@@ -77,6 +78,7 @@ export class TimelineScene extends StackScene {
   grow(subject: Subject): void {
     if (!this.subject) return;
     this.window.grow(this.subject.domain, subject.domain);
+    this.anew();
     this.subject = subject;
     this.source.setPlace(subject.place, subject.domain);
     this.look = null;
