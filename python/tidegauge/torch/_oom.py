@@ -81,7 +81,7 @@ class OomHook:
             segment: what the allocator asked of the driver, in bytes; the program may have requested less.
             stack: of the request, innermost frame first; () takes that of the caller.
         """
-        self._guarded(lambda start: self._note(device, segment, total, free, stack or _stack(), start))
+        self._guarded(lambda start: self._note(device, segment, total, free, stack, start))
 
     def observe_uncaught(self, device: int, requested: int, total: int, free: int, stack: Stack) -> None:
         """Writes the error that ends the program or a thread, unless it was written: one more than `max_files`."""
@@ -110,6 +110,7 @@ class OomHook:
         self._newest[device] = (segment, total, free)
         if self.closed or self._writes >= self.settings.max_files:
             return
+        stack = stack or _stack()
         key = hash(stack) if stack else hash((device, segment))
         if key in self._seen or len(self._seen) >= SEEN_STACKS:
             return

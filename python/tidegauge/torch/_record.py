@@ -13,7 +13,7 @@ from tidegauge.errors import UsageError
 
 from ._decorating import held
 from ._engine import open_trace
-from ._live import devices, events_made, history_on, start_history, stop_history, torch_module
+from ._live import devices, events_made, history_on, start_history, stats, stop_history, torch_module
 from ._snapshot import snapshot
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class Recording:
         self._trace: Trace | None = None
         self._began_us = 0
         self._made: list[int] = []
+        self._allocs: list[int] = []
 
     @property
     def trace(self) -> Trace:
@@ -75,6 +76,7 @@ class Recording:
             start_history(self._max_events, stacks=self._stacks)
             self._started = True
         self._made = [events_made(device) for device in devices()]
+        self._allocs = [_allocs(device) for device in devices()]
         self._began_us = time.time_ns() // 1000
         return self
 
@@ -87,7 +89,7 @@ class Recording:
             if not self._started:
                 since = [events_made(device) - made for device, made in enumerate(self._made)]
                 _keep_since(self.snapshot, self._began_us, since, self._max_events)
-                _warn_if_cut(self.snapshot, since, self._max_events)
+                _warn_if_cut(self.snapshot, [_allocs(device) - before for device, before in enumerate(self._allocs)], self._max_events)
             if not was_on:
                 warnings.warn("history was switched off inside record(), so its events are missing", RuntimeWarning, stacklevel=2)
         finally:
@@ -112,13 +114,18 @@ def _keep_since(snapshot: dict[str, Any], began_us: int, since: list[int], max_e
         traces[i] = events[max(first, len(events) - max_events):]
 
 
-def _warn_if_cut(snapshot: dict[str, Any], since: list[int], max_events: int) -> None:
-    """The ring is the program's own: it may be shorter than the block."""
+def _allocs(device: int) -> int:
+    """How many blocks the allocator has handed out."""
+    return stats(device).get("allocation.all.allocated", 0)
+
+
+def _warn_if_cut(snapshot: dict[str, Any], allocs: list[int], max_events: int) -> None:
+    """The ring is the program's own: it may be shorter than the block. Its allocs tell; a program may skip other actions."""
     for device, events in enumerate(snapshot.get("device_traces", [])):
-        kept = sum(event["action"] != "snapshot" for event in events)
-        made = min(since[device] if device < len(since) else 0, max_events)
-        if made > kept:
-            warnings.warn(f"PyTorch's own ring kept {kept:,} of the {made:,} events of this block on cuda:{device}: "
+        kept = sum(event["action"] == "alloc" for event in events)
+        made = allocs[device] if device < len(allocs) else 0
+        if 0 < kept < made and len(events) < max_events:
+            warnings.warn(f"PyTorch's own ring kept {kept:,} of the {made:,} allocations of this block on cuda:{device}: "
                           "give _record_memory_history() a larger max_entries, or do not call it before record()",
                           RuntimeWarning, stacklevel=3)
 
