@@ -120,7 +120,7 @@ def _allocs(device: int) -> int:
 
 
 def _warn_if_cut(snapshot: dict[str, Any], allocs: list[int], max_events: int) -> None:
-    """The ring is the program's own: it may be shorter than the block. Its allocs tell; a program may skip other actions."""
+    """The ring is the program's own: it may be shorter than the block. Allocs are counted: a program may skip other actions."""
     for device, events in enumerate(snapshot.get("device_traces", [])):
         kept = sum(event["action"] == "alloc" for event in events)
         made = allocs[device] if device < len(allocs) else 0
