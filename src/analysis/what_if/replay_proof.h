@@ -30,6 +30,7 @@ enum class Replays : uint8_t {
 
 // The same, and what ends the replays early: nothing is proven then.
 struct ReplayWish {
+  // NOLINTNEXTLINE(google-explicit-constructor)
   ReplayWish(Replays wanted, std::stop_token token = {}) : which(wanted), stop(std::move(token)) {}
   Replays which;
   std::stop_token stop;

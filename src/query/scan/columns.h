@@ -81,9 +81,8 @@ struct Filled {
   Fill fill;
   Stored stored{};
 
-  template <class F>
-  requires std::is_convertible_v<F, Fill> Filled(
-      F fill_keys, const Stored& as_stored = {})  // NOLINT(google-explicit-constructor)
+  template <class F>  // NOLINTNEXTLINE(google-explicit-constructor)
+  requires std::is_convertible_v<F, Fill> Filled(F fill_keys, const Stored& as_stored = {})
       : fill(std::move(fill_keys)), stored(as_stored) {}
 };
 inline Filled storedBytes(const std::vector<uint64_t>& bytes) {

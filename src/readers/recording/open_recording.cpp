@@ -12,7 +12,8 @@
 namespace tidegauge::readers::recording {
 
 bool isSqliteFile(const std::string& path) {
-  constexpr std::string_view kBegin{"SQLite format 3", 16};
+  static constexpr char kText[] = "SQLite format 3";  // and the zero byte at its end
+  constexpr std::string_view kBegin{kText, sizeof(kText)};
   struct stat status {};
   // Never open a pipe: it would lose its first bytes.
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
