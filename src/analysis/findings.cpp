@@ -29,7 +29,7 @@ class Finder {
     add({.kind = FindingKind::kIncomplete, .severity = Severity::kHigh, .sql = kIncompleteSql});
   }
 
-  void onWorstOom() {
+  void onExplainedOom() {
     const OomReport& oom = summary_.ooms[summary_.explained_oom];
     Finding refused{.kind = FindingKind::kOutOfMemory,
                     .severity = Severity::kHigh,
@@ -178,7 +178,7 @@ std::vector<Finding> findingsOf(const AnalysedTrace& analysed, const DeviceSumma
                                 const model::Incomplete& incomplete, bool has_verdict) {
   Finder finder(analysed, summary);
   finder.onIncomplete(incomplete);
-  if (has_verdict) finder.onWorstOom();
+  if (has_verdict) finder.onExplainedOom();
   finder.onTheEnd();
   finder.onThePeak();
   finder.onContradictions();

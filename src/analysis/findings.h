@@ -22,7 +22,7 @@ inline constexpr const char* kIncompleteSql = "SELECT figures, reason, at_least 
 
 enum class FindingKind : uint8_t {
   kIncomplete,      // the recorder lost or could not see something
-  kOutOfMemory,     // the worst event
+  kOutOfMemory,     // the explained event
   kGivenBack,       // cached segments were returned before the request failed
   kPinnedAtEnd,     // free memory that active blocks keep from the driver
   kOlder,           // memory at the peak from before the recording
@@ -50,7 +50,7 @@ struct Finding {
 };
 std::string_view name(Finding::Severity severity);  // "high", …
 
-// Most severe first. `has_verdict`: the summary's worst out-of-memory event has one.
+// Most severe first. `has_verdict`: the summary's explained out-of-memory event has one.
 std::vector<Finding> findingsOf(const AnalysedTrace& analysed, const DeviceSummary& summary,
                                 const model::Incomplete& incomplete, bool has_verdict);
 

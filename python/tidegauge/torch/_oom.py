@@ -88,7 +88,7 @@ class OomHook:
         segment, total, free = self._newest.get(device, (requested, total, free))
 
         def write(start: float) -> None:
-            if self.closed or self._written_ooms == self.ooms or self._writes > self.settings.max_files:
+            if self.closed or self._writes > self.settings.max_files or 0 < self.ooms == self._written_ooms:
                 return
             with self._busy:
                 self._write(device, segment, total, free, stack, start)
@@ -220,7 +220,8 @@ def on_oom(folder: str | os.PathLike[str], *, history: int = 0, max_files: int =
 
     Files are `oom-HOST-rRANK-pPID-N.pickle` (snapshot), `.txt` (report) and `.json` (figures, and what
     helps). Written are the first failure, each that is worse than all before and comes from another stack, and
-    the one that ends the program. The report is about that failure, not about the worst. If memory, disk or time are short, events are left out, then the snapshot; the lines say so.
+    the one that ends the program. The report is about that failure, not about the worst. If memory, disk
+    or time are short, events are left out, then the snapshot; the lines say so.
 
     Args:
         folder: made if it is missing.

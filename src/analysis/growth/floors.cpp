@@ -28,37 +28,26 @@ std::vector<std::pair<Step, uint32_t>> silentDeaths(const model::Trace& trace,
 
 }  // namespace
 
-Floors::Floors(const model::Trace& trace, const model::Device& device,
-               const std::vector<Step>& points, Step end)
+Floors::Floors(const model::Trace& trace, const DeviceAnalysis& device,
+               const std::vector<Step>& points, Step end, const FloorBlocks* blocks)
     : trace_(trace),
       points_(points),
       end_(end),
-      undone_(trace, device),
+      undone_(trace, device.device),
       floors_(undone_.stacks()),
       point_(points.size()),
       is_touched_(floors_.size()) {
-  if (device.allocation_begin == device.allocation_end) return;
-  const model::Allocations& a = trace.allocations;
-  for (uint64_t row = device.allocation_begin; row < device.allocation_end; ++row)
-    if (a.last_step[row] >= end_ && a.first_step[row] < a.last_step[row]) add(row);
-  undone_.setSilent(silentDeaths(trace, device, end_));
-  walk(nullptr);
-}
-
-// All its rows begin and end with an event, or are there at the end.
-Floors::Floors(const model::Trace& trace, const model::Device& device,
-               const std::vector<Step>& points, Step end, const FloorBlocks& blocks,
-               const std::vector<uint32_t>& live)
-    : trace_(trace),
-      points_(points),
-      end_(end),
-      undone_(trace, device),
-      floors_(undone_.stacks()),
-      point_(points.size()),
-      is_touched_(floors_.size()) {
-  if (device.allocation_begin == device.allocation_end) return;
-  for (uint32_t row : live) add(row);
-  walk(&blocks);
+  const model::Device& rows = device.device;
+  if (rows.allocation_begin == rows.allocation_end) return;
+  if (blocks != nullptr) {  // all its rows begin and end with an event, or are there at the end
+    for (uint32_t row : device.live.liveAt(end_ - 1)) add(row);
+  } else {
+    const model::Allocations& a = trace.allocations;
+    for (uint64_t row = rows.allocation_begin; row < rows.allocation_end; ++row)
+      if (a.last_step[row] >= end_ && a.first_step[row] < a.last_step[row]) add(row);
+    undone_.setSilent(silentDeaths(trace, rows, end_));
+  }
+  walk(blocks);
 }
 
 void Floors::add(uint64_t row) {

@@ -39,12 +39,10 @@ struct Floor {
 
 class Floors {
  public:
-  // `end`: the states before this step. `points` ascend.
-  Floors(const model::Trace& trace, const model::Device& device, const std::vector<Step>& points,
-         Step end);
-  // The same for a trace that is continued. `live` are its rows after step end − 1.
-  Floors(const model::Trace& trace, const model::Device& device, const std::vector<Step>& points,
-         Step end, const FloorBlocks& blocks, const std::vector<uint32_t>& live);
+  // `end`: the states before this step. `points` ascend. `blocks` of a trace that is continued, or
+  // null.
+  Floors(const model::Trace& trace, const DeviceAnalysis& device, const std::vector<Step>& points,
+         Step end, const FloorBlocks* blocks);
   // The last one: of rows without a stack.
   size_t size() const { return floors_.size(); }
   const Floor& of(size_t stack) const { return floors_[stack]; }

@@ -57,12 +57,6 @@ std::optional<GrowingStack> testFloor(const Floor& floor, const SamplePoints& po
   return std::nullopt;
 }
 
-Floors floorsAt(const AnalysedTrace& analysed, const DeviceAnalysis& device,
-                const std::vector<Step>& points, Step end, const FloorBlocks* blocks) {
-  if (blocks == nullptr) return {analysed.trace, device.device, points, end};
-  return {analysed.trace, device.device, points, end, *blocks, device.live.liveAt(end - 1)};
-}
-
 // Stacks that grow only from some point on.
 std::vector<GrowingStack> lateStacks(const AnalysedTrace& analysed, const DeviceAnalysis& device,
                                      const SamplePoints& points, const Floors& floors,
@@ -123,7 +117,7 @@ std::vector<std::vector<double>> floorsOf(const AnalysedTrace& analysed,
                                           const DeviceAnalysis& device,
                                           const std::vector<Step>& points) {
   std::shared_ptr<const FloorBlocks> blocks = followedBlocks(analysed.trace, device);
-  Floors floors = floorsAt(analysed, device, points, device.clean_up_step, blocks.get());
+  Floors floors(analysed.trace, device, points, device.clean_up_step, blocks.get());
   std::vector<std::vector<double>> dense;
   for (size_t stack = 0; stack < floors.size(); ++stack) {
     dense.push_back(floors.of(stack).dense(points.size()));
@@ -147,7 +141,7 @@ Growth growthOf(const AnalysedTrace& analysed, const DeviceAnalysis& device) {
     }
   }
   growth.verdict = Growth::Verdict::kReported;
-  Floors floors = floorsAt(analysed, device, points.steps, points.end, blocks.get());
+  Floors floors(analysed.trace, device, points.steps, points.end, blocks.get());
   std::vector<bool> is_found(floors.size());
   for (size_t stack = 0; stack < floors.size(); ++stack) {
     std::optional<GrowingStack> found = testFloor(floors.of(stack), points);

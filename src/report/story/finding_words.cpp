@@ -127,7 +127,7 @@ Sentence findingSentence(const analysis::AnalysedTrace& analysed, const DeviceSu
 }
 
 std::optional<base::ByteUnit> headlineUnit(const analysis::OomReport& oom) {
-  // The free sums of the worst event are computed in any case.
+  // The free sums of the explained event are computed in any case.
   return base::sharedUnit(
       {oom.requested_bytes.value_or(0), oom.device_free_bytes.value_or(0), oom.free->bytes});
 }

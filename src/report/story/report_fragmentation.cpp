@@ -1,5 +1,5 @@
 // The section "fragmentation": free memory inside segments that could not be used, at the decisive
-// moment: the worst out-of-memory event, else the end. `tidegauge frag` has the details.
+// moment: the explained out-of-memory event, else the end. `tidegauge frag` has the details.
 #include <fmt/format.h>
 
 #include "analysis/layout/fragmentation_details.h"

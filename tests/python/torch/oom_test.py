@@ -165,6 +165,17 @@ class OutOfMemory(programs.TorchTest):
         self.assertEqual(len(files(self.out, "pickle")), 1)
         self.assertEqual(done.err.count("is out of memory"), 1)
 
+    def test_an_error_that_no_allocator_saw_is_written(self):
+        done = self.run_torch("""
+            import tidegauge.torch
+            tidegauge.torch.on_oom(OUT, keep_free_bytes=0, report=False)
+            """, EAT, """
+            kept = torch.empty(1 << 20, dtype=torch.uint8, device="cuda")
+            raise torch.cuda.OutOfMemoryError("Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 256 MiB")
+        """, code=1)
+        self.assertEqual(len(files(self.out, "pickle")), 1)
+        self.assertIn("2.00 GiB", done.err.splitlines()[0])
+
     def test_the_lines_are_about_this_failure_and_not_the_worst(self):
         done = self.run_torch("""
             import tidegauge.torch

@@ -3,13 +3,12 @@ import { HUES, type MapTile } from "../api/map";
 import { STRIPE } from "./colour_rules";
 import { MAP_PALETTE_SIZE, type MapLook, type MapPainter, type PlacedMap } from "./map_painter";
 import { MAP_QUAD_FRAGMENT, MAP_QUAD_VERTEX, PLANE_FRAGMENT, PLANE_VERTEX } from "./map_shader";
-import { OnCanvas } from "./painter";
+import { OnCanvas, placeOf } from "./painter";
 import {
   clearPicture,
   openWebGl,
   Program,
   plainSampling,
-  QuadDrawer,
   quadTexture,
   rendererName,
 } from "./webgl";
@@ -21,7 +20,6 @@ interface Textures {
 
 export class MapWebGl extends OnCanvas implements MapPainter {
   readonly name: string;
-  private readonly drawer: QuadDrawer;
   private readonly textures = new Map<MapTile, Textures>();
 
   /** null: this browser or machine has no WebGL2 that works. */
@@ -41,21 +39,13 @@ export class MapWebGl extends OnCanvas implements MapPainter {
   ) {
     super(canvas);
     this.name = rendererName(gl);
-    this.drawer = new QuadDrawer(gl);
+    gl.bindVertexArray(gl.createVertexArray());
   }
 
   draw(tiles: readonly PlacedMap[], look: MapLook): void {
     const { gl } = this;
     if (gl.isContextLost()) return;
-    const places = tiles.flatMap((one) => [
-      one.tile,
-      one.xScale,
-      one.xOffset,
-      one.yScale,
-      one.yOffset,
-      ...one.clip,
-    ]);
-    if (this.shows([look, ...places])) return;
+    if (this.shows([look, ...tiles.flatMap(placeOf)])) return;
     clearPicture(gl);
     gl.activeTexture(gl.TEXTURE0);
     this.use(this.planes, look);
@@ -74,7 +64,6 @@ export class MapWebGl extends OnCanvas implements MapPainter {
 
   dispose(): void {
     for (const tile of [...this.textures.keys()]) this.forget(tile);
-    this.drawer.dispose();
     this.gl.deleteProgram(this.planes.program);
     this.gl.deleteProgram(this.quads.program);
   }
@@ -113,7 +102,7 @@ export class MapWebGl extends OnCanvas implements MapPainter {
     gl.bindTexture(gl.TEXTURE_2D, this.texturesOf(placed.tile).plane);
     gl.uniform2f(planes.at("u_cells"), placed.tile.columns, placed.tile.rows);
     gl.uniform1f(planes.at("u_bytes"), placed.tile.y1 - placed.tile.y0);
-    this.drawer.draw(1);
+    gl.drawArrays(gl.TRIANGLES, 0, 6);
   }
 
   private drawQuads(placed: PlacedMap): void {
@@ -121,7 +110,7 @@ export class MapWebGl extends OnCanvas implements MapPainter {
     if (placed.tile.quads === 0) return;
     this.put(quads, placed);
     gl.bindTexture(gl.TEXTURE_2D, this.texturesOf(placed.tile).quads);
-    this.drawer.draw(placed.tile.quads);
+    gl.drawArrays(gl.TRIANGLES, 0, placed.tile.quads * 6);
   }
 
   private texturesOf(tile: MapTile): Textures {

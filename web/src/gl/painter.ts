@@ -63,9 +63,9 @@ export abstract class OnCanvas {
   }
 }
 
-/** What `shows` compares of a tile. */
-export function placeOf({ tile, xScale, xOffset, yScale, yOffset, clip, rows }: Placed): unknown[] {
-  return [tile, xScale, xOffset, yScale, yOffset, ...clip, ...rows];
+/** What `shows` compares of a tile: all of it. */
+export function placeOf(placed: object): unknown[] {
+  return Object.values(placed).flat();
 }
 
 export interface Painter {

@@ -1,4 +1,4 @@
-// Vertex pulling: no vertex buffers at all. Four vertices per quad; each reads its quad, 32 bytes as
+// Vertex pulling: no vertex buffers at all. Six vertices per quad; each reads its quad, 32 bytes as
 // they came from the server, from an integer texture by its number. Software renderers draw this
 // ten times as fast as instanced rectangles. A pan or a zoom changes u_x and u_y, nothing else.
 import { LEGENDS } from "../api/contract";

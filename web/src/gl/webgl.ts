@@ -1,55 +1,17 @@
 // What both painters of WebGL2 share: the context, programs, and quads as an integer texture.
 import { QUAD_BYTES } from "../api/tile";
-import { MAX_TILE_QUADS } from "./quad_budget";
 
 /** Quads per row of the texture; a quad is two texels of four words. */
 const QUADS_PER_ROW = 512;
 
 /** GLSL: which quad and corner a vertex belongs to, and where the quad's first texel lies. */
-export const GLSL_TEXEL = `int quad = gl_VertexID >> 2;
-  int corner = gl_VertexID & 3;
+export const GLSL_TEXEL = `int quad = gl_VertexID / 6;
+  int corner = gl_VertexID - quad * 6;
   ivec2 at = ivec2((quad & ${QUADS_PER_ROW - 1}) * 2, quad >> ${Math.log2(QUADS_PER_ROW)});`;
 
-/** GLSL: the four corners, round the quad from the lower left one. */
-export const GLSL_CORNERS = `bool is_right = corner == 1 || corner == 2;
-  bool is_top = corner >= 2;`;
-
-/**
- * Draws quads as two triangles each that share two corners: a software renderer computes each
- * corner once.
- */
-export class QuadDrawer {
-  private readonly indices: WebGLBuffer | null;
-  private room = 0;
-
-  constructor(private readonly gl: WebGL2RenderingContext) {
-    gl.bindVertexArray(gl.createVertexArray());
-    this.indices = gl.createBuffer();
-    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.indices);
-  }
-
-  draw(quads: number): void {
-    const { gl } = this;
-    if (quads > this.room) this.grow(quads);
-    gl.drawElements(gl.TRIANGLES, quads * 6, gl.UNSIGNED_INT, 0);
-  }
-
-  dispose(): void {
-    this.gl.deleteBuffer(this.indices);
-  }
-
-  private grow(quads: number): void {
-    const { gl } = this;
-    this.room = Math.max(quads, MAX_TILE_QUADS);
-    const list = new Uint32Array(this.room * 6);
-    for (let quad = 0; quad < this.room; quad += 1)
-      list.set(
-        [0, 1, 2, 0, 2, 3].map((corner) => quad * 4 + corner),
-        quad * 6,
-      );
-    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, list, gl.STATIC_DRAW);
-  }
-}
+/** GLSL: the six corners of two triangles. */
+export const GLSL_CORNERS = `bool is_right = corner == 1 || corner == 2 || corner == 4;
+  bool is_top = corner == 2 || corner == 4 || corner == 5;`;
 
 /** null: this browser or machine has no WebGL2. */
 export function openWebGl(canvas: HTMLCanvasElement): WebGL2RenderingContext | null {

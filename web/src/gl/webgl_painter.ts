@@ -18,7 +18,6 @@ import {
   openWebGl,
   Program,
   plainSampling,
-  QuadDrawer,
   quadTexture,
   rendererName,
 } from "./webgl";
@@ -28,7 +27,6 @@ const MAX_FILTER_KEYS = FILTER_WIDTH * 1024;
 export class WebGlPainter extends OnCanvas implements Painter {
   readonly name: string;
   private readonly textures = new Map<Tile, WebGLTexture>();
-  private readonly drawer: QuadDrawer;
   private readonly filterTexture: WebGLTexture | null;
   private filter: Filter | null = null;
   private filterKeys = 0;
@@ -48,7 +46,7 @@ export class WebGlPainter extends OnCanvas implements Painter {
   ) {
     super(canvas);
     this.name = rendererName(gl);
-    this.drawer = new QuadDrawer(gl);
+    gl.bindVertexArray(gl.createVertexArray());
     this.filterTexture = this.newTexture();
     gl.useProgram(program.program);
     gl.uniform1i(this.program.at("u_quads"), 0);
@@ -79,7 +77,7 @@ export class WebGlPainter extends OnCanvas implements Painter {
       gl.bindTexture(gl.TEXTURE_2D, this.textureOf(placed.tile));
       gl.uniform2f(this.program.at("u_x"), placed.xScale, placed.xOffset);
       gl.uniform2f(this.program.at("u_y"), placed.yScale, placed.yOffset);
-      this.drawer.draw(placed.tile.quads);
+      gl.drawArrays(gl.TRIANGLES, 0, placed.tile.quads * 6);
     }
   }
 
@@ -92,7 +90,6 @@ export class WebGlPainter extends OnCanvas implements Painter {
   dispose(): void {
     for (const tile of [...this.textures.keys()]) this.forget(tile);
     this.gl.deleteTexture(this.filterTexture);
-    this.drawer.dispose();
     this.gl.deleteProgram(this.program.program);
   }
 

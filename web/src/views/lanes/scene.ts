@@ -219,13 +219,9 @@ export class LanesScene extends StackScene implements Movable {
   }
 
   private paintStrata(plot: Plot, bottom: number): void {
-    const ratio = this.ratioOf([...this.x, ...this.frames.flatMap((frame) => frame.y)]);
-    const width = Math.round((plot.right - plot.left) * ratio);
-    const height = Math.round(bottom * ratio);
-    const { painter } = this.blocks;
-    this.blocks.place(plot.left, 0, width, height, ratio);
-    painter.resize(width, height, ratio);
-    painter.draw(
+    const view = [...this.x, ...this.frames.flatMap((frame) => frame.y)];
+    const { width, height, ratio } = this.fitBlocks({ ...plot, top: 0, bottom }, view);
+    this.blocks.painter.draw(
       this.frames.map((frame) => {
         const { top: upper, bottom: lower } = frame.plot;
         const lift = height - Math.round(lower * ratio);

@@ -243,13 +243,8 @@ export class MapScene extends PictureScene<MapPainter> {
   }
 
   private paintBlocks(frame: MapFrame, plot: Plot): void {
-    const { painter } = this.blocks;
-    const ratio = this.ratioOf([...frame.x, ...frame.y]);
-    const width = Math.round((plot.right - plot.left) * ratio);
-    const height = Math.round((plot.bottom - plot.top) * ratio);
-    this.blocks.place(plot.left, plot.top, width, height, ratio);
-    painter.resize(width, height, ratio);
-    painter.draw(placeMap(frame, width, height), this.currentLook());
+    const { width, height } = this.fitBlocks(plot, [...frame.x, ...frame.y]);
+    this.blocks.painter.draw(placeMap(frame, width, height), this.currentLook());
   }
 
   private currentLook(): MapLook {

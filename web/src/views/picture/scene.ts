@@ -5,10 +5,12 @@
 //   blocks canvas the quads, WebGL2           two uniforms per tile and frame
 //   front canvas  lines, marks, selection     redrawn per frame, cheap
 import { RETRY_AFTER_MS } from "../../gl/answer_cache";
+import type { OnCanvas } from "../../gl/painter";
 import { type Disposable, PainterCanvas, type PainterFactories } from "../../gl/painter_canvas";
 import { Sharpness } from "../../gl/sharpness";
 import { SOFTWARE } from "../../gl/webgl";
 import { pixelRatio } from "../../ui/plot";
+import type { Plot } from "./window/frame";
 
 export interface Canvases {
   back: HTMLCanvasElement;
@@ -45,7 +47,10 @@ declare global {
   }
 }
 
-export abstract class PictureScene<P extends Disposable> {
+type Place = Pick<Plot, "left" | "right" | "top" | "bottom">;
+type Fitted = { width: number; height: number; ratio: number };
+
+export abstract class PictureScene<P extends Disposable & Pick<OnCanvas, "resize">> {
   readonly stats: Stats = this.newStats();
   protected readonly blocks: PainterCanvas<P>;
   private readonly sharpness = new Sharpness(() => this.redraw());
@@ -86,10 +91,18 @@ export abstract class PictureScene<P extends Disposable> {
     });
   }
 
-  /** Device pixels of the blocks per CSS pixel, of a picture with these ends of its axes. */
-  protected ratioOf(view: readonly number[]): number {
-    const isSoftware = this.blocks.painter.name === SOFTWARE;
-    return pixelRatio() * this.sharpness.of(view, isSoftware);
+  /**
+   * Fits the canvas of the blocks to a place in CSS pixels; `view` are the ends of the axes. Returns
+   * its size, and how many device pixels a CSS pixel has.
+   */
+  protected fitBlocks(place: Place, view: readonly number[]): Fitted {
+    const { painter } = this.blocks;
+    const ratio = pixelRatio() * this.sharpness.of(view, painter.name === SOFTWARE);
+    const width = Math.round((place.right - place.left) * ratio);
+    const height = Math.round((place.bottom - place.top) * ratio);
+    this.blocks.place(place.left, place.top, width, height, ratio);
+    painter.resize(width, height, ratio);
+    return { width, height, ratio };
   }
 
   /** Another recording is shown, or this one has grown: the axes change without a movement. */

@@ -217,13 +217,10 @@ export class TimelineScene extends StackScene {
   }
 
   private paintStrata(frame: Frame, plot: Plot) {
-    const { painter } = this.blocks;
-    const ratio = this.ratioOf([...frame.x, ...frame.y]);
-    const width = Math.round((plot.right - plot.left) * ratio);
-    const height = Math.round((plot.bottom - plot.top) * ratio);
-    this.blocks.place(plot.left, plot.top, width, height, ratio);
-    painter.resize(width, height, ratio);
-    painter.draw([{ tiles: placeTiles(frame, width, height), look: this.currentLook(frame) }]);
+    const { width, height } = this.fitBlocks(plot, [...frame.x, ...frame.y]);
+    this.blocks.painter.draw([
+      { tiles: placeTiles(frame, width, height), look: this.currentLook(frame) },
+    ]);
     const widest = (value: (one: Shown) => number) => Math.max(0, ...frame.shown.map(value));
     this.listener.onResolution?.(
       widest((one) => one.column),
